@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.communication import kernels
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
@@ -98,11 +97,8 @@ def singleton_rounds(
     Sinks and reductions: versions that do not continue a round. Sources: every version that is read, which
     lies between the largest count of a reading row and the number of versions. Zero for other vertices.
     """
-    versions = np.maximum(graph.versions, 1)
-    reads = np.zeros(graph.num_vertices, dtype=np.int64)
-    for rows in row_slices(graph):
-        kernels.add_reads(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, reads)
-    rounds = np.maximum((totals or totals_of(graph)).rounds, 1)
+    versions, totals = np.maximum(graph.versions, 1), totals or totals_of(graph)
+    reads, rounds = totals.reads[0], np.maximum(totals.rounds, 1)
     collects = (singletons.kind & int(SingletonKind.SINK)) != 0
     low = np.where(collects, rounds, np.maximum(np.minimum(reads, versions), 1))
     high = np.where(collects, rounds, versions)

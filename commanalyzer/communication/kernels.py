@@ -357,15 +357,16 @@ def add_totals(
 
 
 @compiled_in_place
-def add_readers(source: Any, readers: Any) -> None:
-    """Raise ``readers`` int32[V] by one for each flow from a value."""
-    for i in range(len(source)):
-        readers[source[i]] += 1
+def add_readers(
+    row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, readers: Any, reads: Any
+) -> None:
+    """Add the flows of rows to ``readers`` int32[V], and how often rows read to ``reads`` int64[2, V].
 
-
-@compiled_in_place
-def add_reads(row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, reads: Any) -> None:
-    """Raise ``reads`` of each source to the count of the most frequent row that reads it."""
+    Of ``reads``, the first is that of the row that read the value most, the second that of all rows.
+    """
     for r in range(len(row_count)):
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            reads[source[i]] = max(reads[source[i]], row_count[r])
+            v = source[i]
+            readers[v] += 1
+            reads[0, v] = max(reads[0, v], row_count[r])
+            reads[1, v] += row_count[r]

@@ -176,17 +176,21 @@ class VolumeCounter:
 def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:
     """Return the transfers of combined contributions.
 
-    Per (sink, part): at least as often as the most frequent contributing row, and once for each version
-    that does not continue a round; at most as often as all contributing rows together, and not more often
-    than the sink has rounds.
+    Per (sink, part): as often as the most frequent contributing row, and once for each version that does not
+    continue a round; at most as often as all contributing rows together, and not more often than the sink
+    has rounds. A sum that is added to more often than that goes on over reads and rounds: partial results
+    are needed once between two of these, which at least its most frequent reader tells apart.
     """
-    low = np.maximum(uses.most, uses.fresh)
-    rounds = totals.rounds[uses.value]
+    low, rounds = np.maximum(uses.most, uses.fresh), np.maximum(totals.rounds[uses.value], 1)
+    high = np.maximum(low, np.minimum(uses.total, rounds))
+    read, all_read = totals.reads[:, uses.value]
+    least = np.maximum(rounds, read)
+    high = np.where(low > least, np.minimum(high, rounds + all_read), high)
     return Transfers(
         uses.value,
         uses.part,
         part[uses.value].astype(np.int32, copy=False),
-        low,
-        np.maximum(low, np.minimum(uses.total, rounds)),
+        np.minimum(low, least),
+        high,
         widths_of(graph, uses.value).astype(np.int64),
     )

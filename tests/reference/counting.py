@@ -225,10 +225,13 @@ def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
 
 def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTuple]) -> Pair:
     """Lower and upper end of the number of times one part contributes to a sink."""
-    rounds = rounds_of(graph, sink, rows)
+    rounds = max(rounds_of(graph, sink, rows), 1)
     counts = [rows[r][1] for r in needs]
-    low = max(max(counts), sum(rows[r][1] for r in needs if not rows[r][3]))
-    return low, max(low, min(sum(counts), rounds))
+    reads = [count for _, count, _, _, terms in rows for t in terms for v in t if v == sink]
+    often = max(max(counts), sum(rows[r][1] for r in needs if not rows[r][3]))
+    high = max(often, min(sum(counts), rounds))
+    between = max(rounds, *reads, 0)  # a sum that goes on is needed where it is read
+    return (often, high) if often <= between else (between, min(high, rounds + sum(reads)))
 
 
 def matrix_of(

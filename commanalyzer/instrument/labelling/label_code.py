@@ -29,6 +29,8 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
     for component in components:
         if component.accumulator is not None:
             reductions.write(component.accumulator)
+        elif component.kind == "result":
+            reductions.announce(component.members)
         elif component.kind != "plain":
             cycles.write(component)
         elif component.members[0] not in book:

@@ -7,7 +7,9 @@ an order in which labels can be computed, each classified:
 * ``rotation``: labels only move between registers (``t = a; a = b; b = t``);
 * ``accumulator``: a reduction (``sum += a[i] * b[i]``) whose partial results nobody else reads: terms are
   collected while the loop runs and named once, behind it;
-* ``chain``: any other growing recurrence (prefix sums, Fibonacci rotations): every partial result is named.
+* ``chain``: any other growing recurrence (prefix sums, Fibonacci rotations): every partial result is named;
+* ``result``: registers behind a reduction whose terms depend on them, an outer round later: what such a
+  recurrence (a step size that the last step's error sets) has in inner loops is classified by itself.
 
 A component grows if a register in it unites labels of the component with others.
 """
@@ -124,10 +126,56 @@ def components(values: FunctionValues, wanted: Sequence[str]) -> list[Component]
     """
     demanded = _closure(values, wanted)
     roots = frozenset(wanted)
-    result = []
+    result: list[Component] = []
     for members in strong_components(demanded, values.inputs):
-        result.append(_classify(values, members, demanded, roots))
+        result += _parts(values, members, frozenset(demanded), roots)
     return result
+
+
+def _parts(
+    values: FunctionValues, members: tuple[str, ...], demanded: frozenset[str], roots: frozenset[str]
+) -> list[Component]:
+    """Components of registers that depend on each other: with reductions in inner loops, several."""
+    whole = _classify(values, members, demanded, roots)
+    inner = _inner_reductions(values, members, demanded, roots) if whole.kind == "chain" else []
+    if not inner:
+        return [whole]
+    named = {name for accumulator in inner for name in accumulator.exits}
+    result = [Component("result", accumulator.exits) for accumulator in inner]
+    for part in _components_among(values, members, named):
+        result += _parts(values, part, demanded, roots)
+    return result
+
+
+def _inner_reductions(
+    values: FunctionValues, members: tuple[str, ...], demanded: frozenset[str], roots: frozenset[str]
+) -> list[Accumulator]:
+    """Outermost reductions that run in inner loops of the loop that carries all of ``members``."""
+    header = _common_loop(values, members)
+    inner: dict[str, list[str]] = {}
+    for name in members:
+        around = [loop.header for loop in values.cfg.loops_around(values.block_of(name))]
+        if header in around[1:]:
+            inner.setdefault(around[around.index(header) - 1], []).append(name)
+    found = []
+    for names in inner.values():
+        for part in _components_among(values, names):
+            component = _classify(values, part, demanded, roots)
+            if component.accumulator is not None:
+                found.append(component.accumulator)
+            elif component.kind == "chain":
+                found += _inner_reductions(values, part, demanded, roots)
+    return found
+
+
+def _components_among(
+    values: FunctionValues, names: Sequence[str], named: Set[str] = frozenset()
+) -> list[tuple[str, ...]]:
+    """Components by what ``names`` depend on among each other; ``named`` ones depend on nothing."""
+    inside = set(names)
+    return strong_components(
+        names, lambda name: () if name in named else [i for i in values.inputs(name) if i in inside]
+    )
 
 
 def _closure(values: FunctionValues, wanted: Iterable[str]) -> list[str]:
@@ -142,20 +190,18 @@ def _closure(values: FunctionValues, wanted: Iterable[str]) -> list[str]:
 
 
 def _classify(
-    values: FunctionValues, members: tuple[str, ...], demanded: list[str], roots: frozenset[str]
+    values: FunctionValues, members: tuple[str, ...], demanded: frozenset[str], roots: frozenset[str]
 ) -> Component:
     inside = set(members)
     if len(members) == 1 and members[0] not in values.inputs(members[0]):
         return Component("plain", members)
     selection = _selects(values, inside)
     if selection is not None:
-        return Component(
-            "accumulator", members, _as_selection(values, members, selection, frozenset(demanded))
-        )
+        return Component("accumulator", members, _as_selection(values, members, selection, demanded))
     unions = [name for name in members if unites(values, name, inside)]
     if not unions:
         return Component("rotation", members)
-    accumulator = _as_accumulator(values, members, unions, frozenset(demanded), roots)
+    accumulator = _as_accumulator(values, members, unions, demanded, roots)
     return Component("chain" if accumulator is None else "accumulator", members, accumulator)
 
 
@@ -169,7 +215,8 @@ def unites(values: FunctionValues, name: str, inside: set[str]) -> bool:
 
 def _selects(values: FunctionValues, inside: set[str]) -> Selection | None:
     """The selecting reduction that these registers are."""
-    return values.selected.kept.get(next(iter(inside))) if values.control_flows else None
+    found = values.selected.kept.get(next(iter(inside))) if values.control_flows else None
+    return found if found is not None and found.members.issuperset(inside) else None
 
 
 def _as_selection(

@@ -20,6 +20,13 @@ class ReductionWriter:
         self._patch = book.patch
         self._closed: dict[tuple[str, str], str] = {}  # (block, storage) -> label of the reduced value
 
+    def announce(self, exits: Sequence[str]) -> None:
+        """Give results of a reduction their labels' names before it is written."""
+        fresh: dict[str, str] = {}
+        for phi in exits:
+            block = self._book.values.block_of(phi)
+            self._book[phi] = Labels((fresh.setdefault(block, self._patch.fresh()),))
+
     def write(self, accumulator: Accumulator) -> None:
         """Write resets, terms and the naming of the result behind the loop."""
         storage = f"%ca.accumulator.{len(self._book.accumulators)}"
@@ -56,7 +63,10 @@ class ReductionWriter:
         if (block, storage) not in self._closed:
             site = self._book.register_site(phi, accumulator.fold)
             out = self._patch.tops.setdefault(block, [])
-            self._closed[block, storage] = self._patch.call(out, "ca_accumulator_close", storage, site)
+            known = self._book.single(phi).names[0] if phi in self._book else ""
+            self._closed[block, storage] = self._patch.call(
+                out, "ca_accumulator_close", storage, site, result=known
+            )
         self._book[phi] = Labels((self._closed[block, storage],))
 
     def _write_update(self, accumulator: Accumulator, name: str, storage: str) -> None:

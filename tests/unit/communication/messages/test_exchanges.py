@@ -25,9 +25,8 @@ def _graph() -> ValueGraph:
 
 
 def _totals() -> GraphTotals:
-    return GraphTotals(
-        np.ones(VALUES, np.int32), SITE.copy(), np.ones(VALUES, np.int32), np.zeros(VALUES, np.bool_)
-    )
+    ones, reads = np.ones(VALUES, np.int32), np.ones((2, VALUES), np.int64)
+    return GraphTotals(ones, SITE.copy(), ones, reads, np.zeros(VALUES, np.bool_))
 
 
 def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
@@ -92,7 +91,8 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
     item = Transfers(value, sender, receiver, count, count, np.full(n, 8, dtype=np.int64))
     one = np.ones(1, dtype=np.int32)
-    totals = GraphTotals(one, np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.bool_))
+    none = np.zeros(1, np.int32)
+    totals = GraphTotals(one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.bool_))
     found = Exchanges.of((item,), parts, graph, totals)
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count
