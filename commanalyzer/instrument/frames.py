@@ -20,7 +20,12 @@ _ALIGNMENT = 64
 
 
 def plan_frame(
-    function: Function, patch: FunctionPatch, sites: SiteTable, debug: DebugInfo, copied: Mapping[int, int]
+    function: Function,
+    patch: FunctionPatch,
+    sites: SiteTable,
+    debug: DebugInfo,
+    copied: Mapping[int, int],
+    homes: Mapping[str, tuple[str, int]],
 ) -> None:
     """Replace stack slots.
 
@@ -30,6 +35,7 @@ def plan_frame(
         sites: Receives the local objects.
         debug: Source places.
         copied: Bytes of the parameters that are structures passed by value: they get copies in the frame.
+        homes: Variable and bytes of registers that are kept in memory, by the pointer to it.
     """
     declared = {r.value.split()[-1]: r.variable for r in function.debug_records if r.kind == "declare"}
     naming = _Naming(function, debug, declared)
@@ -37,6 +43,8 @@ def plan_frame(
     frame = _Frame(naming, patch)
     for index, size in copied.items():
         frame.add_copy(function.parameters[index].text, size)
+    for home, (variable, size) in homes.items():
+        frame.add_home(home, variable, size)
     for alloca in fixed:
         assert alloca.element_type is not None
         size = alloc_size_bytes(alloca.element_type) * _count(alloca)
@@ -98,6 +106,11 @@ class _Frame:
             f"  {self.add(parameter, size, 16)}",
             f"  call void @ca_take_copy(ptr {parameter}, ptr {original}, i64 {size})",
         ]
+
+    def add_home(self, pointer: str, variable: str, size: int) -> None:
+        """Place a value that the program keeps in a register."""
+        self._copies.append(f"  {self.add(pointer, size, 16)}")
+        self._records[-1] = replace(self._records[-1], name=variable or "unnamed value")
 
     def finish(self, sites: SiteTable) -> None:
         """Write the start of the function, if it has any object."""

@@ -156,7 +156,8 @@ def _plan_function(
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
     plan_variadic_function(values.function, patch)
-    plan_frame(values.function, patch, sites, debug, calls.copied.get(values.function.name, {}))
+    copied = calls.copied.get(values.function.name, {})
+    plan_frame(values.function, patch, sites, debug, copied, book.kept_in_memory())
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_work(values, stores.site_of_store, book.site_of, counters, sites, first_site)

@@ -61,6 +61,8 @@ class Machine:
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
+        in_memory: Names of registers that are values with a version per assignment, as in memory, by the
+            object that each of them is: ``@function/%object``.
         library: What external functions do, if not the package's own rows.
         observer: Is told what happens, if given.
     """
@@ -75,6 +77,7 @@ class Machine:
         max_memory_bytes: int,
         recorder: Recorder | None = None,
         workspace: Set[Home] = frozenset(),
+        in_memory: Mapping[str, str] | None = None,
         library: LibraryModel | None = None,
         observer: Observer | None = None,
     ) -> None:
@@ -88,6 +91,7 @@ class Machine:
         self._paths = Paths(module, model)
         self.frames: list[Frame] = []
         self._control_flows = control_flows
+        self._in_memory = {(o.partition("/")[0], name): o for o, name in (in_memory or {}).items()}
         self._max_instructions = max_instructions
         self._recorder = recorder
         self._functions = {function.name: function for function in module.functions}
@@ -187,7 +191,7 @@ class Machine:
         if instruction.name:
             if self._recorder is not None:
                 result = self._recorder.computed(frame.plan.function.name, instruction, result, values)
-            frame.registers[instruction.name] = result
+            frame.registers[instruction.name] = self._kept(frame, instruction.name, result)
         if instruction.opcode == "invoke":
             self._jump(frame, instruction.targets[0])
         else:
@@ -210,12 +214,21 @@ class Machine:
             operand = instruction.operands[instruction.incoming.index(previous)]
             value = without_address_labels(instruction.type, select_role(self.value(operand), conditions))
             value = self._chosen(frame, instruction, operand, value, conditions, previous)
-            results.append((instruction.name, value))
+            results.append((instruction.name, self._kept(frame, instruction.name, value)))
         frame.registers.update(results)
         frame.index = len(results)
         self.counts.instructions += len(results)
         if target in frame.plan.instead:
             self._keep_extremum(frame.plan.instead[target])
+
+    def _kept(self, frame: Frame, name: str, value: Value) -> Value:
+        """The value of a register, which is a new version of a home if the register has one."""
+        item = self._in_memory and self._in_memory.get((frame.plan.function.name, name))
+        if not item:
+            return value
+        home = Home("stack", item, frame.depth, 0)
+        self.shadow.finish(home, value.labels)
+        return value._replace(labels={home: SourceRole.DATA}, exact=None)
 
     def _keep_extremum(self, found: ExtremumStore) -> None:
         """The value in memory was compared with another and kept: a version that depends on both."""

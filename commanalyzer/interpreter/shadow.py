@@ -124,7 +124,7 @@ class Shadow:
             before = home
 
     def finish(self, home: Home, labels: Labels) -> None:
-        """Count a value that leaves the program (paper Section 4.1: return variables)."""
+        """Count a version of what is no memory: a value that leaves the program (Section 4.1), a register."""
         self.chains[Chain(home, frozenset(labels.items()))] += 1
 
     def fill(self, address: int, size: int) -> None:

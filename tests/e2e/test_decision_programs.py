@@ -18,7 +18,7 @@ PROGRAMS = {
     "kmeans": ("px=block:4 py=block:4 cluster=block:4", "348 * s", 3_168),
     "shocktube": ("now[64x3]=block:4x1 next[64x3]=block:4x1", "192 * s", 5_960),
     "newton": ("orbit[64x4]=block:4x1 result[64x3]=block:4x1", "0 * s", 552),
-    "adaptive": (" ".join(f"{a}[66]=block:4" for a in ["u", "k1", "k2", "guess"]), "48 * s + 96 * t", 60_544),
+    "adaptive": (" ".join(f"{a}[66]=block:4" for a in ["u", "k1", "k2", "guess"]), "48 * s + 96 * t", 9_576),
 }
 
 

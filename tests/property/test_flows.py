@@ -16,7 +16,12 @@ from tests.property.loop_programs import (
 from tests.property.programs import c_programs
 from tests.property.sampling import drawn
 from tests.recorded import Recorded, record_source
-from tests.reference.flows import describe_difference, native_chains, oracle_chains
+from tests.reference.flows import (
+    describe_difference,
+    native_chains,
+    oracle_chains,
+    registers_in_memory,
+)
 
 USUAL = 16  # programs
 
@@ -29,7 +34,7 @@ def test_chains_equal_the_interpreters(text: str) -> None:
 
 def check(text: str, recorded: Recorded) -> None:
     """Same output, same counts and the same chains as the interpreter."""
-    oracle = interpret(recorded.module)
+    oracle = interpret(recorded.module, in_memory=registers_in_memory(recorded.graph))
     assert recorded.traced.stdout == recorded.plain.stdout == oracle.stdout, text
     assert recorded.traced.exit_status == recorded.plain.exit_status == oracle.exit_status, text
     work = recorded.work

@@ -17,7 +17,13 @@ from tests.property.loop_programs import loop_programs, round_programs
 from tests.property.programs import c_programs
 from tests.property.sampling import drawn
 from tests.recorded import Recorded, record_again, record_source
-from tests.reference.flows import describe_difference, home_of, native_chains, oracle_chains
+from tests.reference.flows import (
+    describe_difference,
+    home_of,
+    native_chains,
+    oracle_chains,
+    registers_in_memory,
+)
 
 USUAL = 4  # programs
 
@@ -64,7 +70,7 @@ def check(text: str, recorded: Recorded, names: list[str]) -> None:
     mask = np.isin(graph.home_object, chosen) & ~graph.is_register & (graph.home_object > 0)
     with tempfile.TemporaryDirectory() as folder:
         again = record_again(recorded, mask, Path(folder))
-    oracle = interpret(recorded.module, workspace=_words(graph, mask))
+    oracle = interpret(recorded.module, workspace=_words(graph, mask), in_memory=registers_in_memory(graph))
     native = native_chains(again)
     expected = oracle_chains(oracle.chains, again)
     if _has_updates(again):

@@ -1,6 +1,7 @@
 """Labels of registers that are carried around a loop without being a plain reduction.
 
-One label register each: rotating registers only exchange labels, chained ones are named whenever they grow.
+One label register each: rotating registers only exchange labels, chained ones are named whenever they grow,
+variables of a round are kept in memory.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class CycleWriter:
     def write(self, component: Component) -> None:
         """Write the code of one component; its label registers have names before they are defined."""
         exact = self._exactness(component)
+        if component.kind == "variable":
+            self._book.homes.update((name, f"%ca.home.{name[1:]}") for name in component.members)
         names = {name: self._book.patch.fresh() for name in component.members}
         for name in component.members:
             self._book[name] = Labels((names[name],), exact[name])

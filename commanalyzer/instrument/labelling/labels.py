@@ -74,6 +74,7 @@ class LabelBook:
         self.patch = patch
         self.site_of: dict[str, int] = {}  # register -> site that names it
         self.accumulators: list[str] = []  # storage of every accumulator of the function
+        self.homes: dict[str, str] = {}  # register that has a version per round -> where it is kept
         self.sites = sites
         self.debug = debug
         self.variables = debug.variables_of(values.function)
@@ -233,14 +234,16 @@ class LabelBook:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
         definition = self.values.definitions.get(name)
         location = -1 if definition is None else definition.instruction.debug_location
-        type_ = self.type_of(name)
-        width = value_width(type_) if type_.kind in ("int", "float") else 8
+        width = self._width(name)
         place = self.debug.place(location)
         function = self.values.function.name
         variable, _ = self.debug.variable(self.variables.get(name, -1))
-        return self.sites.add_site(
-            SiteRecord(function, result, "register", width, place, fold, variable=variable)
-        )
+        kind = "store" if name in self.homes else "register"
+        return self.sites.add_site(SiteRecord(function, result, kind, width, place, fold, variable=variable))
+
+    def _width(self, name: str) -> int:
+        type_ = self.type_of(name)
+        return value_width(type_) if type_.kind in ("int", "float") else 8
 
     def place(self, instruction: Instruction) -> SourcePlace:
         """Where the source has ``instruction``."""
@@ -288,7 +291,20 @@ class LabelBook:
         site = self.register_site(name)
         labels = self._at_most(hooks.MAX_LABELS, site, labels, out)
         pointer = self.patch.spill(out, labels)
-        return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
+        if name not in self.homes:
+            return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
+        address = self.patch.address(out, self.homes[name])
+        words = self._width(name) // 4
+        self.patch.call(out, "ca_row_many", site, address, words, len(labels), pointer)
+        return self.patch.call(out, "ca_load", address, result=result)
+
+    def kept_in_memory(self) -> dict[str, tuple[str, int]]:
+        """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
+        return {
+            pointer: (self.debug.variable(self.variables.get(name, -1))[0], self._width(name))
+            for name, pointer in self.homes.items()
+            if name in self.site_of
+        }
 
     def _at_most(self, count: int, site: int, labels: Sequence[str], out: list[str]) -> tuple[str, ...]:
         """The labels, as many of them joined as it takes to have no more than ``count``."""

@@ -9,7 +9,8 @@ an order in which labels can be computed, each classified:
   collected while the loop runs and named once, behind it;
 * ``chain``: any other growing recurrence (prefix sums, Fibonacci rotations): every partial result is named;
 * ``result``: registers behind a reduction whose terms depend on them, an outer round later: what such a
-  recurrence (a step size that the last step's error sets) has in inner loops is classified by itself.
+  recurrence (a step size that the last step's error sets) has in inner loops is classified by itself;
+* ``variable``: what else such a recurrence has: a value of its own with a version per round, as in memory.
 
 A component grows if a register in it unites labels of the component with others.
 """
@@ -17,7 +18,7 @@ A component grows if a register in it unites labels of the component with others
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from commanalyzer.instrument.labelling.values import Flow, FunctionValues
 from commanalyzer.ir.graphs import strong_components
@@ -143,7 +144,8 @@ def _parts(
     named = {name for accumulator in inner for name in accumulator.exits}
     result = [Component("result", accumulator.exits) for accumulator in inner]
     for part in _components_among(values, members, named):
-        result += _parts(values, part, demanded, roots)
+        for found in _parts(values, part, demanded, roots):
+            result.append(replace(found, kind="variable") if found.kind == "chain" else found)
     return result
 
 
