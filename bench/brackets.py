@@ -117,17 +117,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     only, progress = set(filter(None, options.only.split(","))), make_console(sys.stderr)
     body: list[tuple[str, ...]] = []
-    for program in programs():
-        if not only or program.name in only:
-            progress.print(program.name)
-            body += _measured(program.name, options.nodes, options.timeout)
+    for program in (p for p in programs() if not only or p.name in only):
+        progress.print(program.name)
+        body += _measured(program.name, options.nodes, options.timeout)
+        if options.output:
+            write_text(options.output, markdown_text(_document(body, words)), force=True)
+    show_document(_document(body, words), make_console(sys.stdout, width=160))
+    return 1 if any(row[-1] for row in body) else 0
+
+
+def _document(body: Sequence[tuple[str, ...]], words: Sequence[str]) -> Document:
     wrong = sum(bool(row[-1]) for row in body)
-    text = f"{len(body)} divisions, {wrong} outside their bracket or not counted: `python -m bench.brackets`."
-    document = Document("Brackets", (Section("By rows and event by event", (text,), _COLUMNS, tuple(body)),))
-    show_document(document, make_console(sys.stdout, width=160))
-    if options.output:
-        write_text(options.output, markdown_text(document), force=True)
-    return 1 if wrong else 0
+    text = f"{len(body)} divisions, {wrong} outside their bracket or not counted."
+    section = Section("By rows and event by event", (text,), _COLUMNS, tuple(body))
+    return Document("Brackets", (Section("", (f"`python -m bench.brackets {' '.join(words)}`",)), section))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,9 @@ class Projection:
         time_s: Least time T_1 / (p E), paper Eq. 5, seconds.
         time_low_s: Lower end.
         time_high_s: Upper end.
+        node_bytes: What the program's memory takes of each node, without copies of what others own; NaN where
+            there is no law of it.
+        node_bytes_limit: Memory of the machine's nodes; infinite where it is not known.
         is_beyond: bool[P], outside of the data of a law.
         missing: What the laws do not know of messages and nodes; those terms are left out.
         lacking: Runs to add before there are bands, whose ends are NaN until then.
@@ -71,9 +74,16 @@ class Projection:
     time_s: Floats
     time_low_s: Floats
     time_high_s: Floats
+    node_bytes: Floats
+    node_bytes_limit: float
     is_beyond: NDArray[np.bool_]
     missing: tuple[str, ...]
     lacking: tuple[str, ...] = ()
+
+    @property
+    def has_memory(self) -> NDArray[np.bool_]:
+        """bool[P], the program fits, as far as is known."""
+        return ~(self.node_bytes > self.node_bytes_limit)
 
     @property
     def speedup(self) -> Floats:
@@ -139,6 +149,7 @@ def project(
     unknown = (np.full(len(p), np.nan),) * 2
     found = [_bounds(machine, p, *cases[0], needed)]
     found += [unknown if lacking else _bounds(machine, p, *case, needed) for case in cases[1:]]
+    memory = [law.predict(points) for law in laws if law.metric == "footprint_bytes"]
     # One node has nobody to talk to; the law need not say so.
     sent = [np.where(p == 1, 0.0, values[_BYTES[division]]) for values in traffic]
     beyond = np.any([law.is_beyond(points) for law in (work, *known.values())], axis=0)
@@ -147,6 +158,8 @@ def project(
         serial_s=found[0][0] * found[0][1] * p,
         efficiency=found[0][0], efficiency_low=found[1][0], efficiency_high=found[2][0],
         time_s=found[0][1], time_low_s=found[3][1], time_high_s=found[4][1],
+        node_bytes=memory[0] / p if memory else unknown[0],
+        node_bytes_limit=np.inf if machine.memory is None else machine.memory.value,
         is_beyond=beyond, missing=tuple(name for name in needed if name not in known),
         lacking=lacking,
     )  # fmt: skip
@@ -215,7 +228,7 @@ class Advice:
         least_efficiency: What was asked for.
         largest: Most nodes whose bound reaches it.
         largest_certain: Most nodes whose bound reaches it at the lower end of the band.
-        fastest: Nodes of the least time.
+        fastest: Nodes of the least time among those with memory for the program.
         cheapest: Fewest core-hours among those within the deadline (if there is one).
         deadline_s: Time limit, seconds; ``None`` without.
     """
@@ -223,7 +236,7 @@ class Advice:
     least_efficiency: float
     largest: int | None
     largest_certain: int | None
-    fastest: int
+    fastest: int | None
     cheapest: int | None
     deadline_s: float | None = None
 
@@ -231,20 +244,21 @@ class Advice:
 def advise(projection: Projection, least_efficiency: float, deadline_s: float | None = None) -> Advice:
     """Node counts to ask for, of those in the projection.
 
-    All numbers are bounds: a real program is not faster, so fewer nodes may be sensible, not more.
+    All numbers are bounds: a real program is not faster, so fewer nodes may be sensible, not more. Nodes that
+    have not the memory are not advised.
     """
-    nodes = projection.nodes
+    nodes, fits = projection.nodes, projection.has_memory
 
     def most(mask: NDArray[np.bool_]) -> int | None:
-        return int(nodes[mask].max()) if mask.any() else None
+        return int(nodes[mask & fits].max()) if (mask & fits).any() else None
 
-    in_time = np.full(len(nodes), True) if deadline_s is None else projection.time_s <= deadline_s
+    in_time = fits if deadline_s is None else fits & (projection.time_s <= deadline_s)
     cost = np.where(in_time, projection.core_hours(), np.inf)
     return Advice(
         least_efficiency=least_efficiency,
         largest=most(projection.efficiency >= least_efficiency),
         largest_certain=most(projection.efficiency_low >= least_efficiency),
-        fastest=int(nodes[np.argmin(projection.time_s)]),
+        fastest=int(nodes[np.argmin(np.where(fits, projection.time_s, np.inf))]) if fits.any() else None,
         cheapest=int(nodes[np.argmin(cost)]) if in_time.any() else None,
         deadline_s=deadline_s,
     )

@@ -107,7 +107,7 @@ def remarks_of(report: AllocationReport, index: int) -> list[str]:
 def decision_lines(report: AllocationReport) -> list[str]:
     """What to ask for, in words."""
     found, decision = report.found, report.decision
-    memory = _memory_line(found.node_bytes, report.limits.memory_bytes)
+    memory = memory_line(found.node_bytes, report.limits.memory_bytes or math.inf)
     if decision.fastest is None or decision.cheapest is None:
         return ["No configuration keeps to the limits", memory]
     hours = found.core_hours(report.limits.cores_per_node)
@@ -132,11 +132,12 @@ def decision_lines(report: AllocationReport) -> list[str]:
     return [*lines, *(f"{word}: {meaning}" for word, meaning in marked.items() if word in said)]
 
 
-def _memory_line(node_bytes: Floats, limit_bytes: float | None) -> str:
+def memory_line(node_bytes: Floats, limit_bytes: float) -> str:
+    """What nodes need and have; an infinite limit is not known."""
     if np.isnan(node_bytes).any():
         return "Memory that a node needs: not known (neither measured nor given): it limits nothing"
     ends = " to ".join(dict.fromkeys(format_bytes(f(node_bytes)) for f in (np.min, np.max)))
-    has = "not known, it limits nothing" if limit_bytes is None else format_bytes(limit_bytes)
+    has = "not known, it limits nothing" if math.isinf(limit_bytes) else format_bytes(limit_bytes)
     return f"Memory that a node needs: {ends}; that the machine's nodes have: {has}"
 
 

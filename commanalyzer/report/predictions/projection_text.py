@@ -15,12 +15,13 @@ from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.law import CONFIDENCE
 from commanalyzer.laws.projection import Advice, Projection
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.predictions.allocations_text import memory_line
 from commanalyzer.report.predictions.bound_text import machine_line
 from commanalyzer.report.predictions.laws_text import or_null
 
 SCHEMA = "commanalyzer.projection/1"
 _ENDS = tuple(f"{name}{end}" for name in ("comm_bytes", "efficiency") for end in ("", "_low", "_high"))
-_ARRAYS = ("work_flop", *_ENDS, "time_s", "time_low_s", "time_high_s", "speedup")
+_ARRAYS = ("work_flop", *_ENDS, "time_s", "time_low_s", "time_high_s", "speedup", "node_bytes")
 
 
 def show_projection(
@@ -91,6 +92,9 @@ def size_text(value: float) -> str:
 
 def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> list[str]:
     """What to ask for, in words."""
+    memory = memory_line(curve.node_bytes, curve.node_bytes_limit)
+    if advice.fastest is None:
+        return ["No node count has memory for the program", memory]
     wanted = format_percent(advice.least_efficiency)
     if advice.largest is None:
         lines = [f"No node count reaches an efficiency of {wanted}"]
@@ -102,6 +106,9 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
         lines = [
             f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
         ]
+    few = curve.nodes[~curve.has_memory]
+    if len(few):
+        lines.append(f"Not advised, as the program does not fit: {_nodes(int(few.max()))} and fewer")
     if advice.largest == curve.nodes[-1]:
         lines.append(f"  (no more were considered: try --nodes ..{16 * int(curve.nodes[-1])})")
     lines.append(f"Fastest: {_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
@@ -114,12 +121,14 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
             f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
             f"{_at(curve, advice.cheapest)}"
         )
-    return lines
+    return [*lines, memory]
 
 
 def _gain_lines(curve: Projection, gain: Projection, advice: Advice) -> list[str]:
     """What the best division found changes; nothing where it has no fewer bytes."""
     alone = advice.largest is None or advice.largest == 1
+    if advice.fastest is None:
+        return []
     i = curve.nodes.tolist().index(advice.fastest if alone else advice.largest or 1)
     if not gain.comm_bytes[i] < curve.comm_bytes[i]:
         return ["All this is of plain blocks; the best division found has no fewer bytes"]
@@ -172,6 +181,7 @@ def projection_json(
         "provenance": dict(document.provenance),
         "advice": asdict(advice),
         "cores_per_node": cores_per_node,
+        "node_bytes_limit": None if machine.memory is None else machine.memory.value,
         "curves": [curve_arrays(curve, cores_per_node) for curve in curves],
         "best_division": None if gain is None else curve_arrays(gain, cores_per_node),
     }

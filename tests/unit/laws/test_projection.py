@@ -152,6 +152,24 @@ def test_advice_by_hand() -> None:
     assert any("64 nodes" in line for line in advice_lines(found, advice))
 
 
+def test_nodes_without_the_memory_are_not_advised() -> None:
+    """16 n^2 bytes: 16 MB in all, 4 MB on each of 4 nodes, 1 MB on 16."""
+    memory = law("footprint_bytes", (16.0, (factor(0, "rise", "2"),)), parameters=("n",))
+    found = project((HALO, WORK, memory), replace(MACHINE, memory=Parameter(2e6, "B")), NODES, SIZE)
+    assert found.node_bytes.tolist() == pytest.approx([16e6 / p for p in NODES], rel=1e-5)
+    advice = advise(found, 0.8)
+    assert (advice.largest, advice.fastest, advice.cheapest, advise(found, 0.99999).largest) == (
+        64,
+        256,
+        16,
+        None,
+    )
+    assert any("does not fit: 4 nodes and fewer" in line for line in advice_lines(found, advice))
+    none = project((HALO, WORK, memory), replace(MACHINE, memory=Parameter(2e6, "B")), NODES, {"n": 1e5})
+    said = advice_lines(none, advise(none, 0.8))
+    assert said[0].startswith("No node count has memory") and "625 MB to 160 GB" in said[1]
+
+
 def test_sizes_are_whole_where_all_data_were(tmp_path: Path) -> None:
     """W = 70 n^2: on 2 nodes weak scaling wants 1000 sqrt(2) = 1414.2, which no program has as a size."""
     n = np.array([8.0, 16.0, 24.0, 32.0, 64.0])[:, None]
