@@ -10,6 +10,7 @@ Input: a graph in which values are stored to what :mod:`commanalyzer.frontend.de
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for, versions_of, widths_of
 from commanalyzer.vcg.storage.slices import row_slices
 
+_ALWAYS = np.iinfo(np.int64).max
+Whole = TypeVar("Whole", np.int32, np.int64)
 _LONGEST = 4  # a sum, its root, the same relative to another one, stored: what is longer is none of these
 
 
@@ -76,29 +79,54 @@ class Decisions:
     def told(
         self, graph: AnyGraph, part: Int32, num_parts: int, expand: Transfers, fold: Transfers
     ) -> Transfers:
-        """Return ``expand`` and, in the same order, what tells the contributors of ``fold`` the decisions."""
+        """Return ``expand`` and, in the same order, what tells the contributors of ``fold`` the decisions.
+
+        What is told for one decision is known for others that are made of it alone.
+        """
         step = np.count_nonzero(self.path >= 0, axis=1) - 1
         last = self.path[np.arange(len(step)), step]
         order = np.argsort(fold.value, kind="stable")
         of, at = _entries(*(np.searchsorted(fold.value, last, side, order) for side in ("left", "right")))
-        receiver, path = fold.sender[order[at]], self.path[of]
-        got = _pairs(expand.value, expand.receiver, num_parts)
-        made, of_which = self.made
-        receivers = np.arange(num_parts, dtype=np.int32)[:, None]
-        has_made = np.isin(_pairs(made, receivers, num_parts), got) | (part[made] == receivers)
-        got = np.union1d(got, _pairs(of_which, receivers, num_parts)[has_made])
-        knows = np.isin(_pairs(path, receiver[:, None], num_parts), got)
-        knows |= part[path] == receiver[:, None]
-        is_told = ~np.any(knows & (path >= 0), axis=1)
-        pair, number = np.unique(_pairs(path[is_told, 0], receiver[is_told], num_parts), return_inverse=True)
-        count = np.zeros(len(pair), np.int64)
-        np.add.at(count, number, self.count[of[is_told]])
-        value, to = (column.astype(np.int32) for column in np.divmod(pair, num_parts))
-        count = np.minimum(count, np.maximum(versions_of(graph, value), 1))
-        more = Transfers(value, part[value], to, count, count, widths_of(graph, value).astype(np.int64))
-        both = [np.concatenate(c) for c in zip(_columns(expand), _columns(more), strict=True)]
+        receiver, path = fold.sender[order[at]][:, None], self.path[of]
+        wanted = _pairs(path, receiver, num_parts)
+        got, often = _pairs(expand.value, expand.receiver, num_parts), expand.high
+        columns = [_columns(expand)]
+        for length in range(_LONGEST):
+            known = np.where(
+                part[path] == receiver, _ALWAYS, self._known(part, num_parts, got, often, wanted)
+            )
+            rest = self.count[of] - np.where(path >= 0, known, 0).max(axis=1)
+            told = (rest > 0) & (step[of] == length)
+            pair, count = _sums(wanted[told, :1], rest[told])
+            value, to = (column.astype(np.int32) for column in np.divmod(pair[:, 0], num_parts))
+            count = np.minimum(count, np.maximum(versions_of(graph, value), 1))
+            widths = widths_of(graph, value).astype(np.int64)
+            columns.append((value, part[value], to, count, count, widths))
+            got, often = np.append(got, pair[:, 0]), np.append(often, count)
+            by_pair = np.argsort(got, kind="stable")
+            got, often = got[by_pair], often[by_pair]
+        both = [np.concatenate(c) for c in zip(*columns, strict=True)]
         by_pair = np.argsort(_pairs(both[0], both[2], num_parts), kind="stable")
         return Transfers(*(column[by_pair] for column in both))
+
+    def _known(self, part: Int32, num_parts: int, got: Int64, often: Int64, wanted: Int64) -> Int64:
+        """How often receivers ``got`` the values of ``wanted`` pairs, or what was made of these alone."""
+        made, of_which = self.made
+        receivers = np.arange(num_parts, dtype=np.int32)[:, None]
+        count = _looked_up(got, often, _pairs(made, receivers, num_parts))
+        count = np.where(part[made] == receivers, _ALWAYS, count).ravel()
+        pair = _pairs(of_which, receivers, num_parts).ravel()
+        most = np.lexsort((-count, pair))
+        pair, first = np.unique(pair[most], return_index=True)
+        return np.maximum(_looked_up(got, often, wanted), _looked_up(pair, count[most][first], wanted))
+
+
+def _looked_up(keys: Int64, values: Int64, wanted: Int64) -> Int64:
+    """Values of ``wanted`` keys, 0 for those that are none of the ascending ``keys``."""
+    if not len(keys):
+        return np.zeros(wanted.shape, np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, values[at], 0)
 
 
 def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -116,8 +144,8 @@ def _columns(item: Transfers) -> tuple[NDArray[np.generic], ...]:
     return item.value, item.sender, item.receiver, item.low, item.high, item.width_bytes
 
 
-def _sums(path: Int32, count: Int64) -> tuple[Int32, Int64]:
-    """Distinct paths, int32[n, k], with their counts added up."""
+def _sums(path: NDArray[Whole], count: Int64) -> tuple[NDArray[Whole], Int64]:
+    """Distinct rows of int[n, k], with their counts added up."""
     distinct, number = np.unique(path, axis=0, return_inverse=True)
     total = np.zeros(len(distinct), np.int64)
     np.add.at(total, number.ravel(), count)
