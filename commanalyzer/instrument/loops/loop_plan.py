@@ -114,7 +114,7 @@ class _Maker:
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
-        is_apart = self._mechanisms.iterations and are_known_apart(self._values, self._patch, plan)
+        is_apart = self._mechanisms.iterations and are_known_apart(self._patch, plan)
         writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart)
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
