@@ -52,15 +52,15 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 121,
     "validation": 1_321,
-    "vcg": 10_065,
-    ".": 2_290,
+    "vcg": 10_018,
+    ".": 2_276,
     "runtime_shim/include": 337,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
     "runtime_shim/src": 6_537,
     "runtime_shim/supervisor": 115,
-    "tests": 44_703,
+    "tests": 44_730,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
