@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 3_986,
-    "instrument": 7_817,
+    "instrument": 7_911,
     "interpreter": 3_784,
     "ir": 5_393,
     "laws": 2_917,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 6_537,
     "runtime_shim/supervisor": 115,
-    "tests": 44_730,
+    "tests": 44_750,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
