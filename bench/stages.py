@@ -4,7 +4,7 @@
 
 Run from the checkout. Every stage is expected to be linear in the distinct flows, so what is printed are CPU
 seconds per ten million flows and the largest temporary memory of any stage per flow. Compiled code is loaded
-by a small graph first. *paper* is the singletons by the paper's rules (dissolving, edges, size), *work* what
+by a small graph first. *paper* is the singletons by the paper's rules and the size without them, *work* what
 counting needs once per graph, *count* all that counting one decomposition takes.
 """
 
@@ -30,17 +30,15 @@ from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.foundation.progress import SilentProgress
+from commanalyzer.paper_view import paper_view
 from commanalyzer.partition.libraries.affinity import build_affinity
 from commanalyzer.partition.libraries.hypergraph import build_hypergraph
 from commanalyzer.partition.libraries.metis import partition
 from commanalyzer.partition.owners import extend_to_hubs, find_hub_links
 from commanalyzer.record import record
-from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.structure.edges import distinct_edges
 from commanalyzer.vcg.structure.hubs import find_hubs
-from commanalyzer.vcg.structure.singletons import find_singletons, vcg_words
+from commanalyzer.vcg.structure.singletons import HIGH
 
 CASES = (
     "heat2d 500 10",
@@ -94,7 +92,7 @@ def measure(case: str, parts: int) -> Measurement:
     result = Measurement(case, graph.num_flows)
     flat = result.time("simplify", lambda: simplified(graph))
     hubs = result.time("hubs", lambda: find_hubs(flat)).mask
-    result.time("paper", lambda: _paper(graph))
+    result.time("paper", lambda: paper_view(graph, HIGH, is_asked=False))
     affinity = result.time("affinity", lambda: build_affinity(flat, hubs))
     result.time("hypergraph", lambda: build_hypergraph(flat, affinity))
     owners = extend_to_hubs(find_hub_links(flat, hubs), affinity, partition(affinity.adjacency, parts)).part
@@ -110,12 +108,6 @@ def measure(case: str, parts: int) -> Measurement:
 
     result.time("count", count)
     return result
-
-
-def _paper(graph: ValueGraph) -> int:
-    dissolved = dissolve_registers(graph)
-    edges = distinct_edges(dissolved)
-    return vcg_words(dissolved, find_singletons(dissolved, edges=edges), edges)
 
 
 def _table(measurements: Sequence[Measurement], parts: int) -> Table:

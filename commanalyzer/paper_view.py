@@ -10,16 +10,10 @@ import numpy as np
 from commanalyzer.errors import ConfigError
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.contraction.dissolve import DEFAULT_LIMIT, dissolve_registers, dissolving
-from commanalyzer.vcg.invariants import check_dissolved, check_singletons
+from commanalyzer.vcg.graph import Bool
+from commanalyzer.vcg.invariants import check_dissolved
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
-from commanalyzer.vcg.structure.edges import distinct_edges
-from commanalyzer.vcg.structure.singletons import (
-    SingletonKind,
-    find_singletons,
-    paper_counts,
-    passes_on,
-    vcg_words,
-)
+from commanalyzer.vcg.structure.singletons import SingletonKind, paper_counts, passes_on
 
 # how much larger the graph of the paper's model may get when it only serves to count singletons
 _SIDE_GROWTH = 4
@@ -49,11 +43,12 @@ def paper_view(
     """
     if graph.num_flows > _MOST_SIDE_FLOWS and not is_asked:
         return None, 0, ()
-    if isinstance(graph, LargeGraph) and not is_asked:
-        counted = _large_paper_view(graph, high)
-        if counted is not None or graph.num_flows > _MOST_EXPANDED_FLOWS:
-            return (*(counted or (None, 0)), ())
+    gone = dissolving(graph)
+    if not check and not passes_on(graph, gone):
+        return *_counted(graph, high, gone), ()
     if isinstance(graph, LargeGraph):
+        if graph.num_flows > _MOST_EXPANDED_FLOWS and not is_asked:
+            return None, 0, ()
         graph = graph.store.graph()
     warnings: tuple[str, ...] = ()
     limit = DEFAULT_LIMIT if is_asked else _SIDE_GROWTH * graph.num_flows + _SIDE_FLOWS
@@ -64,25 +59,16 @@ def paper_view(
             raise
         dissolved = graph
         warnings = (f"singletons were counted with register values as vertices: {error.message}",)
-    edges = distinct_edges(dissolved)
-    found = find_singletons(dissolved, high, edges)
+    counts, words = _counted(dissolved, high, np.zeros(dissolved.num_vertices, np.bool_))
+    if dissolved is graph:
+        return counts, 0, warnings
     if check:
-        check_singletons(dissolved, found)
-        if dissolved is not graph:
-            check_dissolved(graph, dissolved)
-    counts = SingletonCounts(
-        found.count(SingletonKind.SOURCE),
-        found.count(SingletonKind.SINK),
-        found.count(SingletonKind.REDUCTION),
-    )
-    return counts, 0 if dissolved is graph else vcg_words(dissolved, found, edges), warnings
+        check_dissolved(graph, dissolved)
+    return counts, words, warnings
 
 
-def _large_paper_view(graph: LargeGraph, high: float) -> tuple[SingletonCounts, int] | None:
-    """Singletons and size, slice by slice; ``None`` where registers pass on values."""
-    gone = dissolving(graph)
-    if passes_on(graph, gone):
-        return None
+def _counted(graph: AnyGraph, high: float, gone: Bool) -> tuple[SingletonCounts, int]:
+    """Singletons and size of the graph without ``gone``, which pass nothing on."""
     kind, words = paper_counts(graph, high, gone)
     kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)
     return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "abi": 262,
+    "abi": 260,
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_460,
@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 3_986,
-    "instrument": 8_113,
+    "instrument": 7_911,
     "interpreter": 3_784,
     "ir": 5_393,
     "laws": 2_917,
@@ -52,15 +52,15 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 121,
     "validation": 1_321,
-    "vcg": 10_163,
-    ".": 2_290,
+    "vcg": 10_018,
+    ".": 2_276,
     "runtime_shim/include": 337,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
-    "runtime_shim/src": 6_565,
+    "runtime_shim/src": 6_537,
     "runtime_shim/supervisor": 115,
-    "tests": 44_782,
+    "tests": 44_750,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

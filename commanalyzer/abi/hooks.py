@@ -113,8 +113,6 @@ HOOKS: dict[str, Hook] = {
         ),
         Hook("ca_rounds_look", "void", ("i32", "i64"), "a preview begins that looks at each round"),
         Hook("ca_round_seen", "void", ("i64",), "what a preview found out about a round"),
-        Hook("ca_rounds_extremes", "i64", (), "addresses of the rounds that it knows"),
-        Hook("ca_round_known", "i32", ("i64",), "the next round does what it did before"),
         Hook("ca_rounds_range", "void", ("i64", "i64"), "addresses that the rounds look at"),
         Hook("ca_rounds_entering", "void", ("i64",), "a label that enters all rounds"),
         Hook("ca_rounds_local", "void", ("i64", "i64"), "a local array of the rounds"),

@@ -134,9 +134,9 @@ class FunctionPatch:
         result = "" if HOOKS[hook].returns == "void" else result or self.fresh()
         return _appended(out, HookCall.of(hook, arguments, result))
 
-    def value(self, out: list[str], text: str, *, result: str = "") -> str:
+    def value(self, out: list[str], text: str) -> str:
         """Append ``text`` as the right-hand side of a new register that nothing is known of; return it."""
-        name = result or self.fresh()
+        name = self.fresh()
         out.append(f"  {name} = {text}")
         return name
 

@@ -27,7 +27,6 @@ class Mechanisms:
         private_arrays: Inspectors fill local arrays that each iteration writes before it reads them.
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
         iterations: Of a loop whose iterations differ at times, only those that differ run with hooks.
-        probes: An iteration is looked at no further when what decides it is as it was.
         early_end: A recording that shows private temporaries ends, as another one follows.
     """
 
@@ -41,7 +40,6 @@ class Mechanisms:
     private_arrays: bool = True
     memoised_inspectors: bool = True
     iterations: bool = True
-    probes: bool = True
     early_end: bool = True
 
     @property

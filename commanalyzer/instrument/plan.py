@@ -101,7 +101,6 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     for function in module.functions:
         patch = FunctionPatch()
         _plan_function(
-            module,
             facts[function.name],
             parts[function.name],
             patch,
@@ -119,7 +118,6 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
 
 
 def _plan_function(
-    module: Module,
     values: FunctionValues,
     parts: list[Component],
     patch: FunctionPatch,

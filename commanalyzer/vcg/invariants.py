@@ -15,7 +15,6 @@ from commanalyzer.vcg.graph import Bool, Fold, SourceRole, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for
 from commanalyzer.vcg.storage.slices import AnyRows, row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
-from commanalyzer.vcg.structure.singletons import Singletons
 
 
 def check_graph(graph: AnyGraph) -> None:
@@ -64,20 +63,6 @@ def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:
     work_before, work_after = float(before.work_flops.sum()), float(after.work_flops.sum())
     _require(
         work_after <= work_before * (1 + 1e-9) + 1e-9, f"work grew from {work_before} to {work_after} flops"
-    )
-
-
-def check_singletons(graph: ValueGraph, singletons: Singletons) -> None:
-    """Check that every flow is either kept or booked with a removed singleton.
-
-    Raises:
-        GraphInvariantError: If the numbers do not add up.
-    """
-    _require(len(singletons.mask) == graph.num_vertices, "singletons belong to another graph")
-    kept = int(np.count_nonzero(~singletons.mask[graph.source] & ~singletons.mask[sink_of_source(graph)]))
-    _require(
-        kept + singletons.booked_flows == graph.num_flows,
-        f"{kept} kept and {singletons.booked_flows} booked flows, expected {graph.num_flows} together",
     )
 
 

@@ -23,7 +23,6 @@ from commanalyzer.vcg.allocations import Allocations, are_fields
 from commanalyzer.vcg.reading.tables import Tables
 
 Int64 = NDArray[np.int64]
-Bool = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

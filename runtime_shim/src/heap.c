@@ -14,7 +14,6 @@
 
 #define HEADER 16u
 #define LARGE (1u << 20)
-#define SMALL_CLASSES 64u
 
 /* A block: 16 bytes of header, then the payload. */
 struct block {

@@ -75,15 +75,6 @@ CA_HOOK void ca_round_seen(uint64_t hash) {
   ca_rounds.num_changed += ca_rounds.hashes[number] != (hash | 1);
 }
 
-/* Whether a preview's next round does what it did before: then nothing else needs to be found out about it. */
-CA_HOOK uint32_t ca_round_known(uint64_t hash) {
-  uint64_t number = ca_rounds.seen;
-  if (number >= ca_rounds.limit || ca_rounds.hashes[number] != (hash | 1))
-    return 0;
-  ca_rounds.seen = number + 1;
-  return 1;
-}
-
 /* The same as ca_repeat_previewed for a loop whose rounds may be known apart: 2 if they are. */
 CA_CALL uint32_t ca_repeat_apart(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
                                  uint32_t num_counters) {

@@ -15,7 +15,6 @@
 #define MOST_WORDS 256u
 #define MOST_STREAMS 48u
 #define IS_REDUCTION (1ull << 62) /* of what is given */
-#define IS_COMPUTED (1ull << 63)
 
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 

@@ -22,8 +22,7 @@
 #define PATIENCE 3u        /* runs in a row in which the memory was of no use */
 #define SAME 2u            /* runs in a row without a change, before the loop is remembered as a whole */
 #define AHEAD 6u
-#define MOST_EXTREMES 64u /* as round_probes.py has it */
-#define MOST_FETCHED 8u   /* stretches of a round */
+#define MOST_FETCHED 8u /* stretches of a round */
 
 struct ca_rounds ca_rounds;
 
@@ -59,22 +58,6 @@ CA_CALL void ca_rounds_look(uint32_t loop, uint64_t key) {
   ca_rounds.hashes = memory->hashes;
   ca_rounds.limit = CA_MOST_ROUNDS;
   ca_places_begin();
-}
-
-/* Where the least and largest addresses are kept that previews noted, two numbers for each: they do not note
- * those of rounds that are known. */
-CA_CALL uint64_t ca_rounds_extremes(void) {
-  static struct extremes {
-    bool are_noted;
-    int64_t ends[MOST_EXTREMES][2];
-  } all[CA_MEMORIES], none;
-  struct extremes *found = current ? &all[current - ca_memories] : &none;
-  for (uint32_t i = 0; i < MOST_EXTREMES && !found->are_noted; i++) {
-    found->ends[i][0] = INT64_MAX;
-    found->ends[i][1] = INT64_MIN;
-  }
-  found->are_noted = current;
-  return (uint64_t)found->ends;
 }
 
 /* All rounds are recorded. */

@@ -11,8 +11,6 @@ from commanalyzer.instrument.inspectors.preview_slices import Place
 from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewStorage
 from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
 from commanalyzer.instrument.iterations.round_copies import tally
-from commanalyzer.instrument.iterations.round_probe_code import RoundProbeWriter
-from commanalyzer.instrument.iterations.round_probes import RoundProbe
 from commanalyzer.instrument.iterations.rounds import outside_places
 from commanalyzer.instrument.labelling.enclosed_reductions import begin, finish
 from commanalyzer.instrument.loops.loop_code import TOKEN
@@ -39,18 +37,10 @@ class PreviewWriter:
         number: Of the loop in its function.
         text: Gives a line of the module without debug information.
         is_apart: Its rounds are known apart.
-        probe: What is enough to see that one of them is known.
     """
 
     def __init__(
-        self,
-        patch: FunctionPatch,
-        plan: Previewed,
-        number: int,
-        text: Text,
-        *,
-        is_apart: bool = False,
-        probe: RoundProbe | None = None,
+        self, patch: FunctionPatch, plan: Previewed, number: int, text: Text, *, is_apart: bool = False
     ) -> None:
         self._patch = patch
         self._plan = plan
@@ -66,7 +56,6 @@ class PreviewWriter:
         first = _FIRST_SLOT + 2 * len(reads)
         self._slots = {name: first + 2 * k for k, name in enumerate(plan.watched)}
         self._num_slots = first + 2 * len(self._slots)
-        self._extremes = range(first, self._num_slots)
         self._ranges = PreviewRanges(patch, plan, self._kept, self._slots)
         self._hash_slot = _HASH
         if is_apart:  # of the round; that of all rounds is made of them
@@ -77,7 +66,6 @@ class PreviewWriter:
         self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
         behind = block_at("guard" if plan.reads is None else "seen", plan.loop.header, number)
         self._behind = behind
-        self._probe = RoundProbeWriter(patch, plan, probe, number, self._name) if probe else None
         self._latch = plan.loop.latches[0]
         is_over = is_apart and self._latch != plan.ends.exiting
         self._renamed[f"%{plan.ends.exit}"] = (
@@ -100,8 +88,6 @@ class PreviewWriter:
         asked = self._patch.call(due, "ca_preview_due", identity)
         is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
         guard: list[str] = []
-        if self._probe is not None:
-            self._probe.keep(guard, self._kept, self._extremes)
         looked_at, key = self._ranges.changes(guard), self._kept.get(guard, _HASH)
         number = self._ranges.unless_overlapping(guard, count)
         apart = known = ""
@@ -138,10 +124,8 @@ class PreviewWriter:
             self._kept.set(start.lines, self._reads[name] + 1, address)
         if self._is_apart:
             self._patch.call(start.lines, "ca_rounds_look", identity, key)
-            if self._probe is not None:
-                self._probe.begin(start.lines, self._kept, self._extremes)
         self._begin_advancing(start.lines)
-        first = self._name(f"%{self._plan.loop.header}") if self._probe is None else self._probe.label
+        first = self._name(f"%{self._plan.loop.header}")
         yield from ("", f"{look[1:]}:", *start.lines)
         if self._plan.reads is None:
             yield f"  br label {first}"
@@ -157,39 +141,22 @@ class PreviewWriter:
         """A block of the preview."""
         self._num_hashed = 0
         phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
-        is_first = block.label == self._plan.loop.header
-        if is_first and self._probe is not None:
-            yield from self._probed(self._probe, phis)
-        else:
-            yield from ("", f"{self._name(f'%{block.label}')[1:]}:", *(self._copied(phi) for phi in phis))
+        yield from ("", f"{self._name(f'%{block.label}')[1:]}:", *(self._copied(phi) for phi in phis))
         for phi in phis:
             yield from self._noted(phi)
-        if self._is_apart and is_first:
+        if self._is_apart and block.label == self._plan.loop.header:
             yield from self._round_begun(phis)
         yield from self._behind_inner_loop(block.label)
         for instruction in block.instructions[:-1]:
             if instruction.name in self._plan.computed and instruction.opcode != "phi":
-                if self._probe is None or instruction.name not in self._probe.written:
-                    yield self._copied(instruction)
+                yield self._copied(instruction)
                 yield from self._noted(instruction)
             elif instruction.opcode == "store" and instruction.first_line in self._plan.stores:
                 yield self._copied(instruction)
         yield from self._before_inner_loop(block.label)
         if self._is_apart and block.label == self._latch:
             yield from self._round_over("")
-        end = self._copied(block.terminator)
-        yield end if self._probe is None else self._probe.terminated(end)
-
-    def _probed(self, probe: RoundProbeWriter, phis: list[Instruction]) -> Iterator[str]:
-        """The beginning of a round, which is all of it if it is known."""
-        first = [probe.entering(phi, self._copied(phi)) for phi in phis]
-        first += [self._copied(instruction) for instruction in probe.instructions]
-        self._decided(first, [*self._entering_round(first, phis), *probe.roots(first)])
-        over: list[str] = []
-        self._counted(over, "")
-        end = next(b.terminator for b in self._plan.blocks if b.label == self._plan.ends.exiting)
-        found = self._kept.get(first, self._hash_slot)
-        yield from probe.blocks(first, found, over, self._copied(end), self._behind)
+        yield self._copied(block.terminator)
 
     def _begin_advancing(self, out: list[str]) -> None:
         """The first addresses of those that advance; each round writes over the last ones."""
@@ -203,35 +170,25 @@ class PreviewWriter:
     def _round_begun(self, phis: list[Instruction]) -> list[str]:
         """A round is decided by what enters it in registers, and by what it finds."""
         out: list[str] = []
-        if self._probe is None:
-            self._decided(out, self._entering_round(out, phis))
-        return out
-
-    def _entering_round(self, out: list[str], phis: list[Instruction]) -> list[str]:
-        whole = [phi for phi in phis if phi.type.kind != "float"]
-        return [as_i64(self._patch, out, self._name(phi.name), phi.type) for phi in whole]
-
-    def _decided(self, out: list[str], values: list[str]) -> None:
-        """Hash of what decides a round, as far as it is known when it begins."""
         total = "0"
-        for number, value in enumerate(values):
+        for number, phi in enumerate(phi for phi in phis if phi.type.kind != "float"):
+            value = as_i64(self._patch, out, self._name(phi.name), phi.type)
             term = self._patch.compute(out, "mul", value, signed(multiplier(number + 1)))
             total = self._patch.compute(out, "add", total, term)
         self._kept.set(out, self._hash_slot, total)
+        return out
 
-    def _counted(self, out: list[str], mark: str) -> str:
-        """The hash of a round becomes part of that of the loop; a last round that is shorter has a mark."""
+    def _round_over(self, mark: str) -> list[str]:
+        """The recorder is told about a round that was looked at; a last one that is shorter has a mark.
+
+        Its hash becomes part of that of the loop.
+        """
+        out: list[str] = []
         found = self._kept.get(out, self._hash_slot)
         if mark:
             found = self._patch.compute(out, "add", found, mark)
         total = self._patch.compute(out, "mul", self._kept.get(out, _HASH), _MIXER)
         self._kept.set(out, _HASH, self._patch.compute(out, "add", total, found))
-        return found
-
-    def _round_over(self, mark: str) -> list[str]:
-        """The recorder is told about a round that was looked at."""
-        out: list[str] = []
-        found = self._counted(out, mark)
         self._patch.call(out, "ca_round_seen", found)
         return out
 
@@ -289,18 +246,14 @@ class PreviewWriter:
         out: list[str] = []
         value = ""
         is_noted = instruction.name in self._slots and instruction.name not in self._plan.steady
-        is_deciding = instruction.opcode in DECIDING and instruction.type.kind != "float"
-        is_hashed = is_deciding and self._probe is None
+        is_hashed = instruction.opcode in DECIDING and instruction.type.kind != "float"
         if is_hashed or is_noted:
             value = as_i64(self._patch, out, self._renamed[instruction.name], instruction.type)
         if is_hashed:
             self._hash(out, value)
         if is_noted and instruction.name in self._plan.advancing:
             side = MOST if self._plan.advancing[instruction.name].stride >= 0 else LEAST
-            if self._probe is None:
-                self._kept.set(out, self._slots[instruction.name] + side, value)
-            else:  # known rounds may come behind this one
-                self._kept.note(out, self._slots[instruction.name], value, [side])
+            self._kept.set(out, self._slots[instruction.name] + side, value)
         elif is_noted:
             self._kept.note(out, self._slots[instruction.name], value)
         if instruction.opcode == "load":

@@ -28,7 +28,6 @@ _COMPUTING = frozenset(
     }
 )  # fmt: skip
 _INTEGER_CALLS = ("@llvm.smax.", "@llvm.smin.", "@llvm.umax.", "@llvm.umin.", "@llvm.abs.")
-_BLOCK_CALLS = ("@llvm.memcpy.", "@llvm.memmove.", "@llvm.memset.")  # (target, source or byte, size, ...)
 
 Text = Callable[[int], str]
 

@@ -16,13 +16,11 @@ class PreviewStorage:
     Args:
         patch: Gives names to registers.
         address: Register with the address of the storage.
-        first: Slots in front of the first one.
     """
 
-    def __init__(self, patch: FunctionPatch, address: str, first: int = 0) -> None:
+    def __init__(self, patch: FunctionPatch, address: str) -> None:
         self._patch = patch
         self._address = address
-        self._first = first
 
     def get(self, out: list[str], number: int) -> str:
         """Register with what is in a slot."""
@@ -40,5 +38,4 @@ class PreviewStorage:
             self.set(out, slot + side, self._patch.choose(out, bit, value, known))
 
     def _place(self, out: list[str], number: int) -> str:
-        place = self._first + number
-        return self._patch.value(out, f"getelementptr inbounds i64, ptr {self._address}, i64 {place}")
+        return self._patch.value(out, f"getelementptr inbounds i64, ptr {self._address}, i64 {number}")

@@ -14,18 +14,16 @@ from __future__ import annotations
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.inspectors.previews import Previewed
-from commanalyzer.instrument.labelling.values import FunctionValues
 
 _MOST_INSTRUCTIONS = 600  # the loop is written out twice more
 _MOST_PLACES = 32
 _MOST_ARRAYS = 8
 
 
-def are_known_apart(values: FunctionValues, patch: FunctionPatch, plan: Previewed) -> bool:
+def are_known_apart(patch: FunctionPatch, plan: Previewed) -> bool:
     """Whether rounds of a previewed loop can be known apart.
 
     Args:
-        values: Facts of the function.
         patch: What was inserted.
         plan: The loop.
     """

@@ -10,8 +10,6 @@ BlockRole = Literal[
     "entry",
     "exit",
     "look",
-    "round",
-    "same",
     "over",
     "recall",
     "seen",
@@ -23,11 +21,10 @@ BlockRole = Literal[
     "gone",
 ]
 """Blocks that are added around a loop: ``entry`` in front of its copy; ``exit`` behind the instrumented loop;
-``look`` in front of a preview, ``round`` where one of its rounds begins, ``same`` instead of a round that is
-known, ``over`` behind its last round, ``recall`` takes what a preview found out before, ``seen`` says what it
-found out, ``guard`` behind it; ``offer`` between a guard and the instrumented loop. Around a loop that runs
-some rounds with hooks: ``apart`` in front of it, ``turn`` where a round begins, ``left`` and ``gone`` behind
-it."""
+``look`` in front of a preview, ``over`` behind its last round, ``recall`` takes what a preview found out
+before, ``seen`` says what it found out, ``guard`` behind it; ``offer`` between a guard and the instrumented
+loop. Around a loop that runs some rounds with hooks: ``apart`` in front of it, ``turn`` where a round begins,
+``left`` and ``gone`` behind it."""
 
 _LABEL = re.compile(r'([\w.$-]+|"[^"]*"):$')
 INCOMING = re.compile(r'\[ ([^\[\]]+?), (%(?:[\w.$-]+|"[^"]*")) \]')

@@ -12,7 +12,6 @@ from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoo
 from commanalyzer.instrument.inspectors.preview_code import PreviewWriter
 from commanalyzer.instrument.inspectors.preview_reads import may_protect_memory
 from commanalyzer.instrument.inspectors.previews import Previewed, previewed
-from commanalyzer.instrument.iterations.round_probes import round_probe
 from commanalyzer.instrument.iterations.rounds import are_known_apart
 from commanalyzer.instrument.labelling.enclosed_reductions import enclosed_reductions, take_results
 from commanalyzer.instrument.labelling.values import FunctionValues
@@ -115,16 +114,8 @@ class _Maker:
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
-        is_apart = self._mechanisms.iterations and are_known_apart(self._values, self._patch, plan)
-        probe = round_probe(self._values, plan) if is_apart and self._mechanisms.probes else None
-        writer = PreviewWriter(
-            self._patch,
-            plan,
-            number,
-            lambda n: plain_text(lines[n]),
-            is_apart=is_apart,
-            probe=probe,
-        )
+        is_apart = self._mechanisms.iterations and are_known_apart(self._patch, plan)
+        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart)
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
             return "too many blocks"

@@ -168,9 +168,9 @@ def offer_nest(
     words = [str(len(headers)), *(made[header] for header in headers)]
     for entry in entries:
         if isinstance(entry, RangeStore):
-            described = store_words(patch, guard, entry, around[-1], around[:-1])
+            described = store_words(guard, entry, around[-1], around[:-1])
         else:
-            described = _reduction_words(patch, guard, entry, around, made[entry.header])
+            described = _reduction_words(guard, entry, around, made[entry.header])
         if described is None:
             return None
         words += described
@@ -178,7 +178,7 @@ def offer_nest(
 
 
 def _reduction_words(
-    patch: FunctionPatch, guard: GuardWriter, reduction: NestReduction, around: Sequence[str], terms: str
+    guard: GuardWriter, reduction: NestReduction, around: Sequence[str], terms: str
 ) -> list[str] | None:
     """What describes a reduction to the recorder, see ``nests.c``."""
     head = int(reduction.site) | len(reduction.labels) << 32 | 1 << _IS_REDUCTION
@@ -188,7 +188,7 @@ def _reduction_words(
     symbols = (around, [inner, *around])
     for bit, names, labels in zip(first_bits, symbols, (reduction.initial, reduction.labels), strict=True):
         for k, label in enumerate(labels):
-            written = written_label(patch, guard, label, names[0], names[1:])
+            written = written_label(guard, label, names[0], names[1:])
             if written is None:
                 return None
             head |= isinstance(label.source, Polynomial) << (bit + k)

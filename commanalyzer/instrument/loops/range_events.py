@@ -136,7 +136,7 @@ def offer(
     *outer, number = made
     words: list[str] = [str(len(outer)), *made.values()]
     for store in stores:
-        described = store_words(patch, guard, store, number, outer)
+        described = store_words(guard, store, number, outer)
         if described is None:
             return None
         words += described
@@ -162,20 +162,17 @@ def call_offer(
     return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
 
 
-def store_words(
-    patch: FunctionPatch, guard: GuardWriter, store: RangeStore, number: str, outer: Sequence[str] = ()
-) -> list[str] | None:
+def store_words(guard: GuardWriter, store: RangeStore, number: str, outer: Sequence[str]) -> list[str] | None:
     """What describes a store to the recorder, see ``ranges.c``; ``None`` if it does not advance by constants.
 
     Args:
-        patch: Gives names to registers.
         guard: Where the code goes.
         store: The store.
         number: Symbol of the loop's round.
         outer: Symbols of the rounds of loops around it.
     """
     place = _first_and_stride(guard, store.address, number, outer)
-    labels = [written_label(patch, guard, label, number, outer) for label in store.labels]
+    labels = [written_label(guard, label, number, outer) for label in store.labels]
     if place is None or any(label is None for label in labels):
         return None
     head = int(store.site) | len(labels) << 32 | store.words << 48
@@ -213,7 +210,7 @@ def _first_and_stride(
 
 
 def written_label(
-    patch: FunctionPatch, guard: GuardWriter, label: RangeLabel, number: str, outer: Sequence[str]
+    guard: GuardWriter, label: RangeLabel, number: str, outer: Sequence[str]
 ) -> tuple[str, ...] | None:
     """The label of the first round, and its changes as those of addresses; ``None`` if it has none."""
     still = ("0",) * (1 + len(outer))

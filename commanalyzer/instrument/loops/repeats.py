@@ -189,7 +189,7 @@ def _write(
         patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
     else:
         known = patch.compute(guard.lines, "icmp ne", total, "0")
-    before_copy = _counts(patch, guard, nest, code, made)
+    before_copy = _counts(patch, nest, code, made)
     for collected in code.collected:
         written = _collect(patch, guard, nest, collected, made, has_effect=code.has_effect)
         if written is None:
@@ -343,9 +343,7 @@ def _changes(patch: FunctionPatch, out: list[str], spans: Sequence[_Span]) -> st
     return total
 
 
-def _counts(
-    patch: FunctionPatch, guard: GuardWriter, nest: _Nest, code: LoopCode, made: dict[str, str]
-) -> list[str]:
+def _counts(patch: FunctionPatch, nest: _Nest, code: LoopCode, made: dict[str, str]) -> list[str]:
     """Executions of blocks, all at once."""
     lines: list[str] = []
     for counter, block in code.counters:

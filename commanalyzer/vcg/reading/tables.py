@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.reading.nests import without_nests
 from commanalyzer.vcg.reading.ranges import RangeTable, range_table
-from commanalyzer.vcg.repetitions.nests import without_nests
 from commanalyzer.vcg.storage.coding import read_only
 
 Int64 = NDArray[np.int64]
@@ -65,7 +65,7 @@ class Tables:
         names = kept = read_only(np.zeros(0, np.int64))
         written = without_nests(columns)
         if written is not None:
-            columns, names, kept = written.columns, written.names, written.kept
+            columns, names, kept = written
         return cls(*columns, range_table(*columns[:3]), names, kept)
 
     def names_of(self, rows: Int64) -> Int64:

@@ -144,11 +144,6 @@ class GraphStore:
         """Bytes of all coded columns together, those in files included."""
         return self.pages.nbytes + sum(column.nbytes for column in self.columns.values())
 
-    @property
-    def expanded_bytes(self) -> int:
-        """Bytes of the expanded graph."""
-        return sum(self.columns[c.name].length * c.dtype.itemsize for c in COLUMNS) + 16
-
     def graph(self) -> ValueGraph:
         """The whole graph, expanded.
 

@@ -82,16 +82,12 @@ class Neighbours:
 def distinct_edges(graph: ValueGraph) -> Edges:
     """Return the distinct (sink, source) pairs of all rows (the edge set E of paper Section 4.2.1)."""
     start = frozen(graph.source_ptr[graph.term_ptr], np.int64)
-    return _distinct(graph.row_sink, start, graph.source, graph.num_vertices)
-
-
-def contracted_edges(edges: Edges, representative: Int64) -> Edges:
-    """Return the distinct edges between representatives, self-edges left out."""
-    own = np.arange(edges.num_vertices)
-    if np.array_equal(representative, own):
-        return edges
-    short = frozen(representative, np.int32)
-    return _distinct(short, edges.pointer, frozen(short[edges.source], np.int32), edges.num_vertices)
+    place, sinks = _by_source(graph.row_sink, start, graph.source, graph.num_vertices)
+    pointer = np.zeros(graph.num_vertices + 1, dtype=np.int64)
+    kernels.count_distinct(place, sinks, pointer)
+    found = np.empty(int(pointer[-1]), dtype=np.int32)
+    kernels.place_distinct(place, sinks, pointer, found)
+    return Edges(pointer, found)
 
 
 def neighbours(edges: Edges) -> Neighbours:
@@ -140,12 +136,3 @@ def _by_source(sink: Int32, start: Int64, source: Int32, num_vertices: int) -> t
     sinks = np.empty(len(source), dtype=np.int32)
     kernels.distribute(sink, start, source, place, sinks)
     return place, sinks
-
-
-def _distinct(sink: Int32, start: Int64, source: Int32, num_vertices: int) -> Edges:
-    place, sinks = _by_source(sink, start, source, num_vertices)
-    pointer = np.zeros(num_vertices + 1, dtype=np.int64)
-    kernels.count_distinct(place, sinks, pointer)
-    found = np.empty(int(pointer[-1]), dtype=np.int32)
-    kernels.place_distinct(place, sinks, pointer, found)
-    return Edges(pointer, found)

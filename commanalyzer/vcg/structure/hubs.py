@@ -58,11 +58,6 @@ class Hubs:
     def __post_init__(self) -> None:
         self.mask.setflags(write=False)
 
-    @property
-    def num_hubs(self) -> int:
-        """Number of hubs."""
-        return int(self.mask.sum())
-
 
 def find_hubs(graph: AnyGraph, high: float = HIGH) -> Hubs:
     """Return the hubs of ``graph`` by the rule of this module.

@@ -21,8 +21,7 @@ from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure import degree_kernels as kernels
 from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, count_neighbours
-from commanalyzer.vcg.structure.edges import Edges, distinct_edges, undirected_degree
-from commanalyzer.vcg.structure.segments import count_of_source, sink_of_source
+from commanalyzer.vcg.structure.edges import distinct_edges, undirected_degree
 
 HIGH = 0.9
 _PIECE = 1 << 20
@@ -47,8 +46,6 @@ class Singletons:
         score: float64[V], maximum of density and distance score, in [0, 1].
         degree: int64[V], number of distinct adjacent vertices.
         centroid: Degree centroid (Definition 4.2).
-        booked_flows: Source entries that leave the graph together with the singletons.
-        booked_bytes: Bytes of those entries, width of the source times row count.
     """
 
     mask: Bool
@@ -56,8 +53,6 @@ class Singletons:
     score: Float64
     degree: Int64
     centroid: float
-    booked_flows: int
-    booked_bytes: int
 
     def __post_init__(self) -> None:
         if not len(self.mask) == len(self.kind) == len(self.score) == len(self.degree):
@@ -68,15 +63,6 @@ class Singletons:
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
-
-    @property
-    def num_singletons(self) -> int:
-        """Number of singletons of all kinds."""
-        return int(self.mask.sum())
-
-    def count(self, kind: SingletonKind) -> int:
-        """Return the number of singletons of one kind."""
-        return int(np.count_nonzero(self.kind == kind))
 
 
 def degree_centroid(degree: Int32 | Int64) -> float:
@@ -103,7 +89,7 @@ def distance_score(degree: Int32 | Int64, centroid: float) -> Float64:
     return score
 
 
-def find_singletons(graph: ValueGraph, high: float = HIGH, edges: Edges | None = None) -> Singletons:
+def find_singletons(graph: ValueGraph, high: float = HIGH) -> Singletons:
     """Return the singletons of ``graph`` and whether each is a source, a sink or a reduction.
 
     The same two scores, with the same centroid, are applied to the out-degree (readers) and to the
@@ -113,17 +99,15 @@ def find_singletons(graph: ValueGraph, high: float = HIGH, edges: Edges | None =
     Args:
         graph: Value graph, usually with its registers dissolved.
         high: Score from which a vertex is a singleton, in (0, 1].
-        edges: Its distinct edges; computed if not given.
 
     Raises:
         ConfigError: If ``high`` lies outside (0, 1].
 
     Reference: paper Algorithm 3; Section 4.2.3 names the three kinds.
     """
-    if not 0.0 < high <= 1.0:
-        raise ConfigError(f"singleton threshold must lie in (0, 1], found {high}", hint="the paper uses 0.9")
+    _check_threshold(high)
     v = graph.num_vertices
-    edges = edges or distinct_edges(graph)
+    edges = distinct_edges(graph)
     inward, outward = edges.in_degree, edges.out_degree
     degree = undirected_degree(edges)
     centroid = degree_centroid(degree)
@@ -131,8 +115,12 @@ def find_singletons(graph: ValueGraph, high: float = HIGH, edges: Edges | None =
     score = np.maximum(density, distance_score(degree, centroid))
     mask = score >= high
     kind = _classify(mask, inward, outward, centroid, high, v)
-    flows, volume = _booked(graph, mask)
-    return Singletons(mask, kind, score, degree, centroid, flows, volume)
+    return Singletons(mask, kind, score, degree, centroid)
+
+
+def _check_threshold(high: float) -> None:
+    if not 0.0 < high <= 1.0:
+        raise ConfigError(f"singleton threshold must lie in (0, 1], found {high}", hint="the paper uses 0.9")
 
 
 def _classify(
@@ -153,12 +141,6 @@ def _classify(
     return np.where(mask, kind, int(SingletonKind.NONE)).astype(np.uint8)
 
 
-def _booked(graph: ValueGraph, mask: Bool) -> tuple[int, int]:
-    removed = mask[graph.source] | mask[sink_of_source(graph)]
-    width = graph.width_bytes[graph.source[removed]].astype(np.int64)
-    return int(removed.sum()), int(np.dot(width, count_of_source(graph)[removed]))
-
-
 def passes_on(graph: AnyGraph, chosen: Bool) -> bool:
     """Whether any of the ``chosen`` (bool[V]) vertices is both computed from others and read."""
     if not chosen.any():
@@ -171,15 +153,25 @@ def passes_on(graph: AnyGraph, chosen: Bool) -> bool:
 
 
 def paper_counts(graph: AnyGraph, high: float, gone: Bool) -> tuple[UInt8, int]:
-    """Return uint8[V], the kind of each singleton, and :func:`vcg_words`, slice by slice.
+    """Return uint8[V], the kind of each singleton, and the words of the graph without them, slice by slice.
 
     What :func:`find_singletons` finds in the dissolved graph. Sources that only address a count are no flows.
 
+    Words are 2 per vertex and 2 per directed edge. Vertices that occur in no value-flow chain (index arrays,
+    constants that nothing reads) do not count. A row that reads its own previous version adds the edge from
+    the vertex to itself: ``12 n`` for the five-point stencil and ``16 n`` for the seven-point one.
+
     Args:
         graph: Value graph.
-        high: Score from which a vertex is a singleton.
+        high: Score from which a vertex is a singleton, in (0, 1].
         gone: bool[V], registers to leave out, none of which passes anything on.
+
+    Raises:
+        ConfigError: If ``high`` lies outside (0, 1].
+
+    Reference: paper Algorithm 3, Table 2.
     """
+    _check_threshold(high)
     left, address = ~gone, int(SourceRole.ADDRESS)
     v = int(np.count_nonzero(left))
     inward, outward, degree = (
@@ -202,27 +194,3 @@ def paper_counts(graph: AnyGraph, high: float, gone: Bool) -> tuple[UInt8, int]:
         loops[rows.row_sink[rows.row_accumulates]] = True
     edges = int(kept.sum(dtype=np.int64)) + int(np.count_nonzero(loops & left))
     return kind, 2 * int(np.count_nonzero((in_chain | loops) & left)) + 2 * edges
-
-
-def vcg_words(graph: ValueGraph, singletons: Singletons, edges: Edges | None = None) -> int:
-    """Return the size of the graph in words after singleton removal: 2 per vertex and 2 per directed edge.
-
-    Vertices that occur in no value-flow chain (index arrays, constants that nothing reads) do not count. A
-    row that reads its own previous version adds the edge from the vertex to itself, which reproduces
-    ``12 n`` for the five-point stencil and ``16 n`` for the seven-point stencil. The distinct edges are
-    computed if not given.
-
-    Reference: paper Table 2.
-    """
-    edges = edges or distinct_edges(graph)
-    kept = int(
-        np.count_nonzero(~(singletons.mask[edges.source] | np.repeat(singletons.mask, edges.in_degree)))
-    )
-    own = np.zeros(graph.num_vertices, dtype=np.bool_)
-    own[graph.row_sink[graph.row_accumulates]] = True
-    in_chain = own.copy()
-    in_chain |= edges.in_degree > 0
-    in_chain[edges.source] = True
-    loops = int(np.count_nonzero(own & ~singletons.mask))
-    vertices = int(np.count_nonzero(in_chain & ~singletons.mask))
-    return 2 * vertices + 2 * (kept + loops)

@@ -10,15 +10,13 @@ import pytest
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import Fold
-from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
-from commanalyzer.vcg.structure.singletons import find_singletons
+from commanalyzer.vcg.invariants import check_dissolved, check_graph
 from tests.graphs import Row, build, chain, grid, row
 
 
 def test_sound_graphs_pass() -> None:
     for g in (chain(8), grid(4, fold=True), build(0, [])):
         check_graph(g)
-        check_singletons(g, find_singletons(g))
         check_dissolved(g, dissolve_registers(g))
     assert chain(8).num_rows == 16
 
@@ -46,8 +44,3 @@ def test_lost_stores_and_registers() -> None:
     doubled = replace(after, row_count=np.array([2], dtype=np.int64))
     with pytest.raises(GraphInvariantError, match="1 stores before dissolving, 2 after"):
         check_dissolved(before, doubled)
-
-
-def test_singletons_of_another_graph() -> None:
-    with pytest.raises(GraphInvariantError, match="another graph"):
-        check_singletons(chain(8), find_singletons(chain(9)))

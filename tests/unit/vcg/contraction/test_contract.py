@@ -12,7 +12,6 @@ from commanalyzer.vcg.contraction.contract import (
     uses_of,
 )
 from commanalyzer.vcg.graph import Int64, ValueGraph
-from commanalyzer.vcg.structure.edges import contracted_edges, distinct_edges
 from tests.graphs import Row, build, folded, row
 
 ELEMENTS, PRIVATE = 4, 3
@@ -109,10 +108,3 @@ def array(*values: int) -> Int64:
 def test_merges_are_followed_to_their_end_and_cycles_have_a_first_vertex() -> None:
     found = representatives(array(1, 2, 2, 4, 5, 3, 3, 7).astype(np.int32))
     assert found.tolist() == [2, 2, 2, 3, 3, 3, 3, 7]
-
-
-def test_contracted_edges_are_distinct_and_join_different_vertices() -> None:
-    edges = distinct_edges(build(4, [row(1, 0), row(2, 1), row(3, 0, 2)]))
-    found = contracted_edges(edges, array(0, 1, 1, 3))
-    assert list(zip(found.sink().tolist(), found.source.tolist(), strict=True)) == [(1, 0), (3, 0), (3, 1)]
-    assert contracted_edges(edges, array(0, 1, 2, 3)) is edges

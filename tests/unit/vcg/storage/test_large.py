@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.messages.phases import step_order
+from commanalyzer.paper_view import paper_view
+from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.graph import ValueGraph
@@ -22,9 +24,10 @@ from commanalyzer.vcg.structure import degrees
 from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, bound_neighbours, count_neighbours
 from commanalyzer.vcg.structure.edges import distinct_edges, undirected_degree
 from commanalyzer.vcg.structure.hubs import find_hubs
-from commanalyzer.vcg.structure.singletons import find_singletons, paper_counts, vcg_words
+from commanalyzer.vcg.structure.singletons import find_singletons, paper_counts
 from tests.graphs import assert_same_graph
 from tests.reference.hubs import hub_mask
+from tests.reference.words import graph_words
 from tests.strategies import graphs
 
 
@@ -99,4 +102,14 @@ def test_singletons_by_slices(graph: ValueGraph, flows: int, high: float) -> Non
     found = find_singletons(dissolved, high)
     kind, words = paper_counts(large(graph, flows), high, np.zeros(graph.num_vertices, np.bool_))
     assert kind.tolist() == found.kind.tolist()
-    assert words == vcg_words(dissolved, found)
+    assert words == graph_words(dissolved, found.mask)
+
+
+@given(graphs(registers=True), st.floats(0.05, 1.0))
+@settings(max_examples=100, deadline=None)
+def test_the_paper_view_needs_no_dissolved_graph(graph: ValueGraph, high: float) -> None:
+    """Where registers pass nothing on; elsewhere it is counted in that graph."""
+    dissolved = dissolve_registers(graph)
+    found = find_singletons(dissolved, high)
+    kinds = SingletonCounts(*np.bincount(found.kind, minlength=4)[1:].tolist())
+    assert paper_view(graph, high, is_asked=False) == (kinds, graph_words(dissolved, found.mask), ())

@@ -1,6 +1,8 @@
-"""Compiled loops over the nests of a trace, see :mod:`commanalyzer.vcg.repetitions.nests`.
+"""Compiled loops over the nests of a trace, see :mod:`commanalyzer.vcg.reading.nests`.
 
-Tables are those of :mod:`.written_kernels`, contents of nests those of ``comm_shim.h``.
+Columns of the trace and of the result are those of :mod:`.trace_kernels`, contents of nests those of
+``comm_shim.h``. A row is *called* by its number in the trace; rows that were not recorded are called by the
+numbers behind these.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.hooks import REGISTER
+from commanalyzer.abi.hooks import NOTHING, REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import (
     ROW_FILL,
     ROW_NEST,
@@ -19,10 +21,9 @@ from commanalyzer.abi.trace_layout import (
     ROW_UPDATE,
     ROW_WIDE,
 )
-from commanalyzer.foundation.compiled import compiled, compiled_inline
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.vcg.reading.range_kernels import mixed, plain_label, units_of, wide
 from commanalyzer.vcg.reading.trace_kernels import COUNT, FLAGS, LOW, NONE
-from commanalyzer.vcg.repetitions.written_kernels import first_place, kept_label, write_head, write_recorded
 
 _OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that no nest stands for
 _NUM_LOOPS = 255  # bits of the first word
@@ -30,15 +31,7 @@ _INITIAL = 40  # bit of the number of initial labels of a reduction
 _ENTRIES = 48  # bits of the number of entries in the first word
 _LABELS = 255
 _RESULTS = 40
-
-
-@compiled
-def has_nests(heads: Any) -> Any:
-    """Whether any row is a nest."""
-    row = 0
-    while row < len(heads) and not (heads[row, 1] >> FLAGS) & ROW_NEST:
-        row += 1
-    return row < len(heads)
+_TAG = 32  # bits of a hash in the table
 
 
 @compiled_inline
@@ -90,20 +83,81 @@ def count_nests(heads: Any, units: Any, is_nested: Any) -> Any:
     return rows, 2 * labels, groups, runs
 
 
-@compiled
-def largest_site(heads: Any, units: Any) -> Any:
-    """Greatest number of a site."""
-    largest, unit = np.int64(0), 0
+@compiled_in_place
+def count_sites(heads: Any, units: Any) -> Any:
+    """The number behind that of every site; 0 if no row is a nest."""
+    largest, unit, has_nests = np.int64(0), 0, False
     for row in range(len(heads)):
         largest = max(largest, heads[row, 1] & LOW)
         if (heads[row, 1] >> FLAGS) & ROW_NEST:
+            has_nests = True
             loops = _loops(units, unit)
             at = unit + 2 + 2 * loops
             for _ in range(wide(units, unit) >> _ENTRIES):
                 largest = max(largest, wide(units, at) & LOW)
                 at = _behind_entry(units, at, loops)
         unit += units_of(heads[row, 1])
-    return largest
+    return largest + 1 if has_nests else 0
+
+
+@compiled_inline
+def _kept_label(label: Any, kept: Any) -> Any:
+    """The label by the row that is kept of equal ones."""
+    if label & REGISTER and label & NOTHING != NOTHING:
+        return (label & ~WORD_MASK) | kept[label & WORD_MASK]
+    return label
+
+
+@compiled_inline
+def first_place(table: Any, hash_: Any, name: Any, count: Any, kept: Any, out: Any, ends: Any) -> Any:
+    """Where a row is: at the end if it is the first of its kind, else where that is, and counted there.
+
+    Args:
+        table: int64[2^k], all 0 at first: upper half of the hash of a row, and where it is written + 1.
+        hash_: Of the row; who writes it puts it in its cell.
+        name: What the row is called.
+        count: How often it happened.
+        kept: Per name of a row the name of the first row that equals it.
+        out: Columns of the result, and names.
+        ends: int64[5], how many rows, units, groups and runs are written; the next name.
+    """
+    cells, names = out[1], out[6]
+    slot = hash_ & (len(table) - 1)
+    while table[slot] != 0:
+        place = (table[slot] & LOW) - 1
+        if table[slot] >> _TAG == hash_ >> _TAG and cells[place, 0] == hash_:
+            cells[place, 1] += count
+            kept[name] = names[place]
+            return place
+        slot = (slot + 1) & (len(table) - 1)
+    table[slot] = (hash_ >> _TAG) << _TAG | (ends[0] + 1)
+    return ends[0]
+
+
+@compiled_inline
+def write_head(sink: Any, word: Any, cell: Any, name: Any, out: Any, ends: Any) -> Any:
+    """Write what a row is, its hash, its count and its name; return its place."""
+    row = ends[0]
+    out[0][row, 0], out[0][row, 1] = sink, word
+    out[1][row, 0], out[1][row, 1], out[6][row] = cell[0], cell[1], name
+    ends[0] = row + 1
+    return row
+
+
+@compiled_in_place
+def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, cell: Any, out: Any, ends: Any) -> None:
+    """Write a recorded row with its units and groups; its runs and listed labels stay where they are."""
+    heads, _, units, groups, _, _ = columns
+    at = write_head(heads[row, 0], heads[row, 1], cell, row, out, ends)
+    u, g = ends[1], ends[2]
+    for k in range(units_of(heads[row, 1])):
+        out[2][u + k] = units[unit + k]
+    while group < len(groups) and groups[group, 0] == row:
+        out[3][g, 0] = at
+        for k in range(1, 4):
+            out[3][g, k] = groups[group, k]
+        group, g = group + 1, g + 1
+    ends[1], ends[2] = u + units_of(heads[row, 1]), g
 
 
 @compiled
@@ -113,16 +167,16 @@ def _hash_of_row(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> An
     is_register = (heads[row, 1] >> FLAGS) & ROW_REGISTER
     hash_ = mixed(heads[row, 1] & LOW, np.int64(NONE) if is_register else heads[row, 0])
     for k in range((heads[row, 1] >> 32) & COUNT):
-        hash_ = mixed(hash_, kept_label(plain_label(heads, row, units, unit, k), kept))
+        hash_ = mixed(hash_, _kept_label(plain_label(heads, row, units, unit, k), kept))
     while group < len(groups) and groups[group, 0] == row:
         first, width = groups[group, 1], groups[group, 3] & LOW
         hash_ = mixed(mixed(hash_, groups[group, 2]), groups[group, 3])
         if groups[group, 3] >> 32:
             for k in range(first, first + groups[group, 2] * width):
-                hash_ = mixed(hash_, kept_label(listed[k], kept))
+                hash_ = mixed(hash_, _kept_label(listed[k], kept))
         else:
             for k in range(first, first + width):
-                hash_ = mixed(mixed(hash_, kept_label(runs[k, 0], kept)), runs[k, 1])
+                hash_ = mixed(mixed(hash_, _kept_label(runs[k, 0], kept)), runs[k, 1])
         group += 1
     return hash_
 
@@ -147,7 +201,7 @@ def _write_reduction(
     site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
     hash_, place = mixed(site, np.int64(NONE)), at + 4
     for k in range(initial):
-        label = kept_label(wide(units, place) + _moved(units, place + 2, round_), kept)
+        label = _kept_label(wide(units, place) + _moved(units, place + 2, round_), kept)
         hash_ = mixed(hash_, label)
         unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
         place += 2 + 2 * len(round_)
@@ -155,7 +209,7 @@ def _write_reduction(
     for k in range(width):
         first = wide(units, place) + _moved(units, place + 4, round_)
         runs[n + k, 0], runs[n + k, 1] = first, wide(units, place + 2)
-        hash_ = mixed(mixed(hash_, kept_label(first, kept)), runs[n + k, 1])
+        hash_ = mixed(mixed(hash_, _kept_label(first, kept)), runs[n + k, 1])
         place += 4 + 2 * len(round_)
     if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
         flags = (ROW_REGISTER | (ROW_WIDE if initial else 0)) << FLAGS
@@ -182,7 +236,7 @@ def _write_store(
             label = REGISTER | results[label]
         else:
             label += _moved(units, place + 2, round_)
-        label = kept_label(label, kept)
+        label = _kept_label(label, kept)
         hash_ = mixed(hash_, label)
         unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
     if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
@@ -222,7 +276,7 @@ def write_nests(columns: Any, is_nested: Any, table: Any, kept: Any, out: Any, e
     Args:
         columns: Of the trace.
         is_nested: bool, per site: nests stand for rows of it.
-        table: As :func:`.written_kernels.first_place` has it, with the next three.
+        table: As :func:`first_place` has it, with the next three.
         kept: int64[names].
         out: Columns of the result.
         ends: int64[5].
@@ -239,7 +293,7 @@ def write_nests(columns: Any, is_nested: Any, table: Any, kept: Any, out: Any, e
                 hash_ = _hash_of_row(columns, row, unit, group, kept)
                 at = first_place(table, hash_, row, count, kept, out, ends)
             if at == ends[0]:
-                write_recorded(columns, row, unit, group, (hash_, count), out, ends)
+                _write_recorded(columns, row, unit, group, (hash_, count), out, ends)
         unit += units_of(heads[row, 1])
         while group < len(groups) and groups[group, 0] == row:
             group += 1

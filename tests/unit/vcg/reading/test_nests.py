@@ -12,6 +12,7 @@ import pytest
 from commanalyzer.abi.hooks import REGISTER
 from commanalyzer.abi.trace_layout import GROUP, NEST_REDUCTION, ROW_NEST, ROW_REGISTER, ROW_WIDE, RUN
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.reading.nest_kernels import first_place, write_head
 from commanalyzer.vcg.reading.tables import Tables
 from tests.reference.expand import expand_rows
 from tests.reference.ranges import without_ranges
@@ -165,3 +166,20 @@ def test_random_nests_are_written_out(seed: int) -> None:
             rows.append((sink, 1, ROW_WIDE, [REGISTER | len(rows) - 1, 600 + sink], 1))
     trace = with_groups(trace_of(rows), groups)
     assert written(trace) == expected(trace)
+
+
+def test_rows_are_one_if_all_of_their_hash_is_the_same() -> None:
+    """Also where the part of it that the table has, and where that is looked for, are the same."""
+    one, other = (1 << 40) + 1, (1 << 40) + (1 << 20) + 1
+    hashes = [one, other, 2, other, one, 0, -1, 0, -1]
+    pairs = [np.zeros((9, 2), np.int64) for _ in range(3)]
+    groups, listed, names = np.zeros((0, 4), np.int64), np.zeros(0, np.int64), np.zeros(9, np.int64)
+    out = (pairs[0], pairs[1], np.zeros(0, np.int32), groups, pairs[2], listed, names)
+    table, kept, ends = np.zeros(16, np.int64), np.arange(9), np.zeros(5, np.int64)
+    for name, hash_ in enumerate(hashes):
+        if first_place(table, hash_, name, 1, kept, out, ends) == ends[0]:
+            write_head(hash_, 7, (hash_, 1), name, out, ends)
+    assert pairs[0][: ends[0]].tolist() == [[hash_, 7] for hash_ in dict.fromkeys(hashes)]
+    assert pairs[1][: ends[0]].tolist() == [[hash_, hashes.count(hash_)] for hash_ in dict.fromkeys(hashes)]
+    assert names[: ends[0]].tolist() == [0, 1, 2, 5, 6]
+    assert kept.tolist() == [0, 1, 2, 1, 0, 5, 6, 5, 6]

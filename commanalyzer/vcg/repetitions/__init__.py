@@ -1,1 +1,0 @@
-"""Rows of a trace that stand for others: nests, written out."""
