@@ -1,8 +1,8 @@
 """Minima and maxima kept in memory: ``if (x < *m) *m = x;``.
 
 The store happens only when it changes something, but ``*m`` is a reduction over everything it was compared
-with, as ``*m = min(*m, x)`` is. LLVM may have moved the load of ``*m`` out of the loop; then a register
-follows it.
+with, as ``*m = min(*m, x)`` is. LLVM may have moved the load of ``*m`` out of the loop; then registers
+follow it.
 
        compare x with r, the value at p
         |                  |
@@ -85,8 +85,10 @@ class _Finder:
         kept = [o.text for o in comparison.operands if o.text != store.operands[0].text]
         if fold is Fold.NONE or len(kept) != 1 or not self._known_at(store.operands[1], top):
             return None
-        holds = self._is_loaded(kept[0], store.operands[1].text, top)
-        if not holds and not self._is_followed(kept[0], store, block.label, successors[0]):
+        pointer = store.operands[1]
+        if not self._is_loaded(kept[0], pointer.text, top) and not self._is_followed(
+            kept[0], pointer, block.label, top
+        ):
             return None
         return ExtremumStore(store, otherwise, fold)
 
@@ -105,38 +107,45 @@ class _Finder:
         behind = instructions[instructions.index(load) + 1 :]
         return all(i.opcode not in ("store", "call", "invoke", "atomicrmw", "cmpxchg") for i in behind)
 
-    def _is_followed(self, register: str, store: Instruction, block: str, join: str) -> bool:
-        """The register is loaded in front of the loop and follows what is stored at this place."""
-        header, phi = self._defined.get(register, ("", None))
-        loop = self._cfg.loop_of(block)
-        if phi is None or phi.opcode != "phi" or loop is None or loop.header != header:
-            return False
-        value, pointer = store.operands
-        if pointer.text in self._defined and self._defined[pointer.text][0] in loop.blocks:
-            return False
-        for operand, source in zip(phi.operands, phi.incoming, strict=True):
-            place, definition = self._defined.get(operand.text, ("", None))
-            if source not in loop.blocks:
-                if not self._was_at(operand.text, pointer.text, header):
+    def _is_followed(self, register: str, pointer: Operand, block: str, top: str) -> bool:
+        """The register is what memory holds at the end of ``top``: loaded or stored before, or joined of such.
+
+        Several phis may follow one place, in one loop and in those around it; each is held to follow until
+        something that it joins does not. None may be older than the store in ``block``.
+        """
+        pending, seen = [(register, top)], set[str]()
+        while pending:
+            name, end = pending.pop()
+            place, phi = self._held(name, pointer.text, end), None
+            if not place:
+                place, phi = self._defined.get(name, ("", None))
+                if phi is None or phi.opcode != "phi" or place == self._defined.get(pointer.text, ("",))[0]:
                     return False
-            elif definition is None or place != join or not _merges(definition, block, value, register):
+                if not self._known_at(pointer, place):
+                    return False
+            if block in self._reached(place, place) and end in self._reached(block, place):
                 return False
+            if phi is not None and name not in seen:
+                seen.add(name)
+                pending += zip((o.text for o in phi.operands), phi.incoming, strict=True)
         return True
 
-    def _was_at(self, value: str, pointer: str, block: str) -> bool:
-        """In front of ``block``, the value was loaded from ``pointer`` or stored there."""
-        _, definition = self._defined.get(value, ("", None))
+    def _held(self, value: str, pointer: str, block: str) -> str:
+        """Label of the block in front of the end of ``block`` that loads the value there, or stores it."""
+        place, definition = self._defined.get(value, ("", None))
         if definition is not None and definition.opcode == "load" and definition.operands[0].text == pointer:
-            return True
-        return any(
-            i.opcode == "store" and [o.text for o in i.operands] == [value, pointer]
-            for label in self._cfg.dominator_chain(block)[1:]
-            for i in self._blocks[label].instructions
-        )
+            return place
+        for label in self._cfg.dominator_chain(block):
+            for i in self._blocks[label].instructions:
+                if i.opcode == "store" and [o.text for o in i.operands] == [value, pointer]:
+                    return label
+        return ""
 
-
-def _merges(phi: Instruction, block: str, value: Operand, register: str) -> bool:
-    if phi.opcode != "phi":
-        return False
-    incoming = {source: operand.text for operand, source in zip(phi.operands, phi.incoming, strict=True)}
-    return incoming.pop(block, "") == value.text and list(incoming.values()) == [register]
+    def _reached(self, start: str, avoided: str) -> set[str]:
+        """Blocks that are executed behind ``start`` before ``avoided`` is."""
+        found, pending = {avoided}, [start]
+        while pending:
+            new = set(self._cfg.successors[pending.pop()]) - found
+            found |= new
+            pending += new
+        return found - {avoided}
