@@ -74,7 +74,8 @@ class _Finder:
         top = predecessors[0]
         branch = self._blocks[top].terminator
         otherwise = next((t for t in branch.targets if t != block.label), "")
-        if branch.opcode != "br" or not self._joins(otherwise, top, successors[0]):
+        around = self._cfg.predecessors.get(otherwise), self._cfg.successors.get(otherwise)
+        if branch.opcode != "br" or around != ((top,), successors):
             return None
         _, comparison = self._defined.get(branch.operands[0].text, ("", None))
         if comparison is None or comparison.opcode not in ("icmp", "fcmp"):
@@ -83,22 +84,18 @@ class _Finder:
         if branch.targets[0] == otherwise and fold is not Fold.NONE:
             fold = Fold.MAX if fold is Fold.MIN else Fold.MIN
         kept = [o.text for o in comparison.operands if o.text != store.operands[0].text]
-        if fold is Fold.NONE or len(kept) != 1 or not self._known_at(store.operands[1], top):
+        if fold is Fold.NONE or len(kept) != 1:
             return None
-        pointer = store.operands[1]
-        if not self._is_loaded(kept[0], pointer.text, top) and not self._is_followed(
-            kept[0], pointer, block.label, top
-        ):
+        is_followed = self._defined.get(kept[0], ("", store))[1].opcode == "phi"
+        holds = self._is_followed if is_followed else self._is_loaded
+        if not holds(kept[0], store.operands[1].text, block.label, top):
             return None
         return ExtremumStore(store, otherwise, fold)
 
-    def _joins(self, block: str, top: str, join: str) -> bool:
-        return self._cfg.predecessors.get(block) == (top,) and self._cfg.successors[block] == (join,)
+    def _known_at(self, pointer: str, block: str) -> bool:
+        return pointer not in self._defined or self._cfg.dominates(self._defined[pointer][0], block)
 
-    def _known_at(self, pointer: Operand, block: str) -> bool:
-        return pointer.text not in self._defined or self._cfg.dominates(self._defined[pointer.text][0], block)
-
-    def _is_loaded(self, register: str, pointer: str, block: str) -> bool:
+    def _is_loaded(self, register: str, pointer: str, _: str, block: str) -> bool:
         """The register was loaded from ``pointer`` in ``block``, and nothing was written since."""
         place, load = self._defined.get(register, ("", None))
         if load is None or load.opcode != "load" or load.operands[0].text != pointer or place != block:
@@ -107,8 +104,8 @@ class _Finder:
         behind = instructions[instructions.index(load) + 1 :]
         return all(i.opcode not in ("store", "call", "invoke", "atomicrmw", "cmpxchg") for i in behind)
 
-    def _is_followed(self, register: str, pointer: Operand, block: str, top: str) -> bool:
-        """The register is what memory holds at the end of ``top``: loaded or stored before, or joined of such.
+    def _is_followed(self, register: str, pointer: str, block: str, top: str) -> bool:
+        """The register is what memory holds behind ``top``: loaded or stored before, or a phi of such.
 
         Several phis may follow one place, in one loop and in those around it; each is held to follow until
         something that it joins does not. None may be older than the store in ``block``.
@@ -116,18 +113,14 @@ class _Finder:
         pending, seen = [(register, top)], set[str]()
         while pending:
             name, end = pending.pop()
-            place, phi = self._held(name, pointer.text, end), None
-            if not place:
-                place, phi = self._defined.get(name, ("", None))
-                if phi is None or phi.opcode != "phi" or place == self._defined.get(pointer.text, ("",))[0]:
-                    return False
-                if not self._known_at(pointer, place):
-                    return False
-            if block in self._reached(place, place) and end in self._reached(block, place):
+            held, (place, joined) = self._held(name, pointer, end), self._defined.get(name, ("", None))
+            if not self._known_at(pointer, end) or not (held or (joined and joined.opcode == "phi")):
                 return False
-            if phi is not None and name not in seen:
+            if block in self._cfg.between(held or place, end) - {held or place}:
+                return False
+            if joined and not held and name not in seen:
                 seen.add(name)
-                pending += zip((o.text for o in phi.operands), phi.incoming, strict=True)
+                pending += zip((o.text for o in joined.operands), joined.incoming, strict=True)
         return True
 
     def _held(self, value: str, pointer: str, block: str) -> str:
@@ -135,17 +128,9 @@ class _Finder:
         place, definition = self._defined.get(value, ("", None))
         if definition is not None and definition.opcode == "load" and definition.operands[0].text == pointer:
             return place
+        stored = [value, pointer]
         for label in self._cfg.dominator_chain(block):
-            for i in self._blocks[label].instructions:
-                if i.opcode == "store" and [o.text for o in i.operands] == [value, pointer]:
-                    return label
+            stores = (i for i in self._blocks[label].instructions if i.opcode == "store")
+            if any([o.text for o in store.operands] == stored for store in stores):
+                return label
         return ""
-
-    def _reached(self, start: str, avoided: str) -> set[str]:
-        """Blocks that are executed behind ``start`` before ``avoided`` is."""
-        found, pending = {avoided}, [start]
-        while pending:
-            new = set(self._cfg.successors[pending.pop()]) - found
-            found |= new
-            pending += new
-        return found - {avoided}
