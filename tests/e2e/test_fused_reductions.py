@@ -72,6 +72,7 @@ PROGRAMS = [  # file, fields, reductions in their loop, bytes of a number
     ("globals.c", ("u", "w"), 4, 8),
     ("allocated.f90", ("u", "w"), 2, 8),
     ("fields.c", ("u", "a", "v", "b"), 2, 8),
+    ("pointers.c", ("u", "w"), 1, 8),
     ("classes.cpp", ("solver.u.data_", "solver.w.data_"), 1, 4),
 ]
 
