@@ -36,7 +36,7 @@ BUDGETS = {
     "frontend": 3_986,
     "instrument": 7_911,
     "interpreter": 3_784,
-    "ir": 5_393,
+    "ir": 5_391,
     "laws": 2_917,
     "learning": 1_831,
     "machine": 3_152,

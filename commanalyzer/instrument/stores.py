@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.origins import lane_address
-from commanalyzer.instrument.labelling.recurrences import fold_of
+from commanalyzer.instrument.labelling.recurrences import accumulated_load, fold_of
 from commanalyzer.instrument.labelling.scalars import scalar_leaves, value_width
-from commanalyzer.instrument.labelling.values import FunctionValues, holds_value
+from commanalyzer.instrument.labelling.values import holds_value
 from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import ExtremumStore
@@ -126,8 +126,8 @@ class StorePlanner:
 
     def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, str]:
         """Whether ``store`` is ``x = x op term``, and x's label, if it is the only one."""
-        load = _accumulated_load(self._values, store, block) if store.opcode == "store" else None
-        if load is None:
+        load = accumulated_load(self._values, store, block) if store.opcode == "store" else ""
+        if not load:
             return Fold.NONE, ""
         own = self._labels.labels(load, self._values.block_of(load)).names
         if len(own) != 1 or own[0] not in labels:
@@ -234,29 +234,3 @@ class StorePlanner:
         number = self._sites.add_site(record)
         self.site_of_store.setdefault(instruction.first_line, number)
         return number
-
-
-def _loop(values: FunctionValues, block: str) -> str:
-    return values.cfg.innermost_loop.get(block, "")
-
-
-def _accumulated_load(values: FunctionValues, store: Instruction, block: str) -> str | None:
-    """Register loaded from the stored-to pointer, if the stored value is ``load op term``.
-
-    Load, update and store lie in the same loop, so that each update reads the version before it.
-    """
-    update = values.definitions.get(store.operands[0].text)
-    if update is None:
-        return None
-    loop = _loop(values, block)
-    for operand in update.instruction.operands:
-        load = values.definitions.get(operand.text)
-        if (
-            load is not None
-            and load.instruction.opcode == "load"
-            and _loop(values, load.block) == _loop(values, update.block) == loop
-            and load.instruction.operands[0].text == store.operands[1].text
-            and fold_of(values, store.operands[0].text, operand.text) is not Fold.NONE
-        ):
-            return operand.text
-    return None

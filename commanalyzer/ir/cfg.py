@@ -88,6 +88,10 @@ class ControlFlow:
             at = self.immediate_dominator[at]
         return tuple(chain)
 
+    def between(self, first: str, last: str) -> set[str]:
+        """Blocks on paths from ``first``, which dominates ``last``, to ``last`` that pass ``first`` once."""
+        return _body(first, [last], self.predecessors, self._in_dominators)
+
     def is_loop_header(self, block: str) -> bool:
         """The block is the header of a natural loop."""
         return block in self.loops

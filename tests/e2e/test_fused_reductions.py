@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
+from commanalyzer.frontend.inputs.fortran import installed_compilers
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.structure.hubs import find_hubs
 from tests.e2e.theory import heat2d_words_per_step
+from tests.native import ROOT
 from tests.recorded import record_source
 
 N, STEPS = 12, 5
@@ -63,6 +66,31 @@ def test_a_sum_in_the_loop_of_a_stencil(suffix: str, real: str, call: str, add: 
     counted = count_volume(graph, owners_in_blocks(graph, q, width), q * q)
     step = width * (heat2d_words_per_step(N, q, q) + q * q - 1)
     assert counted.low_bytes <= STEPS * step <= counted.high_bytes <= (STEPS + 1) * step
+
+
+PROGRAMS = [  # file, fields, reductions in their loop, bytes of a number
+    ("globals.c", ("u", "w"), 4, 8),
+    ("allocated.f90", ("u", "w"), 2, 8),
+    ("fields.c", ("u", "a", "v", "b"), 2, 8),
+    ("pointers.c", ("u", "w"), 1, 8),
+    ("classes.cpp", ("solver.u.data_", "solver.w.data_"), 1, 4),
+]
+
+
+@pytest.mark.parametrize("q", [2, 4])
+@pytest.mark.parametrize(("name", "arrays", "reductions", "width"), PROGRAMS)
+def test_programs_of_other_styles(
+    name: str, arrays: tuple[str, ...], reductions: int, width: int, q: int
+) -> None:
+    rules = [f"{a}[{N + 2}x{N + 2}]=block:{q}x{q}" for a in arrays]
+    if name.endswith(".f90") and not installed_compilers():
+        pytest.skip("no flang is installed")
+    source = ROOT / "tests" / "e2e" / "fused" / name
+    result = ca.analyze(source, nodes=q * q, decompose=rules, program_output="discard", jobs=1)
+    counted = next(d for d in result.decompositions if rules[0] in d.method).communication
+    border = len(arrays) // 2 * width * heat2d_words_per_step(N, q, q)
+    sent = STEPS * (border + reductions * width * (q * q - 1))
+    assert counted.low_bytes - border <= sent <= counted.high_bytes <= sent + border
 
 
 DEPOSIT = """

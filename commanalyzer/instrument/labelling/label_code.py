@@ -13,9 +13,10 @@ from commanalyzer.instrument.labelling.cycles import CycleWriter
 from commanalyzer.instrument.labelling.labels import LabelBook, Labels
 from commanalyzer.instrument.labelling.lanes import LaneWriter, combined, part_types
 from commanalyzer.instrument.labelling.origins import source_labels
-from commanalyzer.instrument.labelling.recurrences import Component
+from commanalyzer.instrument.labelling.recurrences import Component, accumulated_load
 from commanalyzer.instrument.labelling.reductions import ReductionWriter
 from commanalyzer.instrument.labelling.values import Flow
+from commanalyzer.ir.loops.extremum_stores import extremum_stores
 from commanalyzer.ir.model import Instruction
 
 
@@ -59,8 +60,20 @@ def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:
 
     accumulators = [c.accumulator for c in components if c.accumulator is not None]
     terms = {o.text: n for a in accumulators for n in a.updates for o in values.data_operands(n)}
-    stores = [i for b in values.function.blocks for i in b.instructions if i.opcode == "store"]
-    both = origins(terms) & origins(i.operands[0].text for i in stores) if accumulators else set()
+    extrema = {e.store.first_line for e in extremum_stores(values.function, values.cfg)}
+    stored, replaced, added = set[str](), set[str](), dict[str, str]()  # added: terms of sums in memory
+    for block in values.function.blocks:
+        for store in (i for i in block.instructions if i.opcode == "store"):
+            value, load = store.operands[0].text, accumulated_load(values, store, block.label)
+            stored.add(value)
+            if store.first_line in extrema:
+                added[value] = value
+            elif load:
+                added |= {o.text: value for o in values.data_operands(value) if o.text != load}
+            else:
+                replaced.add(value)
+    both = origins(terms) & origins(stored) | origins(added) & origins(replaced)
+    terms |= added
     loops = values.cfg.innermost_loop
     rounds = {loops.get(values.block_of(n)) for n in terms.values()}
     both = {n for n in both if loops.get(values.block_of(n)) in rounds}

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from commanalyzer.instrument.labelling.values import Flow, FunctionValues
 from commanalyzer.ir.graphs import strong_components
 from commanalyzer.ir.loops.selections import Selection
+from commanalyzer.ir.model import Instruction
 from commanalyzer.vcg.graph import Fold
 
 _FOLDS = {
@@ -113,6 +114,27 @@ def fold_of(values: FunctionValues, name: str, member: str) -> Fold:
     if instruction.opcode in ("sub", "fsub") and position != 0:
         return Fold.NONE
     return fold
+
+
+def accumulated_load(values: FunctionValues, store: Instruction, block: str) -> str:
+    """Register loaded from where ``store`` in ``block`` stores ``load op term``; empty if it does not.
+
+    Load, update and store lie in the same loop, so that each update reads the version before it.
+    """
+    update, loops = values.definitions.get(store.operands[0].text), values.cfg.innermost_loop
+    if update is None:
+        return ""
+    for operand in update.instruction.operands:
+        load = values.definitions.get(operand.text)
+        if (
+            load is not None
+            and load.instruction.opcode == "load"
+            and len({loops.get(label) for label in (load.block, update.block, block)}) == 1
+            and load.instruction.operands[0].text == store.operands[1].text
+            and fold_of(values, store.operands[0].text, operand.text) is not Fold.NONE
+        ):
+            return operand.text
+    return ""
 
 
 def components(values: FunctionValues, wanted: Sequence[str]) -> list[Component]:

@@ -1,8 +1,8 @@
 """Minima and maxima kept in memory: ``if (x < *m) *m = x;``.
 
 The store happens only when it changes something, but ``*m`` is a reduction over everything it was compared
-with, as ``*m = min(*m, x)`` is. LLVM may have moved the load of ``*m`` out of the loop; then a register
-follows it.
+with, as ``*m = min(*m, x)`` is. LLVM may have moved the load of ``*m`` out of the loop; then registers
+follow it.
 
        compare x with r, the value at p
         |                  |
@@ -74,7 +74,8 @@ class _Finder:
         top = predecessors[0]
         branch = self._blocks[top].terminator
         otherwise = next((t for t in branch.targets if t != block.label), "")
-        if branch.opcode != "br" or not self._joins(otherwise, top, successors[0]):
+        around = self._cfg.predecessors.get(otherwise), self._cfg.successors.get(otherwise)
+        if branch.opcode != "br" or around != ((top,), successors):
             return None
         _, comparison = self._defined.get(branch.operands[0].text, ("", None))
         if comparison is None or comparison.opcode not in ("icmp", "fcmp"):
@@ -83,20 +84,18 @@ class _Finder:
         if branch.targets[0] == otherwise and fold is not Fold.NONE:
             fold = Fold.MAX if fold is Fold.MIN else Fold.MIN
         kept = [o.text for o in comparison.operands if o.text != store.operands[0].text]
-        if fold is Fold.NONE or len(kept) != 1 or not self._known_at(store.operands[1], top):
+        if fold is Fold.NONE or len(kept) != 1:
             return None
-        holds = self._is_loaded(kept[0], store.operands[1].text, top)
-        if not holds and not self._is_followed(kept[0], store, block.label, successors[0]):
+        is_followed = self._defined.get(kept[0], ("", store))[1].opcode == "phi"
+        holds = self._is_followed if is_followed else self._is_loaded
+        if not holds(kept[0], store.operands[1].text, block.label, top):
             return None
         return ExtremumStore(store, otherwise, fold)
 
-    def _joins(self, block: str, top: str, join: str) -> bool:
-        return self._cfg.predecessors.get(block) == (top,) and self._cfg.successors[block] == (join,)
+    def _known_at(self, pointer: str, block: str) -> bool:
+        return pointer not in self._defined or self._cfg.dominates(self._defined[pointer][0], block)
 
-    def _known_at(self, pointer: Operand, block: str) -> bool:
-        return pointer.text not in self._defined or self._cfg.dominates(self._defined[pointer.text][0], block)
-
-    def _is_loaded(self, register: str, pointer: str, block: str) -> bool:
+    def _is_loaded(self, register: str, pointer: str, _: str, block: str) -> bool:
         """The register was loaded from ``pointer`` in ``block``, and nothing was written since."""
         place, load = self._defined.get(register, ("", None))
         if load is None or load.opcode != "load" or load.operands[0].text != pointer or place != block:
@@ -105,38 +104,33 @@ class _Finder:
         behind = instructions[instructions.index(load) + 1 :]
         return all(i.opcode not in ("store", "call", "invoke", "atomicrmw", "cmpxchg") for i in behind)
 
-    def _is_followed(self, register: str, store: Instruction, block: str, join: str) -> bool:
-        """The register is loaded in front of the loop and follows what is stored at this place."""
-        header, phi = self._defined.get(register, ("", None))
-        loop = self._cfg.loop_of(block)
-        if phi is None or phi.opcode != "phi" or loop is None or loop.header != header:
-            return False
-        value, pointer = store.operands
-        if pointer.text in self._defined and self._defined[pointer.text][0] in loop.blocks:
-            return False
-        for operand, source in zip(phi.operands, phi.incoming, strict=True):
-            place, definition = self._defined.get(operand.text, ("", None))
-            if source not in loop.blocks:
-                if not self._was_at(operand.text, pointer.text, header):
-                    return False
-            elif definition is None or place != join or not _merges(definition, block, value, register):
+    def _is_followed(self, register: str, pointer: str, block: str, top: str) -> bool:
+        """The register is what memory holds behind ``top``: loaded or stored before, or a phi of such.
+
+        Several phis may follow one place, in one loop and in those around it; each is held to follow until
+        something that it joins does not. None may be older than the store in ``block``.
+        """
+        pending, seen = [(register, top)], set[str]()
+        while pending:
+            name, end = pending.pop()
+            held, (place, joined) = self._held(name, pointer, end), self._defined.get(name, ("", None))
+            if not self._known_at(pointer, end) or not (held or (joined and joined.opcode == "phi")):
                 return False
+            if block in self._cfg.between(held or place, end) - {held or place}:
+                return False
+            if joined and not held and name not in seen:
+                seen.add(name)
+                pending += zip((o.text for o in joined.operands), joined.incoming, strict=True)
         return True
 
-    def _was_at(self, value: str, pointer: str, block: str) -> bool:
-        """In front of ``block``, the value was loaded from ``pointer`` or stored there."""
-        _, definition = self._defined.get(value, ("", None))
+    def _held(self, value: str, pointer: str, block: str) -> str:
+        """Label of the block in front of the end of ``block`` that loads the value there, or stores it."""
+        place, definition = self._defined.get(value, ("", None))
         if definition is not None and definition.opcode == "load" and definition.operands[0].text == pointer:
-            return True
-        return any(
-            i.opcode == "store" and [o.text for o in i.operands] == [value, pointer]
-            for label in self._cfg.dominator_chain(block)[1:]
-            for i in self._blocks[label].instructions
-        )
-
-
-def _merges(phi: Instruction, block: str, value: Operand, register: str) -> bool:
-    if phi.opcode != "phi":
-        return False
-    incoming = {source: operand.text for operand, source in zip(phi.operands, phi.incoming, strict=True)}
-    return incoming.pop(block, "") == value.text and list(incoming.values()) == [register]
+            return place
+        stored = [value, pointer]
+        for label in self._cfg.dominator_chain(block):
+            stores = (i for i in self._blocks[label].instructions if i.opcode == "store")
+            if any([o.text for o in store.operands] == stored for store in stores):
+                return label
+        return ""
