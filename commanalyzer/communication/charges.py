@@ -78,12 +78,13 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     Per (value, part): at least as often as the sink that reads it most (executions of one sink are different
     ones and add up, whatever else they read, up to the rounds of the value), at most as often as all reading
     rows together, and never more often than the value had versions (one that never changes is sent once).
-    The upper end leaves out partial results: where no row reads more versions than the value had rounds,
-    readers are taken to see the end of each round, as they do after a reduction.
+    The upper end leaves out partial results of values that are not read between them: where no row reads more
+    versions than such a value had rounds, readers see the end of each round, as they do after a reduction.
 
     The counts of ``uses`` become those of the transfers.
     """
-    kernels.limit_uses(uses.most, uses.total, versions_of(graph, uses.value), totals.rounds[uses.value])
+    known = totals.rounds[uses.value], totals.between[uses.value]
+    kernels.limit_uses(uses.most, uses.total, versions_of(graph, uses.value), *known)
     return Transfers(
         uses.value,
         part[uses.value].astype(np.int32, copy=False),

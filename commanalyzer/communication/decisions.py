@@ -90,7 +90,9 @@ class Decisions:
         receiver, path = fold.sender[order[at]][:, None], self.path[of]
         wanted = _pairs(path, receiver, num_parts)
         got, often = _pairs(expand.value, expand.receiver, num_parts), expand.high
-        columns = [_columns(expand)]
+        columns = [
+            (expand.value, expand.sender, expand.receiver, expand.low, expand.high, expand.width_bytes)
+        ]
         for length in range(_LONGEST):
             known = np.where(
                 part[path] == receiver, _ALWAYS, self._known(part, num_parts, got, often, wanted)
@@ -105,9 +107,11 @@ class Decisions:
             got, often = np.append(got, pair[:, 0]), np.append(often, count)
             by_pair = np.argsort(got, kind="stable")
             got, often = got[by_pair], often[by_pair]
-        both = [np.concatenate(c) for c in zip(*columns, strict=True)]
-        by_pair = np.argsort(_pairs(both[0], both[2], num_parts), kind="stable")
-        return Transfers(*(column[by_pair] for column in both))
+        value, sender, to, low, high, widths = (np.concatenate(c) for c in zip(*columns, strict=True))
+        pair, first, number = np.unique(_pairs(value, to, num_parts), return_index=True, return_inverse=True)
+        ends = np.zeros((len(pair), 2), np.int64)
+        np.add.at(ends, number, np.column_stack((low, high)))
+        return Transfers(value[first], sender[first], to[first], ends[:, 0], ends[:, 1], widths[first])
 
     def _known(self, part: Int32, num_parts: int, got: Int64, often: Int64, wanted: Int64) -> Int64:
         """How often receivers ``got`` the values of ``wanted`` pairs, or what was made of these alone."""
@@ -138,10 +142,6 @@ def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray
 
 def _pairs(value: Int32, part: Int32, num_parts: int) -> Int64:
     return np.asarray(value.astype(np.int64) * num_parts + part)
-
-
-def _columns(item: Transfers) -> tuple[NDArray[np.generic], ...]:
-    return item.value, item.sender, item.receiver, item.low, item.high, item.width_bytes
 
 
 def _sums(path: NDArray[Whole], count: Int64) -> tuple[NDArray[Whole], Int64]:

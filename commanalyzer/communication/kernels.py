@@ -324,14 +324,15 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
 
 
 @compiled_in_place
-def limit_uses(most: Any, total: Any, versions: Any, rounds: Any) -> None:
+def limit_uses(most: Any, total: Any, versions: Any, rounds: Any, between: Any) -> None:
     """Turn uses of values into how often they are sent, at least and at most; all int64[K].
 
-    ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values.
+    ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values, which are read
+    between their partial results where ``between`` bool[K] says so.
     """
     for k in range(len(most)):
         made = max(versions[k], 1)
-        finished = min(np.int64(rounds[k]), made)
+        finished = made if between[k] else min(np.int64(rounds[k]), made)
         total[k] = min(total[k], finished if most[k] <= finished else made)
         most[k] = min(most[k], made)
 
@@ -354,6 +355,21 @@ def add_totals(
         if row_count[r] >= most[v]:
             most[v] = row_count[r]
             site[v] = row_site[r]
+
+
+@compiled_in_place
+def note_between(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, seen: Any) -> None:
+    """Note which values rows read, in the order in which these happened first, and read again when changed.
+
+    ``seen`` uint8[V]: 0 unread, 1 read, 2 changed behind that, 3 read again; the rest of it changes.
+    """
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            if source[i] != sink:
+                seen[source[i]] |= 1
+        if seen[sink] == 1:
+            seen[sink] = 2
 
 
 @compiled_in_place

@@ -25,6 +25,7 @@ class GraphTotals:
         readers: int32[V], terms that read the value (flows from it).
         reads: int64[2, V], how often the row that read it most did, and all rows together.
         decisions: Decisions of the program; None if there are none.
+        between: bool[V], readers come before and behind a version, in the order in which rows happened first.
         changes: bool[V], several rows start rounds of the sink: they read something else each time.
     """
 
@@ -32,11 +33,12 @@ class GraphTotals:
     site: Int32
     readers: Int32
     reads: Int64
+    between: Bool
     changes: Bool
     decisions: Decisions | None = None
 
     def __post_init__(self) -> None:
-        for column in (self.rounds, self.site, self.readers, self.reads, self.changes):
+        for column in (self.rounds, self.site, self.readers, self.reads, self.between, self.changes):
             column.setflags(write=False)
 
 
@@ -46,16 +48,16 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     most = np.zeros(graph.num_vertices, dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
     readers, reading = np.zeros(graph.num_vertices, np.int32), np.zeros(graph.num_vertices, np.uint8)
-    reads = np.zeros((2, graph.num_vertices), np.int64)
+    reads, seen = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.uint8)
     for rows in row_slices(graph):
         kernels.add_totals(
             *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rows.term_ptr),
             *(rounds, most, site, reading),
         )
         kernels.add_readers(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, readers, reads)
+        kernels.note_between(rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, seen)
     del most
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
-    return GraphTotals(
-        rounds.astype(np.int32) if short else rounds, site, readers, reads, reading > 1, Decisions.of(graph)
-    )
+    rounds = rounds.astype(np.int32) if short else rounds
+    return GraphTotals(rounds, site, readers, reads, seen == 3, reading > 1, Decisions.of(graph))

@@ -21,9 +21,9 @@ def cg_words(halo: int, iterations: int, p: int) -> int:
 
     An iteration forms two scalar products, each of which every part contributes to (fold, p - 1 words), and
     uses two scalars, alpha and beta, everywhere (expand, p - 1 words): halo + 4 (p - 1). The scalar product
-    before the loop is folded and used by the owner of alpha only.
+    before the loop is folded, and all test it.
     """
-    return iterations * (halo + 4 * (p - 1)) + p - 1
+    return iterations * (halo + 4 * (p - 1)) + 2 * (p - 1)
 
 
 def cg_halo(n: int, parts: tuple[int, ...]) -> int:

@@ -26,7 +26,8 @@ def _graph() -> ValueGraph:
 
 def _totals() -> GraphTotals:
     ones, reads = np.ones(VALUES, np.int32), np.ones((2, VALUES), np.int64)
-    return GraphTotals(ones, SITE.copy(), ones, reads, np.zeros(VALUES, np.bool_))
+    no = np.zeros(VALUES, np.bool_)
+    return GraphTotals(ones, SITE.copy(), ones, reads, no, no)
 
 
 def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
@@ -92,7 +93,8 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     item = Transfers(value, sender, receiver, count, count, np.full(n, 8, dtype=np.int64))
     one = np.ones(1, dtype=np.int32)
     none = np.zeros(1, np.int32)
-    totals = GraphTotals(one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.bool_))
+    no = np.zeros(1, np.bool_)
+    totals = GraphTotals(one, none, none, np.zeros((2, 1), np.int64), no, no)
     found = Exchanges.of((item,), parts, graph, totals)
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count
