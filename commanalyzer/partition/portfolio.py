@@ -319,14 +319,16 @@ class Portfolio:
             return
         rules, owner_map = self._options.rules, self._options.owner_map
 
-        def by_rules(_limit: Limit) -> Int32 | None:
-            found = rule_owners(self._graph, self.arrays, self.families, rules, num_parts)
-            return None if found is None else self._follow(found, num_parts)[0]
-
-        def by_map(owner_map: OwnerMap, _limit: Limit) -> Int32:
-            found = map_owners(self._graph, owner_map)
+        def completed(found: Int32) -> Int32:
             part, _ = self._follow(found, num_parts)
             return np.where(found >= 0, found, part).astype(np.int32)
+
+        def by_rules(_limit: Limit) -> Int32 | None:
+            found = rule_owners(self._graph, rules, num_parts)
+            return None if found is None else completed(found)
+
+        def by_map(owner_map: OwnerMap, _limit: Limit) -> Int32:
+            return completed(map_owners(self._graph, owner_map))
 
         if rules:
             yield Attempt(", ".join(rule.text for rule in rules), 0.0, by_rules)

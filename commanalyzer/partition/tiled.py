@@ -345,7 +345,7 @@ class TiledPortfolio:
         given: list[tuple[str, Int32 | None]] = []
         if rules:
             name = ", ".join(rule.text for rule in rules)
-            given.append((name, rule_owners(self._graph, self.arrays, self.families, rules, num_parts)))
+            given.append((name, rule_owners(self._graph, rules, num_parts)))
         if owner_map is not None and owner_map.num_parts == num_parts:
             given.append((f"owner map {owner_map.path.name}", map_owners(self._graph, owner_map)))
         for name, owners in given:

@@ -28,7 +28,7 @@ from commanalyzer.partition.regular.grids import (
     process_grids,
     surface,
 )
-from commanalyzer.partition.regular.shapes import Array, Shaped
+from commanalyzer.partition.regular.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 
@@ -91,20 +91,17 @@ def _numbers(text: str, part: str | None) -> tuple[int, ...]:
     return tuple(map(int, part.split("x")))
 
 
-def rule_owners(
-    graph: AnyGraph,
-    arrays: Sequence[Array],
-    families: Sequence[Sequence[Shaped]],
-    rules: Sequence[Rule],
-    num_parts: int,
-) -> Int32 | None:
+def rule_owners(graph: AnyGraph, rules: Sequence[Rule], num_parts: int) -> Int32 | None:
     """Return int32[V], owners of the elements that ``rules`` name, -1 for all others.
 
-    ``None`` if a rule's process grid is for another number of parts.
+    ``None`` if a rule's process grid is for another number of parts. Elements that are used nearly everywhere
+    are where their array says, as others are.
 
     Raises:
         ConfigError: If a rule names no array, or one whose shape is not known and not given.
     """
+    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    families = shape_families(graph, arrays)
     owner, is_named = np.full(graph.num_vertices, -1, np.int32), np.zeros(graph.num_vertices, np.bool_)
     for rule in sorted(rules, key=lambda rule: rule.name != "*"):  # for all arrays, but those that are named
         if rule.kind == "block" and rule.numbers and math.prod(rule.numbers) != num_parts:

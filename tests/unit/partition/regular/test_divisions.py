@@ -208,15 +208,13 @@ def test_a_rule_needs_as_many_dimensions_as_its_shape() -> None:
 
 def test_a_rule_divides_the_array_it_names_and_no_other() -> None:
     graph = with_arrays(("u", 36), ("v", 36))
-    arrays = find_arrays(graph, np.zeros(72, dtype=np.bool_))
-    families = shape_families(graph, arrays)
-    owner = rule_owners(graph, arrays, families, [parse_rule("v=block:1x2")], 2)
+    owner = rule_owners(graph, [parse_rule("v=block:1x2")], 2)
     assert owner is not None
     assert owner[:36].tolist() == [-1] * 36
     assert owner[36:42].tolist() == [0, 0, 0, 1, 1, 1]
-    assert rule_owners(graph, arrays, families, [parse_rule("v=block:1x2")], 4) is None
+    assert rule_owners(graph, [parse_rule("v=block:1x2")], 4) is None
     with pytest.raises(ConfigError, match="name of an array, found 'w'"):
-        rule_owners(graph, arrays, families, [parse_rule("w=block")], 2)
+        rule_owners(graph, [parse_rule("w=block")], 2)
 
 
 def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
