@@ -74,6 +74,7 @@ PROGRAMS = [  # file, fields, reductions in their loop, bytes of a number
     ("fields.c", ("u", "a", "v", "b"), 2, 8),
     ("pointers.c", ("u", "w"), 1, 8),
     ("classes.cpp", ("solver.u.data_", "solver.w.data_"), 1, 4),
+    ("returned.c", ("u", "w"), 2, 4),
 ]
 
 
