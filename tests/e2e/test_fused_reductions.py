@@ -133,3 +133,36 @@ def test_who_owns_a_particle_adds_its_charge(suffix: str, real: str, call: str, 
     counted = count_volume(graph, owner, p, find_hubs(graph).mask)
     bins = width * 16 * (p - 1)  # each node has particles in all bins; sums are read at the end
     assert bins <= counted.low_bytes <= counted.high_bytes <= bins + width * (p - 1)
+
+
+DOT = """
+#include <complex>
+#include <cstdio>
+#include <cstdlib>
+using number = std::complex<float>;
+constexpr int n = 64, steps = 5;
+__attribute__((noinline)) static number dot(const number *x, const number *y) {
+  number s = 0;
+  for (int i = 0; i < n; i++) s += std::conj(x[i]) * y[i];
+  return s;
+}
+int main() {
+  number *x = (number *)malloc(n * sizeof *x), *y = (number *)malloc(n * sizeof *y), hist[steps];
+  for (int i = 0; i < n; i++) x[i] = number(i, 1), y[i] = number(1, -i);
+  for (int t = 0; t < steps; t++) {
+    for (int i = 0; i < n; i++) x[i] += number(1, 0.5f);
+    hist[t] = dot(x, y);
+  }
+  for (int t = 0; t < steps; t++) printf("%g %g\\n", hist[t].real(), hist[t].imag());
+}
+"""
+
+
+@pytest.mark.parametrize("p", [4, 16])
+def test_both_parts_of_a_complex_sum_cost_a_partial_result_per_node(p: int) -> None:
+    graph = record_source(DOT, suffix=".cpp").graph
+    names = np.array([o.name for o in graph.objects])[graph.home_object]
+    is_vector = np.isin(names, ("x", "y"))
+    owner = np.where(is_vector, graph.home_offset // 8 * p // 64, 0).astype(np.int32)
+    counted = count_volume(graph, owner, p, find_hubs(graph).mask)
+    assert counted.low_bytes == counted.high_bytes == STEPS * 2 * 4 * (p - 1)
