@@ -8,6 +8,7 @@ import pytest
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.frontend.inputs.fortran import installed_compilers
+from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.structure.hubs import find_hubs
 from tests.e2e.theory import heat2d_words_per_step
@@ -158,11 +159,41 @@ int main() {
 """
 
 
+UNROLLED = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { n = 64, steps = 5 };
+typedef float vector __attribute__((vector_size(16)));
+static float sum(const float *x) {
+  vector s = {0, 0, 0, 0};
+  for (int i = 0; i < n; i += 4) s += *(const vector *)(x + i);
+  return s[0] + s[1] + s[2] + s[3];
+}
+static float most(const float *x) {
+  float a = 0, b = 0;
+  for (int i = 0; i < n; i += 2) a = fmaxf(a, x[i]), b = fmaxf(b, x[i + 1]);
+  return fmaxf(a, b);
+}
+int main(void) {
+  float *x = aligned_alloc(16, n * sizeof *x), hist[2 * steps];
+  for (int i = 0; i < n; i++) x[i] = i;
+  for (int t = 0; t < steps; t++) {
+    for (int i = 0; i < n; i++) x[i] += 1;
+    hist[2 * t] = sum(x), hist[2 * t + 1] = most(x);
+  }
+  for (int t = 0; t < 2 * steps; t++) printf("%g\\n", hist[t]);
+}
+"""
+
+
 @pytest.mark.parametrize("p", [4, 16])
-def test_both_parts_of_a_complex_sum_cost_a_partial_result_per_node(p: int) -> None:
-    graph = record_source(DOT, suffix=".cpp").graph
+@pytest.mark.parametrize(("source", "suffix", "width"), [(UNROLLED, ".c", 4), (DOT, ".cpp", 8)])
+def test_two_reductions_in_parts_cost_two_results_per_node(
+    source: str, suffix: str, width: int, p: int
+) -> None:
+    graph = simplified(record_source(source, suffix=suffix).graph)
     names = np.array([o.name for o in graph.objects])[graph.home_object]
-    is_vector = np.isin(names, ("x", "y"))
-    owner = np.where(is_vector, graph.home_offset // 8 * p // 64, 0).astype(np.int32)
+    owner = np.where(np.isin(names, ("x", "y")), graph.home_offset // width * p // 64, 0).astype(np.int32)
     counted = count_volume(graph, owner, p, find_hubs(graph).mask)
     assert counted.low_bytes == counted.high_bytes == STEPS * 2 * 4 * (p - 1)
