@@ -33,8 +33,8 @@ BUDGETS = {
     "extrapolation": 2_248,
     "features": 809,
     "foundation": 856,
-    "frontend": 3_986,
-    "instrument": 7_920,
+    "frontend": 4_086,
+    "instrument": 7_962,
     "interpreter": 3_800,
     "ir": 5_391,
     "laws": 2_931,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 6_537,
     "runtime_shim/supervisor": 115,
-    "tests": 44_796,
+    "tests": 44_963,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -21,6 +21,7 @@ from commanalyzer.frontend.models import chosen_models, hide_models, redirect_ca
 from commanalyzer.frontend.outcome import Outcome, write_outcome
 from commanalyzer.frontend.regions import mark_regions
 from commanalyzer.frontend.relaxed_math import without_relaxed_math
+from commanalyzer.frontend.vectors import with_lanes
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 MARKER = "__ca_instrumented"
@@ -46,7 +47,8 @@ def canonicalize(
 
     Canonical: LLVM's O1 pipeline without vectorising, unrolling and interleaving; no switches, loops in
     simplified and closed-SSA form, no critical edges, every value named, one result per operation; what an
-    iteration stored is loaded by the next one (:mod:`commanalyzer.frontend.forwarding`).
+    iteration stored is loaded by the next one (:mod:`commanalyzer.frontend.forwarding`); vectors that are
+    carried from block to block are taken apart (:mod:`commanalyzer.frontend.vectors`).
 
     Args:
         paths: Modules, ``.ll`` text or bitcode.
@@ -73,7 +75,7 @@ def canonicalize(
     _require_main(linked)
     text, found = mark_regions(_without_optnone(str(linked)), regions)
     linked = _with_models(_parse_text(text, "linked module"), models, machine)
-    _optimise(linked, machine)
+    linked = _optimised(linked, machine)
     linked.verify()
     text = with_reloads(define_marks(without_relaxed_math(str(linked))))
     return text, Outcome(regions=found)
@@ -255,7 +257,7 @@ def _without_optnone(text: str) -> str:
     )
 
 
-def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+def _optimised(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     # Without dependences, values are not forwarded in registers from a store to loads of later rounds
     # (LoopLoadElimination): what u[j] = f(u[j - 1]) reads has a home. Nothing else here asks for them.
     llvm.set_option("", "-max-dependences=0")
@@ -273,6 +275,14 @@ def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     shape.add_break_critical_edges_pass()
     shape.add_instruction_namer_pass()
     shape.run(module, builder)
+    text = str(module)
+    if (apart := with_lanes(text)) is not text:
+        module = _parse_text(apart, "module with lanes of vectors apart")
+        combining = llvm.create_new_module_pass_manager()
+        combining.add_instruction_combine_pass()
+        combining.run(module, builder)
+        shape.run(module, builder)
+    return module
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,11 +13,12 @@ from commanalyzer.instrument.labelling.cycles import CycleWriter
 from commanalyzer.instrument.labelling.labels import LabelBook, Labels
 from commanalyzer.instrument.labelling.lanes import LaneWriter, combined, part_types
 from commanalyzer.instrument.labelling.origins import source_labels
-from commanalyzer.instrument.labelling.recurrences import Component, accumulated_load
+from commanalyzer.instrument.labelling.recurrences import Component, accumulated_load, fold_of
 from commanalyzer.instrument.labelling.reductions import ReductionWriter
-from commanalyzer.instrument.labelling.values import Flow
+from commanalyzer.instrument.labelling.values import Flow, FunctionValues
 from commanalyzer.ir.loops.extremum_stores import extremum_stores
 from commanalyzer.ir.model import Instruction
+from commanalyzer.vcg.graph import Fold
 
 
 def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
@@ -27,6 +28,7 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
     reductions = ReductionWriter(book, choices)
     lanes = LaneWriter(book)
     shared = _shared(book, components)
+    totals = _totals(book.values, components)
     for component in components:
         if component.accumulator is not None:
             reductions.write(component.accumulator)
@@ -34,10 +36,36 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
             reductions.announce(component.members)
         elif component.kind != "plain":
             cycles.write(component)
+        elif component.members[0] in totals:
+            book[component.members[0]] = reductions.total(component.members[0], *totals[component.members[0]])
         elif component.members[0] not in book:
             book[component.members[0]] = _plain(book, choices, lanes, component.members[0])
             if component.members[0] in shared:
                 book.name(component.members[0])
+
+
+def _totals(values: FunctionValues, components: Sequence[Component]) -> dict[str, tuple[Fold, list[str]]]:
+    """Registers that combine results of reductions of one kind, each read only here, with the kind and these.
+
+    Partial sums (of an unrolled loop, of the lanes of a vector) belong to one sum.
+    """
+    folds = {phi: c.accumulator.fold for c in components if c.accumulator for phi in c.accumulator.exits}
+    totals: dict[str, tuple[Fold, list[str]]] = {}
+    for name in (c.members[0] for c in components if c.kind == "plain"):
+        if values.flows[name] not in (Flow.UNION, Flow.PHI):
+            continue
+        operands = [o.text for o in values.data_operands(name)]
+        carrying = [o for o in operands if o in values.carrying]
+        kinds = {folds.get(o, Fold.NONE) for o in carrying}
+        if len(kinds) != 1 or Fold.NONE in kinds or any(len(values.uses[o]) > 1 for o in carrying):
+            continue
+        if values.flows[name] is Flow.PHI:
+            folds[name] = kinds.pop()
+        elif len(carrying) > 1 and {fold_of(values, name, o) for o in operands} == kinds:
+            terms = [term for o in operands for term in totals.pop(o, (Fold.NONE, [o]))[1]]
+            folds[name] = kinds.pop()
+            totals[name] = folds[name], terms
+    return totals
 
 
 def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:

@@ -9,6 +9,7 @@ from commanalyzer.instrument.labelling.choices import ChoiceWriter
 from commanalyzer.instrument.labelling.labels import LabelBook, Labels
 from commanalyzer.instrument.labelling.recurrences import Accumulator
 from commanalyzer.ir.loops.selections import Selection
+from commanalyzer.vcg.graph import Fold
 
 
 class ReductionWriter:
@@ -29,12 +30,7 @@ class ReductionWriter:
 
     def write(self, accumulator: Accumulator) -> None:
         """Write resets, terms and the naming of the result behind the loop."""
-        storage = f"%ca.accumulator.{len(self._book.accumulators)}"
-        self._book.accumulators.append(storage)
-        self._patch.entry += [
-            f"  {storage} = alloca [{hooks.ACCUMULATOR_BYTES} x i8], align 16",
-            f"  store <8 x i64> zeroinitializer, ptr {storage}, align 16",
-        ]
+        storage = self._new_storage()
         for predecessor in dict.fromkeys(p for p, _ in accumulator.resets):
             self._write_reset(accumulator, predecessor, storage)
         for name in accumulator.updates:
@@ -43,6 +39,24 @@ class ReductionWriter:
             self._write_choice(accumulator, name, storage)
         for phi in accumulator.exits:
             self._write_exit(accumulator, phi, storage)
+
+    def total(self, name: str, fold: Fold, terms: Sequence[str]) -> Labels:
+        """Write the register ``name``, which combines ``terms``, as a reduction."""
+        storage, out, block = self._new_storage(), self._book.anchor(name), self._book.values.block_of(name)
+        self._patch.call(out, "ca_accumulator_reset", storage, 0, "null")
+        for term in terms:
+            self._write_term(out, name, storage, self._book.clean(term, block, out))
+        site = self._book.register_site(name, fold)
+        return Labels((self._patch.call(out, "ca_accumulator_close", storage, site),))
+
+    def _new_storage(self) -> str:
+        storage = f"%ca.accumulator.{len(self._book.accumulators)}"
+        self._book.accumulators.append(storage)
+        self._patch.entry += [
+            f"  {storage} = alloca [{hooks.ACCUMULATOR_BYTES} x i8], align 16",
+            f"  store <8 x i64> zeroinitializer, ptr {storage}, align 16",
+        ]
+        return storage
 
     def _write_reset(self, accumulator: Accumulator, predecessor: str, storage: str) -> None:
         out = self._book.edge(predecessor)
