@@ -23,7 +23,6 @@ class Mechanisms:
         nest_events: The same for loops around reductions.
         reduction_events: The terms of a reduction over affine loads are handed over as one run.
         inspectors: Loops whose addresses depend on data are looked through first, to see what they will do.
-        enclosed_reductions: Reductions that begin and end with an inspected loop are part of it.
         private_arrays: Inspectors fill local arrays that each iteration writes before it reads them.
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
         iterations: Of a loop whose iterations differ at times, only those that differ run with hooks.
@@ -36,7 +35,6 @@ class Mechanisms:
     nest_events: bool = True
     reduction_events: bool = True
     inspectors: bool = True
-    enclosed_reductions: bool = True
     private_arrays: bool = True
     memoised_inspectors: bool = True
     iterations: bool = True

@@ -297,29 +297,6 @@ CA_CALL uint64_t ca_accumulator_close(struct ca_accumulator *acc, uint32_t site)
   return acc->later_rounds ? close_loop(acc, site) : close_terms(acc, site);
 }
 
-static uint64_t home_of(const struct ca_accumulator *acc) { return ca_word((uint64_t)acc); }
-
-/* A loop begins that the whole reduction is part of: behind it, the label of the reduced value is in the shadow
- * of the accumulator, as loops leave values in memory. Returns what enters the loop with the accumulator. */
-CA_CALL uint64_t ca_accumulator_begin(const struct ca_accumulator *acc) {
-  ca_set_state(home_of(acc), 0);
-  uint64_t hash = acc->num_plain;
-  for (uint64_t i = 0; i < acc->num_plain; i++)
-    hash = (hash ^ acc->plain[i]) * ca_multipliers[12];
-  return hash;
-}
-
-/* The loop ran with hooks. */
-CA_CALL void ca_accumulator_keep(struct ca_accumulator *acc, uint32_t site) {
-  ca_set_state(home_of(acc), ca_accumulator_close(acc, site));
-}
-
-CA_HOOK uint64_t ca_accumulator_result(const struct ca_accumulator *acc) {
-  uint64_t label = *ca_shadow(home_of(acc));
-  ca_set_state(home_of(acc), 0); /* other loops need not look at the stack */
-  return label;
-}
-
 /* The function returns. */
 CA_CALL void ca_accumulator_free(struct ca_accumulator *acc) {
   if (acc->buffer) {

@@ -12,7 +12,6 @@ from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, Prev
 from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
 from commanalyzer.instrument.iterations.round_copies import tally
 from commanalyzer.instrument.iterations.rounds import outside_places
-from commanalyzer.instrument.labelling.enclosed_reductions import begin, finish
 from commanalyzer.instrument.loops.loop_code import TOKEN
 from commanalyzer.instrument.loops.loop_names import block_at, suffixed
 from commanalyzer.instrument.loops.repeat_guards import GuardWriter, as_i64, multiplier, signed
@@ -47,7 +46,6 @@ class PreviewWriter:
         self._number = number
         self._text = text
         self._is_apart = is_apart
-        self._entering: list[str] = []  # labels
         self._storage = f"%ca.look.{number}"
         self._kept = PreviewStorage(patch, self._storage)
         self._num_hashed = 0  # in the block that is written
@@ -84,7 +82,6 @@ class PreviewWriter:
             f"  store [{self._num_slots} x i64] zeroinitializer, ptr {self._storage}, align 16",
         ]
         due: list[str] = []
-        self._entering = [*plan.code.entering, *begin(self._patch, plan.enclosed, due)]
         asked = self._patch.call(due, "ca_preview_due", identity)
         is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
         guard: list[str] = []
@@ -100,7 +97,6 @@ class PreviewWriter:
             found = self._patch.call(guard, "ca_repeat_previewed", identity, key, looked_at, first, number)
             known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
         behind: list[str] = []
-        finish(self._patch, plan.enclosed, behind)
         self._patch.call(behind, "ca_repeat_end", self._ranges.changes(behind))
         return RepeatedLoop(
             plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
@@ -113,7 +109,7 @@ class PreviewWriter:
         start = GuardWriter(self._patch, self._plan.outside)
         integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
         entering = [start.value(Polynomial.of(name)) for name in integers]
-        key = start.hashed([str(identity + 1), *entering, *self._entering])
+        key = start.hashed([str(identity + 1), *entering, *self._plan.code.entering])
         self._kept.set(start.lines, _HASH, key)
         for slot in (*self._reads.values(), *self._slots.values()):
             self._kept.set(start.lines, slot + LEAST, str(_MOST))
@@ -200,7 +196,7 @@ class PreviewWriter:
         for name, size in self._plan.private.sizes.items():
             address = self._patch.address(out, name)
             self._patch.call(out, "ca_rounds_local", address, size)
-        for label in self._entering:
+        for label in self._plan.code.entering:
             self._patch.call(out, "ca_rounds_entering", label)
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:

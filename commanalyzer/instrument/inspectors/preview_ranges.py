@@ -8,7 +8,6 @@ from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.inspectors.preview_slices import Place
 from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewStorage
 from commanalyzer.instrument.inspectors.previews import Previewed
-from commanalyzer.instrument.labelling.enclosed_reductions import changes
 
 
 class PreviewRanges:
@@ -36,7 +35,7 @@ class PreviewRanges:
             low, high = self.of(out, Place(name, first, end))
             found = self._patch.call(out, "ca_changes", low, high)
             total = found if total == "0" else self._patch.compute(out, "add", total, found)
-        return changes(self._patch, self._plan.enclosed, out, total)
+        return total
 
     def of(self, out: list[str], place: Place) -> tuple[str, str]:
         """First and last address of a place in all rounds; the first behind the last if there were none."""

@@ -29,7 +29,6 @@ from commanalyzer.instrument.inspectors.preview_slices import (
     slice_with_stores,
 )
 from commanalyzer.instrument.iterations.round_memory import RoundMemory, round_memory
-from commanalyzer.instrument.labelling.enclosed_reductions import Enclosed
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_code import LoopCode, loop_code
 from commanalyzer.ir.access_types import AccessTypes
@@ -81,7 +80,6 @@ class Previewed:
         reads: What it reads, if it need not be made again while that does not change.
         private: Local arrays of its rounds.
         stores: First lines of the stores to them that the preview makes.
-        enclosed: Reductions that begin and end with the loop.
     """
 
     loop: Loop
@@ -97,7 +95,6 @@ class Previewed:
     reads: PreviewReads | None
     private: RoundMemory
     stores: frozenset[int]
-    enclosed: tuple[Enclosed, ...]
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -138,7 +135,6 @@ def previewed(
     blocks: list[Block],
     accesses: AccessTypes,
     text: Text,
-    enclosed: tuple[Enclosed, ...] = (),
     fills_private: bool = True,
 ) -> Previewed | str:
     """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
@@ -151,11 +147,10 @@ def previewed(
         blocks: Its blocks.
         accesses: Types of accesses.
         text: Gives a line of the module.
-        enclosed: Reductions that begin and end with the loop.
         fills_private: The preview fills local arrays that rounds write before they read them.
     """
     registers = _Registers()
-    code = loop_code(patch, blocks, registers, [e.storage for e in enclosed])
+    code = loop_code(patch, blocks, registers)
     if code is None:
         return "what is recorded in it does not follow from addresses"
     if not code.has_effect or code.collected:
@@ -187,7 +182,7 @@ def previewed(
     outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
     return Previewed(
         loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads,
-        private, frozenset(s.first_line for s in stores), enclosed,
+        private, frozenset(s.first_line for s in stores),
     )  # fmt: skip
 
 

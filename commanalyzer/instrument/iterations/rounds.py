@@ -28,7 +28,7 @@ def are_known_apart(patch: FunctionPatch, plan: Previewed) -> bool:
         plan: The loop.
     """
     loop = plan.loop
-    if patch.phis.get(loop.header) or plan.enclosed:
+    if patch.phis.get(loop.header):
         return False
     if not any(i.opcode == "load" for i in plan.computed.values()):
         return False  # what decides does not change

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -102,18 +102,15 @@ def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Poly
     return None
 
 
-def loop_code(
-    patch: FunctionPatch, blocks: list[Block], numbers: Numbers, enclosed: Collection[str] = ()
-) -> LoopCode | None:
+def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode | None:
     """Read the code that was inserted into ``blocks``, a loop nest.
 
     Args:
         patch: What was inserted.
         blocks: Blocks of the nest.
         numbers: What is known about integers and addresses.
-        enclosed: Accumulators whose reductions belong to the loop as a whole.
     """
-    reader = _Reader(numbers, enclosed)
+    reader = _Reader(numbers)
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
@@ -122,9 +119,8 @@ def loop_code(
 
 
 class _Reader:
-    def __init__(self, numbers: Numbers, enclosed: Collection[str]) -> None:
+    def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
-        self._enclosed = enclosed
         self._code = LoopCode()
         self._addresses: dict[str, Polynomial] = {}
         self._loads: dict[str, Polynomial] = {}  # label register -> address
@@ -160,9 +156,6 @@ class _Reader:
         code.entering = {name: None for name in self._used if name not in code.defined}
         inside = {*self._resets, *self._closed}
         for storage, terms in self._terms.items():
-            if storage in self._enclosed:
-                code.has_effect = True
-                continue
             if storage in inside:
                 continue
             if len(terms) != 1:

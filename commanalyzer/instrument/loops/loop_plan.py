@@ -13,7 +13,6 @@ from commanalyzer.instrument.inspectors.preview_code import PreviewWriter
 from commanalyzer.instrument.inspectors.preview_reads import may_protect_memory
 from commanalyzer.instrument.inspectors.previews import Previewed, previewed
 from commanalyzer.instrument.iterations.rounds import are_known_apart
-from commanalyzer.instrument.labelling.enclosed_reductions import enclosed_reductions, take_results
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_findings import obstacle, why_not_single_ended
 from commanalyzer.instrument.loops.repeats import (
@@ -93,9 +92,6 @@ class _Maker:
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
             return "part of a loop that is previewed"
         lines = self._module.lines
-        is_round = any(other.apart and loop.header in other.blocks for other in self._patch.repeated)
-        without = is_round or not self._mechanisms.enclosed_reductions
-        enclosed = () if without else enclosed_reductions(self._values, self._patch, ends, blocks)
         plan = previewed(
             self._values,
             self._patch,
@@ -104,7 +100,6 @@ class _Maker:
             blocks,
             self._accesses,
             lambda n: lines[n],
-            enclosed,
             fills_private=self._mechanisms.private_arrays,
         )
         if isinstance(plan, str):
@@ -120,8 +115,6 @@ class _Maker:
         if found is None:
             return "too many blocks"
         self._previews.append(plan)
-        if enclosed:
-            take_results(self._patch, ends.exit, enclosed)
         return found
 
     def manner(self, loop: RepeatedLoop) -> tuple[str, str]:
