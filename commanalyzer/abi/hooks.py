@@ -26,7 +26,7 @@ MAX_TERM_LABELS = 8
 MAX_INLINE_TERM_LABELS = 4
 MAX_INITIAL_LABELS = 32
 MAX_CALL_ARGUMENTS = 64
-ACCUMULATOR_BYTES = 600
+ACCUMULATOR_BYTES = 312
 VARIADICS_BYTES = 8 + 64 * 24
 
 PREFIX = "ca_"
@@ -119,10 +119,6 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_preview_same", "i32", ("i64", "ptr"), "a preview would find out what it did before"),
         Hook("ca_preview_seen", "void", ("i64", "ptr", "i32", "i32", "i64"), "what a preview found out"),
         Hook("ca_repeat_end", "void", ("i64",), "the loop that was not known is left"),
-        Hook(
-            "ca_collect_later", "void", ("ptr", "i64", "i32", "i32", "ptr"), "the same, closed right behind"
-        ),
-        Hook("ca_collect", "void", ("ptr", "i64", "i32", "i32", "ptr"), "terms of a whole loop"),
         Hook("ca_count_external", "void", ("i32",), "an unmodelled function was called"),
         Hook("ca_region_enter", "void", (), "the analysed region begins"),
         Hook("ca_region_leave", "void", (), "the analysed region ends"),

@@ -21,7 +21,6 @@ class Mechanisms:
         outcomes: Loops that change the shadow are memoised, too: their changes are made again.
         range_events: A loop of affine stores is one row of the log when it is met for the first time.
         nest_events: The same for loops around reductions.
-        reduction_events: The terms of a reduction over affine loads are handed over as one run.
         inspectors: Loops whose addresses depend on data are looked through first, to see what they will do.
         private_arrays: Inspectors fill local arrays that each iteration writes before it reads them.
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
@@ -33,7 +32,6 @@ class Mechanisms:
     outcomes: bool = True
     range_events: bool = True
     nest_events: bool = True
-    reduction_events: bool = True
     inspectors: bool = True
     private_arrays: bool = True
     memoised_inspectors: bool = True

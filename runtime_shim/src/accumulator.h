@@ -20,25 +20,13 @@ struct ca_accumulator {
   uint64_t num_packed;
   uint64_t packed_capacity;
   uint64_t num_plain; /* labels of the initial value */
-  /* The buffer's first terms, if they are not written there: labels that advance by constants. */
-  uint64_t run_terms;
-  uint64_t run_width;
-  /* Instead of terms: where ca_collect_later found the loop that adds them; closed before anything changes. */
-  uint64_t later_rounds;
-  uint32_t later_width;
-  uint32_t later_loaded;
-  uint64_t later_words[2 * CA_MAX_WIDTH];
   uint64_t plain[32];
-  struct ca_run run[CA_MAX_WIDTH];
 };
 
-_Static_assert(sizeof(struct ca_accumulator) == 600, "size known to the instrumenter");
+_Static_assert(sizeof(struct ca_accumulator) == 312, "size known to the instrumenter");
 
 #pragma GCC visibility push(hidden)
 void ca_pack_terms(struct ca_accumulator *acc);
-bool ca_is_run(const struct ca_accumulator *acc);
-void ca_write_terms(uint64_t *at, uint64_t terms, uint64_t width, const struct ca_run *run);
-void ca_write_run(struct ca_accumulator *acc);
 void ca_append_packed(struct ca_accumulator *acc, uint64_t row);
 #pragma GCC visibility pop
 

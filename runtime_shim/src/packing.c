@@ -57,24 +57,17 @@ static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width
   return terms;
 }
 
-static void pack_run(struct ca_accumulator *acc, const struct ca_run *run, uint64_t width, uint64_t terms) {
+static void pack_steady(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
   uint64_t *out = reserve(acc, 2 + 2ull * width);
   if (!out)
     return;
   *out++ = terms;
   *out++ = width;
-  for (uint64_t k = 0; k < width; k++) {
-    *out++ = run[k].start;
-    *out++ = (uint64_t)run[k].stride;
+  for (uint32_t k = 0; k < width; k++) {
+    *out++ = labels[k] & ~CA_TERM;
+    *out++ = labels[width + k] - labels[k];
   }
   acc->num_packed += 2 + 2ull * width;
-}
-
-static void pack_steady(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
-  struct ca_run run[CA_MAX_WIDTH];
-  for (uint32_t k = 0; k < width; k++)
-    run[k] = (struct ca_run){labels[k] & ~CA_TERM, (int64_t)(labels[width + k] - labels[k])};
-  pack_run(acc, run, width, terms);
 }
 
 static void pack_list(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
@@ -88,32 +81,8 @@ static void pack_list(struct ca_accumulator *acc, const uint64_t *labels, uint32
   acc->num_packed += 2 + terms * width;
 }
 
-/* The buffer holds nothing but a run that was not written there. */
-bool ca_is_run(const struct ca_accumulator *acc) {
-  return acc->run_terms && acc->num_labels == acc->run_terms * acc->run_width;
-}
-
-void ca_write_terms(uint64_t *at, uint64_t terms, uint64_t width, const struct ca_run *run) {
-  for (uint64_t k = 0; k < width; k++) {
-    uint64_t label = run[k].start | (k ? 0 : CA_TERM);
-    for (uint64_t i = k; i < terms * width; i += width, label += (uint64_t)run[k].stride)
-      at[i] = label;
-  }
-}
-
-void ca_write_run(struct ca_accumulator *acc) {
-  ca_write_terms(acc->buffer, acc->run_terms, acc->run_width, acc->run);
-  acc->run_terms = 0;
-}
-
 /* Packs the buffer's terms behind those packed before. */
 void ca_pack_terms(struct ca_accumulator *acc) {
-  if (ca_is_run(acc)) {
-    pack_run(acc, acc->run, acc->run_width, acc->run_terms);
-    return;
-  }
-  if (acc->run_terms)
-    ca_write_run(acc);
   const uint64_t *labels = acc->buffer;
   uint64_t left = acc->num_labels;
   while (left) {

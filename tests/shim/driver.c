@@ -326,7 +326,6 @@ static const struct {
     {"exchanged", exchanged},
     {"copying", copying},
     {"rounds", rounds},
-    {"collected", collected},
     {"ranges", ranges},
     {"nests", nests},
     {"states", states},

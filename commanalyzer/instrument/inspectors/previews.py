@@ -153,8 +153,8 @@ def previewed(
     code = loop_code(patch, blocks, registers)
     if code is None:
         return "what is recorded in it does not follow from addresses"
-    if not code.has_effect or code.collected:
-        return "a sum goes on behind it" if code.collected else "nothing to record"
+    if not code.has_effect:
+        return "nothing to record"
     tracked = _tracked(code)
     if tracked is None or len(tracked) > _MAX_TRACKED:
         return "addresses that cannot be noted" if tracked is None else "too many addresses"

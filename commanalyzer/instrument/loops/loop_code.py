@@ -38,19 +38,6 @@ _NAMING = {"ca_register_many", "ca_join", *(f"ca_register_{n}" for n in range(MA
 _PURE = _NAMING | {"ca_control", "ca_address", "ca_lower", "ca_upper"}
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """Terms of a reduction that goes on behind the loop.
-
-    Attributes:
-        storage: The accumulator.
-        labels: Per label of a term: the address that is loaded from, or a label from outside the loop.
-    """
-
-    storage: str
-    labels: tuple[Polynomial | str, ...]
-
-
 @dataclass(slots=True)
 class LoopCode:
     """What the inserted code of a loop does.
@@ -60,7 +47,6 @@ class LoopCode:
         blocks: First address and number of bytes of whole blocks of memory that it looks at.
         entering: Label registers from outside.
         counters: Number of each block counter and the block that counts.
-        collected: Terms for reductions that go on.
         defined: Registers that it defines.
         has_effect: It counts rows, names values or changes the shadow.
     """
@@ -69,7 +55,6 @@ class LoopCode:
     blocks: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
     entering: dict[str, None] = field(default_factory=dict)
     counters: list[tuple[int, str]] = field(default_factory=list)
-    collected: list[Collected] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
     has_effect: bool = False
 
@@ -123,9 +108,8 @@ class _Reader:
         self._numbers = numbers
         self._code = LoopCode()
         self._addresses: dict[str, Polynomial] = {}
-        self._loads: dict[str, Polynomial] = {}  # label register -> address
         self._used: dict[str, None] = {}
-        self._terms: dict[str, list[tuple[str, ...]]] = {}  # by storage
+        self._terms: set[str] = set()  # storages
         self._resets: list[str] = []
         self._closed: list[str] = []
 
@@ -155,15 +139,8 @@ class _Reader:
         code = self._code
         code.entering = {name: None for name in self._used if name not in code.defined}
         inside = {*self._resets, *self._closed}
-        for storage, terms in self._terms.items():
-            if storage in inside:
-                continue
-            if len(terms) != 1:
-                return None
-            labels = [self._collected(label) for label in terms[0]]
-            if any(label is None for label in labels):
-                return None
-            code.collected.append(Collected(storage, tuple(label for label in labels if label is not None)))
+        if self._terms - inside:
+            return None
         if inside and not self._are_whole(patch):
             return None
         return code
@@ -180,14 +157,6 @@ class _Reader:
             if count != everywhere[storage] or storage not in self._resets or storage not in self._closed:
                 return False
         return True
-
-    def _collected(self, label: str) -> Polynomial | str | None:
-        """Where a label comes from; ``None`` if it is computed in the loop or was passed in memory."""
-        if not label:
-            return None
-        if label in self._loads:
-            return self._loads[label]
-        return None if label in self._code.defined else label
 
     def _set_address(self, name: str, address: Polynomial) -> bool:
         self._addresses[name] = address
@@ -228,8 +197,6 @@ class _Reader:
             return False
         self._code.accesses.append((address, int(arguments[position + 1]) * 4 if size is None else size))
         if hook in ("ca_load", "ca_load_high"):
-            if hook == "ca_load":
-                self._loads[result] = address
             return True
         self._code.has_effect = True
         return self._use(arguments[position + 1 :])
@@ -251,9 +218,8 @@ class _Reader:
         return None if text in self._code.defined else self._numbers.polynomial(Operand(I64, text))
 
     def _term(self, hook: str, arguments: Sequence[str]) -> bool:
-        in_memory = hook == "ca_term_many"
-        self._terms.setdefault(arguments[0], []).append(("",) if in_memory else tuple(arguments[1:]))
-        return in_memory or self._use(arguments[1:])
+        self._terms.add(arguments[0])
+        return hook == "ca_term_many" or self._use(arguments[1:])
 
     def _reduction(self, hook: str, arguments: Sequence[str], result: str) -> bool:
         self._define(result)

@@ -16,9 +16,7 @@ counted again. Then the loop's original code runs, without hooks. This holds for
                    +----------> exit <--+
 
 Aliasing is harmless: the instrumented loop itself says what happens, whatever the addresses are, and a loop
-that changes the shadow (a copy that is new) is not remembered. Terms of reductions that go on behind a loop
-are collected from the addresses alone, before the original code runs; loops that collect them do not change
-the shadow, or their effect is known.
+that changes the shadow (a copy that is new) is not remembered.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from itertools import pairwise
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.events import HookCall
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.instrument.loops.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, inserted_lines, loop_code
 from commanalyzer.instrument.loops.nest_events import NestReader, loops_around, offer_nest
 from commanalyzer.instrument.loops.range_events import MOST_OUTER, RangeReader, RangeStore, offer
 from commanalyzer.instrument.loops.repeat_guards import GuardWriter
@@ -63,8 +61,6 @@ def by_polynomials(
     known = {header: found for header, found in rounds.items() if found is not None}
     code = loop_code(patch, blocks, numbers)
     if code is None or len(known) != len(rounds):
-        return None
-    if code.collected and (len(nest.ends) != 1 or not mechanisms.reduction_events):
         return None
     if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
@@ -190,11 +186,6 @@ def _write(
     else:
         known = patch.compute(guard.lines, "icmp ne", total, "0")
     before_copy = _counts(patch, nest, code, made)
-    for collected in code.collected:
-        written = _collect(patch, guard, nest, collected, made, has_effect=code.has_effect)
-        if written is None:
-            return None
-        before_copy += written
     ends = nest.ends[nest.loop.header]
     return RepeatedLoop(
         ends.preheader, nest.loop.header, ends.exiting, ends.exit, tuple(b.label for b in nest.blocks),
@@ -356,43 +347,3 @@ def _counts(patch: FunctionPatch, nest: _Nest, code: LoopCode, made: dict[str, s
                 product = factor if product == "1" else patch.compute(lines, "mul", product, factor)
         patch.call(lines, "ca_count_blocks", counter, product)
     return lines
-
-
-def _collect(
-    patch: FunctionPatch,
-    guard: GuardWriter,
-    nest: _Nest,
-    collected: Collected,
-    made: dict[str, str],
-    *,
-    has_effect: bool,
-) -> list[str] | None:
-    """Terms of a reduction, from the addresses of what is loaded."""
-    number = round_number(nest.loop.header)
-    words: list[str] = []
-    loaded = 0
-    for position, label in enumerate(collected.labels):
-        if isinstance(label, str):
-            words += [label, "0"]
-            continue
-        stride = label.coefficient(number)
-        if stride is None:
-            return None
-        words += [guard.value(label.without([number])), guard.value(stride)]
-        loaded |= 1 << position
-    lines: list[str] = []
-    pointer = patch.spill(lines, words)
-    later = not has_effect and _is_closed_at_once(patch, nest, collected.storage)
-    hook = "ca_collect_later" if later else "ca_collect"
-    patch.call(lines, hook, collected.storage, made[nest.loop.header], len(collected.labels), loaded, pointer)
-    return lines
-
-
-def _is_closed_at_once(patch: FunctionPatch, nest: _Nest, storage: str) -> bool:
-    """The first thing that happens behind the loop is that reductions end, this one among them."""
-    for line in patch.tops.get(nest.ends[nest.loop.header].exit, ()):
-        if not isinstance(line, HookCall) or line.hook not in ("ca_accumulator_close", "ca_count_block"):
-            return False
-        if line.hook == "ca_accumulator_close" and line.uses[0] == storage:
-            return True
-    return False
