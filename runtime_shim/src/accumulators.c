@@ -89,8 +89,7 @@ CA_HOOK void ca_accumulator_reset(struct ca_accumulator *acc, uint32_t count, co
 
 static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uint64_t hash) {
   uint32_t count = (uint32_t)acc->num_plain;
-  uint64_t anchor = acc->num_labels ? acc->buffer[0] & ~CA_TERM : count ? acc->plain[0] : 0;
-  struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, acc->plain};
+  struct ca_event event = {hash, 0, site, CA_ROW_REGISTER, count, acc->plain};
   struct ca_version version;
   if (ca_has_workspace) {
     uint64_t sources[CA_BUFFER_LABELS + CA_MAX_WIDTH + 32];

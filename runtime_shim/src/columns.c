@@ -127,7 +127,7 @@ void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags) 
                    flags * ca_multipliers[1]) |
                   1;
   if (!ca_predicted(hash))
-    ca_row_lookup(&(struct ca_event){hash, first, first, site, flags, 1, &words});
+    ca_row_lookup(&(struct ca_event){hash, first, site, flags, 1, &words});
   ca_order_stored(first, words);
 }
 

@@ -192,26 +192,9 @@ static bool read_nest(struct nest *nest, uint32_t count, const uint64_t *given) 
   return !(nest->parts & 3) && are_found(nest);
 }
 
-static uint64_t hash_of(const struct nest *nest) {
-  uint64_t hash = nest->count * ca_multipliers[59];
-  for (uint32_t i = 0; i < nest->count; i++) {
-    hash = (hash ^ nest->words[i]) * ca_multipliers[i & 31];
-    hash ^= hash >> 31;
-  }
-  return (hash * ca_multipliers[62]) | 1;
-}
-
 static void count_row(uint64_t loop_hash, uint64_t changes, const struct nest *nest) {
-  struct ca_event event = {.hash = hash_of(nest),
-                           .anchor = nest->sink,
-                           .sink = nest->sink,
-                           .site = nest->site,
-                           .flags = CA_ROW_NEST,
-                           .count = nest->count,
-                           .labels = nest->words};
-  bool is_new = !ca_predicted(event.hash) && ca_row_lookup(&event).is_new;
-  if (!is_new && !nest->makes_own && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
-    ca_repeat_row(loop_hash, changes, ca_last_row());
+  struct ca_event row = {0, nest->sink, nest->site, CA_ROW_NEST, nest->count, nest->words};
+  ca_streams_count(&row, loop_hash, changes, !nest->makes_own);
   for (uint32_t a = 0; a < nest->num_accesses && nest->makes_own; a++)
     if (nest->accesses[a].words)
       ca_stream_make_own(&nest->accesses[a].stream, nest->accesses[a].words, 1, &nest->around);

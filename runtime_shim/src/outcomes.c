@@ -78,8 +78,6 @@ CA_CALL void ca_state_changed(uint64_t word, uint64_t before, uint64_t state) {
   uint64_t difference = mixed(word, state) - mixed(word, before);
   ((uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)] += difference;
   ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)] += difference;
-  if (state)
-    ca_anchors_expect(state);
   if (!CA_LIKELY(!ca_rounds.is_running)) {
     ca_rounds_changed(word);
     if (ca_state.num_recording == ca_rounds.depth)

@@ -294,29 +294,6 @@ static uint32_t write_loop(struct loop *loop, bool is_plain, uint64_t *content) 
   return loop->around.count + write_segment(loop, true, &round, content + loop->around.count);
 }
 
-static uint64_t hash_of(uint32_t count, const uint64_t *content) {
-  uint64_t hash = count * ca_multipliers[61];
-  for (uint32_t i = 0; i < count; i++) {
-    hash = (hash ^ content[i]) * ca_multipliers[i & 31];
-    hash ^= hash >> 31;
-  }
-  return (hash * ca_multipliers[62]) | 1;
-}
-
-static void count_row(uint64_t loop_hash, uint64_t changes, const struct loop *loop, uint32_t count,
-                      const uint64_t *content) {
-  struct ca_event event = {.hash = hash_of(count, content),
-                           .anchor = loop->stores[0].sink.first,
-                           .sink = loop->stores[0].sink.first,
-                           .site = loop->stores[0].site,
-                           .flags = CA_ROW_RANGE,
-                           .count = count,
-                           .labels = content};
-  bool is_new = !ca_predicted(event.hash) && ca_row_lookup(&event).is_new;
-  if (!is_new && !loop->makes_own && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
-    ca_repeat_row(loop_hash, changes, ca_last_row());
-}
-
 /* Counts what a loop is going to do and returns 1; or begins to record it and returns 0. `rounds` are those of
  * all loops, multiplied. `given` has the number of loops around the innermost one, the rounds of each and of that
  * one; then for each store
@@ -333,6 +310,8 @@ CA_SLOW uint32_t ca_range(uint64_t hash, uint64_t changes, uint64_t rounds, uint
   uint32_t written = is_possible ? write_loop(&loop, !changes, content) : 0;
   if (!written)
     return ca_repeat_unpredicted(hash | 1, changes, rounds);
-  count_row(hash | 1, changes, &loop, written, content);
+  const struct store *first = &loop.stores[0];
+  struct ca_event row = {0, first->sink.first, first->site, CA_ROW_RANGE, written, content};
+  ca_streams_count(&row, hash | 1, changes, !loop.makes_own);
   return 1;
 }

@@ -1,4 +1,4 @@
-/* Rows that were not predicted: finding them again (anchors.c), appending new ones. */
+/* Rows that were not predicted: finding them again (row_index.c), appending new ones. */
 #include "prefix.h"
 #include <string.h>
 
@@ -51,7 +51,7 @@ bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row) {
 }
 
 bool ca_rows_reserve(void) {
-  if (!ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) || !ca_anchors_reserve() ||
+  if (!ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) ||
       !ca_row_column_reserve(&detours, sizeof *detour) || !extend_rows())
     return false;
   ca_cells.is_section = true;
@@ -121,12 +121,6 @@ static bool append(const struct ca_event *event) {
   return true;
 }
 
-uint64_t ca_row_find(const struct ca_event *event) {
-  struct ca_place place;
-  ca_anchors_find(event, &place);
-  return ca_anchors_search(event, &place);
-}
-
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
   ca_prefix_count_row(row);
@@ -137,10 +131,10 @@ void ca_row_repeat(uint64_t row) {
   ca_order_row(row);
 }
 
-static bool insert(const struct ca_event *event, const struct ca_place *place) {
-  if (!ca_anchors_room(place) || !append(event))
+static bool insert(const struct ca_event *event) {
+  if (!ca_index_room() || !append(event))
     return false;
-  ca_anchors_put(place, ca_num_rows - 1);
+  ca_index_put(ca_num_rows - 1);
   return true;
 }
 
@@ -211,18 +205,17 @@ static bool is_growing(void) {
   return num_new >= NUM_INTERRUPTED && ca_state.cursor == ca_state.cells + ca_num_rows;
 }
 
-/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. `place` is for
- * ca_row_add. */
-uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place) {
+/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
+uint64_t ca_row_again(const struct ca_event *event) {
   static uint32_t lookups;
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  ca_anchors_find(event, place);
+  ca_index_fetch(event->hash);
   uint64_t near = is_growing() ? 0 : ca_row_near(event->hash);
   if (near)
     return near;
-  uint64_t found = ca_anchors_search(event, place);
+  uint64_t found = ca_index_find(event->hash);
   if (!found)
     return 0;
   const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
@@ -234,9 +227,9 @@ uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place) {
 }
 
 /* Appends the row of an event for which ca_row_again found none just now, and counts it. */
-struct ca_found ca_row_add(const struct ca_event *event, const struct ca_place *place) {
+struct ca_found ca_row_add(const struct ca_event *event) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells), row = ca_num_rows;
-  if (!insert(event, place)) {
+  if (!insert(event)) {
     ca_spoil_repeats();
     return (struct ca_found){0, false};
   }
@@ -247,22 +240,19 @@ struct ca_found ca_row_add(const struct ca_event *event, const struct ca_place *
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
-  struct ca_place place;
-  uint64_t found = ca_row_again(event, &place);
-  return found ? (struct ca_found){found - 1, false} : ca_row_add(event, &place);
+  uint64_t found = ca_row_again(event);
+  return found ? (struct ca_found){found - 1, false} : ca_row_add(event);
 }
 
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
   uint64_t room[CA_MOST_LABELS];
-  ca_row_lookup(&(struct ca_event){hash, sink, sink, site, 0, count, ca_names(room, count, labels)});
+  ca_row_lookup(&(struct ca_event){hash, sink, site, 0, count, ca_names(room, count, labels)});
 }
 
 CA_SLOW uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels) {
-  uint64_t anchor = 0, room[CA_MOST_LABELS];
+  uint64_t room[CA_MOST_LABELS];
   labels = ca_names(room, count, labels);
-  for (uint32_t i = 0; !anchor && i < count; i++)
-    anchor = labels[i];
-  struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, labels};
+  struct ca_event event = {hash, 0, site, CA_ROW_REGISTER, count, labels};
   if (ca_has_workspace)
     return CA_REG | ca_register_version(&event, count, labels).vertex;
   return CA_REG | ca_row_lookup(&event).row;

@@ -204,7 +204,7 @@ void ca_columns_forget(void) {
   for (uint32_t i = 0; i < num_columns; i++)
     if (!columns[i]->is_section)
       madvise(columns[i]->data, columns[i]->ready, MADV_DONTNEED);
-  ca_anchors_forget();
+  ca_index_forget();
 }
 
 /* A column of the trace. */
@@ -227,7 +227,7 @@ uint64_t ca_spilled_bytes(void) {
 void ca_spill_finish(int file) {
   uint64_t end = UINT64_MAX;
   is_finished = true;
-  ca_anchors_forget();
+  ca_index_forget();
   if (!map_columns(file, MAP_PRIVATE))
     _exit(CA_FAILURE_STATUS);
   for (uint32_t i = 0; i < num_columns; i++)

@@ -116,7 +116,6 @@ extern const uint64_t ca_multipliers[64];
 /* A chain on its way into the log. */
 struct ca_event {
   uint64_t hash;
-  uint64_t anchor; /* label by which the row is found again */
   uint64_t sink;   /* word, 0 for registers */
   uint32_t site;
   uint32_t flags;
@@ -129,30 +128,17 @@ struct ca_found {
   bool is_new;
 };
 
-#define CA_MOST_ANCHORS 4u
-
-/* Where the index of rows keeps a row (anchors.c). */
-struct ca_place {
-  uint32_t *anchors[CA_MOST_ANCHORS];
-  uint32_t count;
-  uint32_t chosen;
-  uint32_t num_labels; /* of the row that may become anchors */
-  uint32_t num_tried;  /* of them, beside the first anchors */
-};
-
-bool ca_anchors_reserve(void);
-void ca_anchors_find(const struct ca_event *event, struct ca_place *place);
-uint64_t ca_anchors_search(const struct ca_event *event, struct ca_place *place);
-bool ca_anchors_room(const struct ca_place *place);
-void ca_anchors_put(const struct ca_place *place, uint64_t row);
-void ca_anchors_expect(uint64_t label);
-void ca_anchors_forget(void);
+/* The index of rows (row_index.c). */
+void ca_index_fetch(uint64_t hash);
+uint64_t ca_index_find(uint64_t hash); /* row + 1, 0 for none */
+bool ca_index_room(void);
+void ca_index_put(uint64_t row);
+void ca_index_forget(void);
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
-uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place);
-struct ca_found ca_row_add(const struct ca_event *event, const struct ca_place *place);
+uint64_t ca_row_again(const struct ca_event *event);
+struct ca_found ca_row_add(const struct ca_event *event);
 uint64_t ca_row_near(uint64_t hash);
-uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
 void ca_row_repeat(uint64_t row);
 
 /* Loops that repeat (repeats.c). */

@@ -114,3 +114,18 @@ bool ca_stream_is_once(const struct ca_stream *sink, uint32_t words, uint64_t ro
   }
   return true;
 }
+
+/* Counts what a loop or a nest does, of which all but the hash is given; if it comes again and leaves the shadow
+ * as it is, the loop is remembered. */
+void ca_streams_count(struct ca_event *row, uint64_t loop_hash, uint64_t changes, bool may_repeat) {
+  uint64_t hash = row->count * ca_multipliers[61];
+  for (uint32_t i = 0; i < row->count; i++) {
+    hash = (hash ^ row->labels[i]) * ca_multipliers[i & 31];
+    hash ^= hash >> 31;
+  }
+  row->hash = (hash * ca_multipliers[62] + row->flags) | 1;
+  bool is_new = !ca_predicted(row->hash) && ca_row_lookup(row).is_new;
+  bool was_dropped = ca_state.cells[ca_last_row()].hash != row->hash;
+  if (!is_new && may_repeat && !was_dropped)
+    ca_repeat_row(loop_hash, changes, ca_last_row());
+}

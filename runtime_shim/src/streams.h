@@ -28,6 +28,8 @@ static inline uint64_t ca_stride_bytes(uint64_t change) { return (uint64_t)((int
 static inline uint64_t ca_stride_words(uint64_t change) { return (uint64_t)((int64_t)change >> 4); }
 
 #pragma GCC visibility push(hidden)
+struct ca_event;
+void ca_streams_count(struct ca_event *row, uint64_t loop_hash, uint64_t changes, bool may_repeat);
 bool ca_stream_is_own(const struct ca_stream *sink, uint32_t words, uint64_t rounds, const struct ca_around *around);
 void ca_stream_make_own(const struct ca_stream *sink, uint32_t words, uint64_t rounds, const struct ca_around *around);
 bool ca_stream_look_up(struct ca_stream *stream, uint64_t rounds, const struct ca_around *around);

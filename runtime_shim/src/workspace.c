@@ -105,20 +105,19 @@ static uint64_t tenant_of(uint64_t word) {
 /* What a store to a workspace word is decided by. */
 struct traits {
   uint64_t hash;   /* of site and labels */
-  uint64_t anchor; /* first source, 0 if there is none */
   uint64_t oldest; /* named value that it was computed from */
+  bool has_sources;
   bool reads_tenant;
 };
 
 static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, const uint64_t *labels) {
-  struct traits traits = {site * ca_multipliers[62], 0, NONE, false};
+  struct traits traits = {site * ca_multipliers[62], NONE, false, false};
   for (uint32_t i = 0; i < count; i++) {
     uint64_t label = labels[i];
     traits.hash += label * ca_multipliers[i];
     if (!label || (label & ~CA_ROLES) == CA_NOTHING)
       continue;
-    if (!traits.anchor)
-      traits.anchor = label;
+    traits.has_sources = true;
     if (label & CA_REG) {
       uint64_t oldest = ca_definitions[ca_row_of(label)].oldest;
       traits.oldest = oldest < traits.oldest ? oldest : traits.oldest;
@@ -154,20 +153,19 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
     return CA_REG | ca_last_row();
   uint64_t tenant = tenant_of(word);
   const struct traits traits = traits_of(site, tenant, count, labels);
-  if (!traits.anchor)
+  if (!traits.has_sources)
     return CA_NOTHING;
   uint64_t first_hash = hash_of(traits.hash, word);
   uint64_t next_hash = hash_of(traits.hash, CA_REG | tenant);
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
-  const struct ca_event first = {first_hash, traits.anchor, word, site, CA_ROW_TEMPORARY, count, labels};
-  const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
+  const struct ca_event first = {first_hash, word, site, CA_ROW_TEMPORARY, count, labels};
+  const struct ca_event next = {next_hash, tenant, site, CA_ROW_UPDATE, count, labels};
   bool may_go_on = tenant != NONE && traits.oldest <= tenant;
-  if (!traits.reads_tenant && !(may_go_on && ca_row_find(&next))) {
+  if (!traits.reads_tenant && !(may_go_on && ca_index_find(next_hash))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
-    struct ca_place place;
-    uint64_t found = ca_row_again(&first, &place);
+    uint64_t found = ca_row_again(&first);
     if (found)
       return CA_REG | (found - 1);
     bool is_full = ca_num_rows >= header.max_rows;
@@ -179,7 +177,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
       ca_statistics.unnamed_lifetimes++;
       ca_spoil_repeats();
     } else if (!may_go_on || !ca_descends(tenant, count, labels)) {
-      struct ca_found made = ca_row_add(&first, &place);
+      struct ca_found made = ca_row_add(&first);
       if (made.is_new)
         ca_note_definition(made.row, count, labels);
       return CA_REG | made.row;
@@ -221,7 +219,7 @@ static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t 
   } else {
     uint64_t hash = ca_hash_chain(site, word, 1, &label);
     if (!ca_predicted(hash))
-      ca_row_lookup(&(struct ca_event){hash, word, word, site, 0, 1, &label});
+      ca_row_lookup(&(struct ca_event){hash, word, site, 0, 1, &label});
     ca_order_stored(word, words);
   }
   for (uint64_t i = 0; i < words; i++)
@@ -263,8 +261,7 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  struct ca_place place;
-  uint64_t found = ca_row_again(event, &place);
+  uint64_t found = ca_row_again(event);
   if (found)
     return (struct ca_version){found - 1, found - 1, false};
   uint64_t before = last_of_site[event->site];
@@ -272,12 +269,11 @@ struct ca_version ca_register_version(struct ca_event *event, uint32_t count, co
     ca_spoil_repeats(); /* what the site makes next may be another version */
     event->hash = (event->hash + before * ca_multipliers[60]) | 1;
     event->sink = before - 1;
-    event->anchor = CA_REG | (before - 1);
     event->flags = CA_ROW_REGISTER | CA_ROW_UPDATE;
     struct ca_found update = ca_row_lookup(event);
     return (struct ca_version){before - 1, update.row, update.is_new};
   }
-  struct ca_found made = ca_row_add(event, &place);
+  struct ca_found made = ca_row_add(event);
   if (made.is_new) {
     ca_note_definition(made.row, count, labels);
     last_of_site[event->site] = (uint32_t)(made.row + 1);

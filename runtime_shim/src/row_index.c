@@ -1,0 +1,84 @@
+/* The index of rows: finds a row again by its hash.
+ *
+ * Open addressing; an entry has half of the mixed hash, so that hardly any other row is looked at. Entries are in
+ * the order of that half, nearly: a table that is full is read and its successor is written from front to back.
+ */
+#include "state.h"
+
+#define FEWEST_BITS 12u
+
+struct entry {
+  uint32_t row; /* + 1 */
+  uint32_t tag; /* of its hash */
+};
+
+static struct entry *table;
+static uint32_t bits; /* it has so many entries, as a power of 2 */
+static uint64_t num_filled;
+
+static uint64_t entries(void) { return table ? 1ull << bits : 0; }
+
+/* The chain hash is linear in its labels: mixed before bits of it are taken. */
+static uint32_t tag_of(uint64_t hash) {
+  hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9ull;
+  return (uint32_t)((hash ^ (hash >> 32)) * 0x94d049bb133111ebull >> 32);
+}
+
+/* Puts an entry into the table, which has room for it. */
+static void put(struct entry entry) {
+  uint64_t place = entry.tag >> (32 - bits);
+  while (table[place].row)
+    place = (place + 1) & (entries() - 1);
+  table[place] = entry;
+}
+
+static bool grow(void) {
+  struct entry *old = table;
+  uint64_t count = entries();
+  uint32_t wanted = old ? bits + 1 : FEWEST_BITS;
+  struct entry *fresh = wanted > 32 ? 0 : ca_table(sizeof *fresh << wanted);
+  if (!fresh)
+    return false;
+  table = fresh;
+  bits = wanted;
+  for (uint64_t i = 0; i < count; i++)
+    if (old[i].row)
+      put(old[i]);
+  if (old)
+    ca_unmap(old, count * sizeof *old);
+  return true;
+}
+
+/* Row + 1; 0 if there is none with this hash. */
+uint64_t ca_index_find(uint64_t hash) {
+  if (!table)
+    return 0;
+  uint32_t tag = tag_of(hash);
+  uint64_t place = tag >> (32 - bits);
+  while (table[place].row && (table[place].tag != tag || ca_state.cells[table[place].row - 1].hash != hash))
+    place = (place + 1) & (entries() - 1);
+  return table[place].row;
+}
+
+/* Begins to fetch what ca_index_find looks at. */
+void ca_index_fetch(uint64_t hash) {
+  if (table)
+    __builtin_prefetch(&table[tag_of(hash) >> (32 - bits)]);
+}
+
+/* Makes room for a further row: at most three quarters are filled. */
+bool ca_index_room(void) { return num_filled < entries() / 4 * 3 || grow(); }
+
+/* There is room for it, and its hash is known. */
+void ca_index_put(uint64_t row) {
+  put((struct entry){(uint32_t)(row + 1), tag_of(ca_state.cells[row].hash)});
+  num_filled++;
+}
+
+/* What was recorded so far is not looked for any more. */
+void ca_index_forget(void) {
+  if (table)
+    ca_unmap(table, entries() * sizeof *table);
+  table = 0;
+  num_filled = 0;
+}
