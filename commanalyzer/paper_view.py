@@ -10,7 +10,7 @@ import numpy as np
 from commanalyzer.errors import ConfigError
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.contraction.dissolve import DEFAULT_LIMIT, dissolve_registers, dissolving
-from commanalyzer.vcg.graph import Bool
+from commanalyzer.vcg.graph import Bool, ValueGraph
 from commanalyzer.vcg.invariants import check_dissolved
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
 from commanalyzer.vcg.structure.singletons import SingletonKind, paper_counts, passes_on
@@ -44,7 +44,7 @@ def paper_view(
     if graph.num_flows > _MOST_SIDE_FLOWS and not is_asked:
         return None, 0, ()
     gone = dissolving(graph)
-    if not check and not passes_on(graph, gone):
+    if not (check and isinstance(graph, ValueGraph)) and not passes_on(graph, gone):
         return *_counted(graph, high, gone), ()
     if isinstance(graph, LargeGraph):
         if graph.num_flows > _MOST_EXPANDED_FLOWS and not is_asked:

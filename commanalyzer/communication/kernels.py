@@ -358,18 +358,18 @@ def add_totals(
 
 
 @compiled_in_place
-def note_between(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, seen: Any) -> None:
-    """Note which values rows read, in the order in which these happened first, and read again when changed.
+def count_seen(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, is_old: Any, seen: Any) -> None:
+    """Add to ``seen`` int32[V] how many versions rows read, in the order in which these happened first.
 
-    ``seen`` uint8[V]: 0 unread, 1 read, 2 changed behind that, 3 read again; the rest of it changes.
+    ``is_old`` bool[V] are values that were read since they were made.
     """
     for r in range(len(row_sink)):
-        sink = row_sink[r]
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            if source[i] != sink:
-                seen[source[i]] |= 1
-        if seen[sink] == 1:
-            seen[sink] = 2
+            v = source[i]
+            if not is_old[v] and v != row_sink[r]:
+                is_old[v] = True
+                seen[v] += 1
+        is_old[row_sink[r]] = False
 
 
 @compiled_in_place

@@ -25,7 +25,8 @@ class GraphTotals:
         readers: int32[V], terms that read the value (flows from it).
         reads: int64[2, V], how often the row that read it most did, and all rows together.
         decisions: Decisions of the program; None if there are none.
-        between: bool[V], readers come before and behind a version, in the order in which rows happened first.
+        between: bool[V], more versions are read than start rounds, in the order in which rows happened first:
+            what reads the value sees partial results.
         changes: bool[V], several rows start rounds of the sink: they read something else each time.
     """
 
@@ -48,16 +49,17 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     most = np.zeros(graph.num_vertices, dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
     readers, reading = np.zeros(graph.num_vertices, np.int32), np.zeros(graph.num_vertices, np.uint8)
-    reads, seen = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.uint8)
+    reads, seen = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int32)
+    is_old = np.zeros(graph.num_vertices, np.bool_)
     for rows in row_slices(graph):
         kernels.add_totals(
             *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rows.term_ptr),
             *(rounds, most, site, reading),
         )
         kernels.add_readers(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, readers, reads)
-        kernels.note_between(rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, seen)
+        kernels.count_seen(rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, is_old, seen)
     del most
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
-    rounds = rounds.astype(np.int32) if short else rounds
-    return GraphTotals(rounds, site, readers, reads, seen == 3, reading > 1, Decisions.of(graph))
+    rounds, between = rounds.astype(np.int32) if short else rounds, seen > np.maximum(rounds, 1)
+    return GraphTotals(rounds, site, readers, reads, between, reading > 1, Decisions.of(graph))

@@ -59,7 +59,7 @@ def test_adi_table(q: int, bytes_in_blocks: int, bytes_in_slabs: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "parts", "total"), [(32, (2, 2), 22_424), (32, (4, 4), 71_160), (12, (2, 2, 2), 142_776)]
+    ("n", "parts", "total"), [(32, (2, 2), 22_448), (32, (4, 4), 71_280), (12, (2, 2, 2), 142_832)]
 )
 def test_cg_table(n: int, parts: tuple[int, ...], total: int) -> None:
     halo = theory.cg_halo(n, parts)

@@ -207,14 +207,20 @@ def brackets(
     versions = max(int(graph.versions[value]), 1)
     rounds = min(rounds_of(graph, value, rows), versions)
     total, most = sum(rows[r][1] for r in needs), most_of(needs, readers or rows, rounds)
-    finished = versions if is_read_between(value, rows) else rounds
+    finished = versions if is_read_between(value, rows, rounds_of(graph, value, rows)) else rounds
     return min(most, versions), min(total, finished if most <= finished else versions)
 
 
-def is_read_between(value: int, rows: list[RowTuple]) -> bool:
-    """A row that makes a version lies between two that read the value."""
-    reads = [r for r, row in enumerate(rows) if row[0] != value and any(value in term for term in row[4])]
-    return any(rows[r][0] == value for r in range(reads[0], reads[-1])) if reads else False
+def is_read_between(value: int, rows: list[RowTuple], rounds: int) -> bool:
+    """Rows read more versions of the value, in their order, than it has rounds."""
+    seen: set[int] = set()
+    made = 0
+    for sink, _, _, _, terms in rows:
+        if sink == value:
+            made += 1
+        elif any(value in term for term in terms):
+            seen.add(made)
+    return len(seen) > max(rounds, 1)
 
 
 def most_of(needs: set[int], rows: list[RowTuple], rounds: int) -> int:
