@@ -73,7 +73,7 @@ def test_kernels_of_each_kind_reach_their_plain_divisions_on_every_number_of_nod
     assert {f.nodes: f.ratio for f in found if f.ratio > 1.05} == {}
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("box2d", "32 32"), ("randomcsr", "600 6")])
+@pytest.mark.parametrize(("name", "sizes"), [("fdtd2d", "24 24"), ("box2d", "32 32"), ("randomcsr", "600 6")])
 def test_one_more_iteration_hardly_changes_what_an_iteration_sends(name: str, sizes: str) -> None:
     kernel = next(k for k in kernels() if k.name == name)
     sent = []
