@@ -33,20 +33,23 @@ WRONG: dict[str, list[list[str]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path, Path]]:
-    """Plain and recorded program of each workload, and where it may record."""
-    folder = tmp_path_factory.mktemp("irregular")
-    built = {}
-    for name, source in SOURCES.items():
-        frontend = compile_sources([ROOT / "workloads" / name / source])
+class Programs(dict[str, tuple[Path, Path, Path]]):
+    """Plain and recorded program of each workload, and where it may record; built when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __missing__(self, name: str) -> tuple[Path, Path, Path]:
+        frontend = compile_sources([ROOT / "workloads" / name / SOURCES[name]])
         module = parse_module(frontend.ir_text)
         recorded = build_instrumented(rewrite(module, plan_module(module, PlanOptions())), frontend)
-        built[name] = (build_native(frontend), recorded, folder / f"{name}.trace")
-    return built
+        self[name] = (build_native(frontend), recorded, self._folder / f"{name}.trace")
+        return self[name]
 
 
-Programs = dict[str, tuple[Path, Path, Path]]
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    return Programs(tmp_path_factory.mktemp("irregular"))
 
 
 def run(program: Path, arguments: list[str], trace: Path | None = None) -> tuple[int, str, str]:
