@@ -127,6 +127,7 @@ def _product(graph: AnyGraph) -> Structure | None:
     factors = np.flatnonzero(uses)
     if len(factors) != 2 * n * n or not bool(np.all(uses[factors] == n)):
         return None
+    count = min(count, int(_needed(graph)[is_sum].min()))
     rounds, work = min(count, int(graph.versions[factors].min())), balance_weights(graph.work_flops)
     shares = np.array([work[is_sum].sum() / work.sum()])
     return Structure("product", n, 2, rounds, int(graph.width_bytes[factors].min()), shares=shares)
@@ -184,6 +185,18 @@ def _steps(edge: int, dims: int) -> dict[int, int]:
     return {step: far for step, far in lengths.items() if 0 < far <= _REACH[dims]}
 
 
+def _needed(graph: AnyGraph) -> Int64:
+    """int64[V], how often a sum is needed: terms of rounds in between may be combined and sent once."""
+    rounds = graph.is_input.astype(np.int64)
+    reads = np.ones(graph.num_vertices, np.int64)
+    for piece in row_slices(graph):
+        starts = ~piece.row_accumulates
+        np.add.at(rounds, piece.row_sink[starts], piece.row_count[starts])
+        entries = np.diff(piece.source_ptr[piece.term_ptr])
+        np.maximum.at(reads, piece.source, np.repeat(piece.row_count, entries))
+    return np.maximum(rounds, reads)
+
+
 def _reads(graph: AnyGraph, index: Int64, steps: Sequence[int]) -> tuple[Int64, Int64, Int64]:
     """Which neighbours each value is computed from, how often, and how often values are computed.
 
@@ -193,14 +206,16 @@ def _reads(graph: AnyGraph, index: Int64, steps: Sequence[int]) -> tuple[Int64, 
     """
     seen = np.zeros(graph.num_vertices, np.int64)
     times = np.zeros((len(steps), graph.num_vertices), np.int32)
-    made = np.zeros(graph.num_vertices, np.int64)
+    made, needed = np.zeros(graph.num_vertices, np.int64), _needed(graph)
     for piece in row_slices(graph):
         entries = np.diff(piece.source_ptr[piece.term_ptr])
+        often = np.where(piece.row_accumulates, needed[piece.row_sink], piece.row_count)
+        often = np.minimum(often, piece.row_count)
         computed = (entries > 0) | piece.row_accumulates
         made += np.bincount(piece.row_sink[computed], piece.row_count[computed], graph.num_vertices).astype(
             np.int64
         )
-        sink, source, count = sink_of_source(piece), piece.source, np.repeat(piece.row_count, entries)
+        sink, source, count = sink_of_source(piece), piece.source, np.repeat(often, entries)
         are_points = (index[sink] >= 0) & (index[source] >= 0)
         apart = np.where(are_points, index[source] - index[sink], np.iinfo(np.int64).max)
         for number, step in enumerate(steps):  # one pass per neighbour

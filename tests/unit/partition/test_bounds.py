@@ -87,9 +87,12 @@ def test_a_value_that_is_read_in_many_steps_of_a_sum_crosses_once_a_round() -> N
         for di, dj in _NEAR:
             rows.append(row(n * n + i * n + j, (i + di) * n + j + dj, i * n + j, count=5, accumulates=True))
     changes = [row(k, count=5, accumulates=True) for k in range(n * n)]
-    found = _found(rows + changes, 0, n * n, edge=n)
+    starts = [row(n * n + i * n + j, count=5) for i, j in product(range(1, n - 1), repeat=2)]
+    found, combined = (_found(each, 0, n * n, edge=n) for each in (starts + rows + changes, rows + changes))
     assert found is not None
     assert found.rounds == 5
+    assert combined is not None
+    assert combined.rounds == 1  # a sum that goes on and is not read: its terms are sent once, added up
     assert _found(rows, 0, n * n, edge=n) is None
 
 
