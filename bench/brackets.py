@@ -48,7 +48,7 @@ def programs() -> Iterator[Program]:
     for kernel in kernels():
         yield Program(kernel.name, (kernel.source,), tuple(map(str, kernel.sizes[0])))
     for path in sorted((ROOT / "workloads" / "decisions").glob("*.c")):
-        yield Program(path.stem, (path,), region="solve")
+        yield Program(f"decisions/{path.stem}", (path,), region="solve")
     for item in read_cases(ROOT / "workloads" / "validation.toml"):
         if "decisions" not in item.sources[0].parts:
             yield Program(item.name, item.sources, item.sizes[0], item.region, item.flags)
