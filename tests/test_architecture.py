@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 4_086,
-    "instrument": 7_747,
+    "instrument": 7_748,
     "interpreter": 3_800,
     "ir": 5_391,
     "laws": 2_931,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 6_005,
     "runtime_shim/supervisor": 115,
-    "tests": 44_965,
+    "tests": 44_982,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

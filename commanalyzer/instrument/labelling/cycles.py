@@ -24,7 +24,8 @@ class CycleWriter:
         """Write the code of one component; its label registers have names before they are defined."""
         exact = self._exactness(component)
         if component.kind == "variable":
-            self._book.homes.update((name, f"%ca.home.{name[1:]}") for name in component.members)
+            quote = {name: '"' if name.startswith('%"') else "" for name in component.members}
+            self._book.homes.update((n, f"%{q}ca.home.{n[1 + len(q) :]}") for n, q in quote.items())
         names = {name: self._book.patch.fresh() for name in component.members}
         for name in component.members:
             self._book[name] = Labels((names[name],), exact[name])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from commanalyzer.instrument.labelling.recurrences import Component
+from commanalyzer.instrument.plan import PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.vcg.graph import Fold
 from tests.unit.instrument.functions import loop, loop_components
 
@@ -233,3 +238,15 @@ def test_nested_sum_is_one_reduction_over_both_loops() -> None:
     assert found.accumulator.resets == (("entry", "0.0"),)
     assert found.accumulator.exits == ("%r",)
     assert found.accumulator.fold is Fold.SUM
+
+
+def test_sum_that_sets_what_scales_the_next_one_is_a_reduction() -> None:
+    """As a step size that the error of the last step sets: it has a home, whatever its register is called."""
+    carried = '  %s = phi double [ 1.0, %entry ], [ %"new s", %outer.back ]'
+    text = re.sub(r"  %s = phi.*", carried, NESTED).replace("[ %s, %outer ]", "[ 0.0, %outer ]")
+    text = text.replace("%t2 = fadd double %t, %x", "%y = fmul double %x, %s\n  %t2 = fadd double %t, %y")
+    text = text.replace("  %i2 =", '  %"new s" = fmul double %s, %s.row\n  %i2 =')
+    text = text.replace("[ %s.row, %row ]", '[ %"new s", %row ]')
+    assert [c.kind for c in loop_components(text)] == ["result", "variable", "accumulator"]
+    module = parse_module(text)
+    assert '%"ca.home.new s" = getelementptr' in rewrite(module, plan_module(module, PlanOptions()))
