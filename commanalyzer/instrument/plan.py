@@ -155,7 +155,7 @@ def _plan_function(
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
     plan_variadic_function(values.function, patch)
     copied = calls.copied.get(values.function.name, {})
-    plan_frame(values.function, patch, sites, debug, copied, book.kept_in_memory())
+    plan_frame(values.function, patch, sites, debug, copied, book.home_sizes())
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_work(values, stores.site_of_store, book.site_of, counters, sites, first_site)

@@ -61,7 +61,7 @@ class Machine:
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
-        in_memory: Names of registers that are values with a version per assignment, as in memory, by the
+        register_homes: Names of registers that are values with a version per assignment, as in memory, by the
             object that each of them is: ``@function/%object``.
         library: What external functions do, if not the package's own rows.
         observer: Is told what happens, if given.
@@ -77,7 +77,7 @@ class Machine:
         max_memory_bytes: int,
         recorder: Recorder | None = None,
         workspace: Set[Home] = frozenset(),
-        in_memory: Mapping[str, str] | None = None,
+        register_homes: Mapping[str, str] | None = None,
         library: LibraryModel | None = None,
         observer: Observer | None = None,
     ) -> None:
@@ -91,7 +91,7 @@ class Machine:
         self._paths = Paths(module, model)
         self.frames: list[Frame] = []
         self._control_flows = control_flows
-        self._in_memory = {(o.partition("/")[0], name): o for o, name in (in_memory or {}).items()}
+        self._register_homes = {(o.partition("/")[0], name): o for o, name in (register_homes or {}).items()}
         self._max_instructions = max_instructions
         self._recorder = recorder
         self._functions = {function.name: function for function in module.functions}
@@ -223,7 +223,7 @@ class Machine:
 
     def _kept(self, frame: Frame, name: str, value: Value) -> Value:
         """The value of a register, which is a new version of a home if the register has one."""
-        item = self._in_memory and self._in_memory.get((frame.plan.function.name, name))
+        item = self._register_homes and self._register_homes.get((frame.plan.function.name, name))
         if not item:
             return value
         home = Home("stack", item, frame.depth, 0)

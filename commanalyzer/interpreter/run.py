@@ -53,7 +53,7 @@ def interpret(
     max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
     recorder: Recorder | None = None,
     workspace: Set[Home] = frozenset(),
-    in_memory: Mapping[str, str] | None = None,
+    register_homes: Mapping[str, str] | None = None,
     library: LibraryModel | None = None,
 ) -> InterpretedRun:
     """Run ``@main`` and return output, status and the exact value-flow chains.
@@ -67,7 +67,7 @@ def interpret(
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
-        in_memory: As for :class:`Machine`.
+        register_homes: As for :class:`Machine`.
         library: What external functions do, if not the package's own rows.
 
     Raises:
@@ -84,7 +84,7 @@ def interpret(
         max_memory_bytes=max_memory_bytes,
         recorder=recorder,
         workspace=workspace,
-        in_memory=in_memory,
+        register_homes=register_homes,
         library=library,
     )
     return interpret_on(machine, arguments)

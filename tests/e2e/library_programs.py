@@ -5,7 +5,7 @@ from __future__ import annotations
 from commanalyzer.interpreter.run import interpret
 from commanalyzer.vcg.graph import SourceRole
 from tests.recorded import Recorded, record_source
-from tests.reference.flows import describe_difference, native_chains, oracle_chains, registers_in_memory
+from tests.reference.flows import describe_difference, native_chains, oracle_chains, register_homes
 
 HEADER = """
 #include <math.h>
@@ -33,7 +33,7 @@ def record(text: str, *, suffix: str = ".c", is_interpreted: bool = True) -> Rec
     assert recorded.traced.exit_status == recorded.plain.exit_status
     assert recorded.plan.sites.externals == []
     if is_interpreted:
-        oracle = interpret(recorded.module, in_memory=registers_in_memory(recorded.graph))
+        oracle = interpret(recorded.module, register_homes=register_homes(recorded.graph))
         assert oracle.stdout == recorded.plain.stdout
         native, expected = native_chains(recorded.graph), oracle_chains(oracle.chains, recorded.graph)
         assert native == expected, describe_difference(native, expected)

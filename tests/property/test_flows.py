@@ -20,7 +20,7 @@ from tests.reference.flows import (
     describe_difference,
     native_chains,
     oracle_chains,
-    registers_in_memory,
+    register_homes,
 )
 
 USUAL = 16  # programs
@@ -34,7 +34,7 @@ def test_chains_equal_the_interpreters(text: str) -> None:
 
 def check(text: str, recorded: Recorded) -> None:
     """Same output, same counts and the same chains as the interpreter."""
-    oracle = interpret(recorded.module, in_memory=registers_in_memory(recorded.graph))
+    oracle = interpret(recorded.module, register_homes=register_homes(recorded.graph))
     assert recorded.traced.stdout == recorded.plain.stdout == oracle.stdout, text
     assert recorded.traced.exit_status == recorded.plain.exit_status == oracle.exit_status, text
     work = recorded.work

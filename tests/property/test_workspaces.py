@@ -22,7 +22,7 @@ from tests.reference.flows import (
     home_of,
     native_chains,
     oracle_chains,
-    registers_in_memory,
+    register_homes,
 )
 
 USUAL = 4  # programs
@@ -70,7 +70,7 @@ def check(text: str, recorded: Recorded, names: list[str]) -> None:
     mask = np.isin(graph.home_object, chosen) & ~graph.is_register & (graph.home_object > 0)
     with tempfile.TemporaryDirectory() as folder:
         again = record_again(recorded, mask, Path(folder))
-    oracle = interpret(recorded.module, workspace=_words(graph, mask), in_memory=registers_in_memory(graph))
+    oracle = interpret(recorded.module, workspace=_words(graph, mask), register_homes=register_homes(graph))
     native = native_chains(again)
     expected = oracle_chains(oracle.chains, again)
     if _has_updates(again):

@@ -42,7 +42,7 @@ def native_chains(graph: ValueGraph) -> Counter[PlainChain]:
     return result
 
 
-def registers_in_memory(graph: ValueGraph) -> dict[str, str]:
+def register_homes(graph: ValueGraph) -> dict[str, str]:
     """Registers that are values with a version per assignment, by the object that each is: no others are."""
     keys = [o.key for o in graph.objects if "/%ca.home." in o.key]
     return {key: "%" + key.partition("/%ca.home.")[2] for key in keys}

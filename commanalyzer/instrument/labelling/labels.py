@@ -298,7 +298,7 @@ class LabelBook:
         self.patch.call(out, "ca_row_many", site, address, words, len(labels), pointer)
         return self.patch.call(out, "ca_load", address, result=result)
 
-    def kept_in_memory(self) -> dict[str, tuple[str, int]]:
+    def home_sizes(self) -> dict[str, tuple[str, int]]:
         """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
         return {
             pointer: (self.debug.variable(self.variables.get(name, -1))[0], self._width(name))
