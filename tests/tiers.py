@@ -57,7 +57,7 @@ EXTENDED = (
 # Programs in C++, with a library that takes 50 CPU seconds to build: their tests in e2e/ are extended, too.
 # The sample of C++ does without: `e2e/test_cplusplus.py`.
 CPLUSPLUS = (".cpp", "hydro3d", "pagerank", "small_world")
-# Of the cases of these tests, the default run has one in so many, the first included.
+# The default run has one in so many cases of each, the first included; the first name that fits counts.
 SAMPLED = {
     "e2e/test_allocations.py::test_flows": 5,
     "e2e/test_analysis.py::test_arrays_made": 4,
