@@ -29,7 +29,7 @@ from commanalyzer.validation.cases import read_cases
 from commanalyzer.validation.document import Document, Section
 from tests.kernels.table import kernels
 
-_COLUMNS = ("program", "nodes", "division", "by rows", "exact", "outside")
+_COLUMNS = ("program", "nodes", "division", "by rows", "likeliest", "exact", "outside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,14 @@ def rows_of(program: Program, nodes: Sequence[int]) -> list[tuple[str, ...]]:
             count = other.communication.low_bytes
             bracket = f"{low:,}" if low == high else f"{low:,} - {high:,}"
             outside = "" if low <= count <= high else f"{count / (low if count < low else high):.2f}"
-            rows.append((program.name, str(one.nodes), one.method, bracket, f"{count:,}", outside))
+            likely = f"{one.comm_bytes:,}"
+            rows.append((program.name, str(one.nodes), one.method, bracket, likely, f"{count:,}", outside))
     return rows
 
 
 def _measured(name: str, nodes: str, timeout_s: float) -> list[tuple[str, ...]]:
     words = [sys.executable, "-m", "bench.brackets", "--point", name, "--nodes", nodes]
-    nothing = (name, "-", "-", "-", "-")
+    nothing = (name, "-", "-", "-", "-", "-")
     try:
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False)
     except subprocess.TimeoutExpired:

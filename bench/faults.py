@@ -54,8 +54,8 @@ FAULTS = (
     Fault(
         "a lost byte in the matrix",
         "commanalyzer/communication/messages/exchanges.py",
-        "np.add.at(comm_bytes, (self.sender, self.receiver), self.low_bytes)",
-        "np.add.at(comm_bytes, (self.sender, self.receiver), self.low_bytes - (self.low_bytes > 8))",
+        "np.add.at(comm_bytes, (self.sender, self.receiver), self.comm_bytes)",
+        "np.add.at(comm_bytes, (self.sender, self.receiver), self.comm_bytes - (self.comm_bytes > 8))",
         "unit/communication/test_volume.py",
     ),
     Fault(

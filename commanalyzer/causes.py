@@ -28,7 +28,7 @@ class VariableTraffic:
 
     Attributes:
         variable: The variable, array or scalar.
-        comm_bytes: Bytes, at the lower end of the bracket.
+        comm_bytes: Bytes, most likely.
         values: Distinct values.
         first: Least element number, counted in values from its start; 0 for scalars.
         last: Largest element number.
@@ -48,7 +48,7 @@ class Causes:
     Attributes:
         decomposition: The division.
         pair: Sender and receiver; None for all of them.
-        comm_bytes: Bytes, at the lower end of the bracket.
+        comm_bytes: Bytes, most likely.
         variables: Variables, those of which most is sent first.
         lines: Source lines, those that need most first.
     """
@@ -92,7 +92,7 @@ def causes_of(
         )
     graph, hubs = volume_view(result.graph, high)
     charges = charge_volume(graph, item.part, item.nodes, hubs)
-    total = charges.expand.low_bytes + charges.fold.low_bytes
+    total = charges.comm_bytes
     if total != item.comm_bytes and not item.is_replayed:
         raise ConfigError(
             f"expected values that add up to {item.comm_bytes} bytes, found {total}",
@@ -100,7 +100,7 @@ def causes_of(
         )
     if pair is not None:
         charges = _between(charges, *pair)
-        total = charges.expand.low_bytes + charges.fold.low_bytes
+        total = charges.comm_bytes
     lines = traffic_of_lines(graph, item.part, charges) if total else ()
     return Causes(item, pair, total, _variables(graph, charges), lines)
 
@@ -116,7 +116,7 @@ def _between(charges: Charges, sender: int, receiver: int) -> Charges:
 def _variables(graph: ValueGraph, charges: Charges) -> tuple[VariableTraffic, ...]:
     sent = (charges.expand, charges.fold)
     value = np.concatenate([item.value for item in sent]).astype(np.int64)
-    size = np.concatenate([item.low * item.width_bytes for item in sent])
+    size = np.concatenate([item.item_bytes for item in sent])
     value, size = value[size > 0], size[size > 0]
     home = graph.home_object[value]
     element = graph.home_offset[value] // graph.width_bytes[value]

@@ -223,7 +223,7 @@ def _divide(
         found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
     advance()
     allowed = portfolio.allowed(nodes)
-    volumes, imbalances = [d.ranked_bytes for d in found], [d.imbalance for d in found]
+    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:REFINED]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
@@ -259,7 +259,7 @@ def _with_related(
     for nodes in reversed(order):
         more = min((q for q in order if q > nodes and q % nodes == 0), default=0)
         source, best = _best(known[more or nodes]), _best(known[nodes])
-        may_be_less = source.ranked_bytes * _MERGED_SHARE <= best.ranked_bytes or not best.is_balanced
+        may_be_less = source.comm_bytes * _MERGED_SHARE <= best.comm_bytes or not best.is_balanced
         if nodes > 1 and more and may_be_less:
             add(nodes, [_merged(view, portfolio, source, nodes)])
     return [known[nodes] for nodes in options.nodes]
@@ -272,8 +272,8 @@ def _best(divided: _Divided) -> Decomposition:
 
 def _grows_fast(source: Decomposition, best: Decomposition) -> bool:
     """Whether ``best`` sends so much more than ``source`` on fewer nodes that the search may have failed."""
-    usual = usual_growth(source.nodes, best.nodes) * source.ranked_bytes
-    return source.is_balanced and (best.ranked_bytes > usual or not best.is_balanced)
+    usual = usual_growth(source.nodes, best.nodes) * source.comm_bytes
+    return source.is_balanced and (best.comm_bytes > usual or not best.is_balanced)
 
 
 def _split(portfolio: Portfolio | TiledPortfolio, source: Decomposition, nodes: int) -> Iterator[Candidate]:
@@ -289,7 +289,7 @@ def _merged(
     """Merge the parts of a division among more nodes, which adds no bytes: fewer never need more."""
     begin, part, more = time.perf_counter(), source.part, source.nodes
     charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
-    load = view.cost(part, charges, source.ranked_bytes).work_flops
+    load = view.cost(part, charges, source.comm_bytes).work_flops
     traffic = source.communication.comm_bytes
     loads = np.bincount(part, load, more).astype(np.float64)
     group = merge_parts(traffic, loads, nodes, portfolio.allowed(nodes))
@@ -302,7 +302,7 @@ def _chosen(found: list[Decomposition], portfolio: Portfolio | TiledPortfolio) -
     allowed = [portfolio.allowed(d.nodes, d.method) for d in found]
     even = [d.imbalance <= limit for d, limit in zip(found, allowed, strict=True)]
     imbalance = [1.0 if is_even else d.imbalance for d, is_even in zip(found, even, strict=True)]
-    best = best_of([d.ranked_bytes for d in found], imbalance, 1.0)
+    best = best_of([d.comm_bytes for d in found], imbalance, 1.0)
     return [replace(d, best=i == best, is_balanced=even[i]) for i, d in enumerate(found)]
 
 
@@ -372,7 +372,7 @@ def _count(
     charges = view.charge(part, nodes, rows)
     exchanges = view.exchanges(charges)
     communication = view.communication(part, charges, exchanges, rows)
-    cost = view.cost(part, charges, communication.middle_bytes)
+    cost = view.cost(part, charges, communication.total_bytes)
     if rows is None:
         view.costs.note(part, nodes, cost)
     if options.check:

@@ -150,7 +150,7 @@ class _Replay:
             found[best] = self.counted(found[best])
             if change == POLICY.most_changes:  # enough: the best of those that were counted
                 even = [i for i in even if found[i].is_replayed]
-            least = min(even, key=lambda i: found[i].ranked_bytes) if found[best].is_balanced else best
+            least = min(even, key=lambda i: found[i].comm_bytes) if found[best].is_balanced else best
             found[best] = replace(found[best], best=False)
             found[least] = replace(found[least], best=True)
 

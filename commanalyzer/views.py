@@ -119,7 +119,7 @@ class View:
         return with_phases(found, charges, exchanges, graph, part, removed, self.order, rows)
 
     def cost(self, part: Int32, charges: Charges, comm_bytes: int) -> Cost:
-        """Return what owners cost, whose ``charges`` and bytes (in the middle of their bracket) are known."""
+        """Return what owners cost, whose ``charges`` and bytes are known."""
         p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
         known = (self.graph, self.work, self.removed, part, p, folded)
         readers = self.totals.readers if charges.splits_terms else None
@@ -137,10 +137,10 @@ class View:
     def counted_cost(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Cost:
         """Return what owners cost; arguments as of :meth:`charge`."""
         charges = self.charge(part, num_parts, rows)
-        comm_bytes = charges.middle_bytes
+        comm_bytes = charges.comm_bytes
         if self.singletons is not None:
             plain = charges.communication(self.graph, self.totals)
-            comm_bytes = with_singletons(plain, self.graph, part, self.singletons, self.totals).middle_bytes
+            comm_bytes = with_singletons(plain, self.graph, part, self.singletons, self.totals).total_bytes
         return self.cost(part, charges, comm_bytes)
 
     def undivided(self, nodes: int) -> list[str]:

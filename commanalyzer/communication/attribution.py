@@ -52,7 +52,7 @@ def traffic_of_lines(graph: ValueGraph, part: Int32, charges: Charges) -> tuple[
     for item in (charges.expand, charges.fold):
         origin = site[item.value]
         line = np.where(origin >= 0, of_site[origin], count - 1)
-        np.add.at(made, line, item.low * item.width_bytes)
+        np.add.at(made, line, item.item_bytes)
     needed = _needed(graph, part, charges, of_site, count)
     functions: dict[tuple[str, int], set[str]] = {}
     for s in graph.sites:
@@ -75,12 +75,12 @@ def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, co
     expand, fold = charges.expand, charges.fold
     total = np.zeros(count)
     arriving = expand.value.astype(np.int64) * p + expand.receiver
-    open_value = _share(total, arriving, expand.low * expand.width_bytes, source * p + part[sink], line)
+    open_value = _share(total, arriving, expand.item_bytes, source * p + part[sink], line)
     # Operands that travel to where a term is combined have no reader there: all readers stand for it.
     rest = np.flatnonzero(open_value)
-    _share(total, expand.value[rest].astype(np.int64), (expand.low * expand.width_bytes)[rest], source, line)
+    _share(total, expand.value[rest].astype(np.int64), expand.item_bytes[rest], source, line)
     combined = fold.value.astype(np.int64) * p + fold.sender
-    _share(total, combined, fold.low * fold.width_bytes, sink * p + part[source], line)
+    _share(total, combined, fold.item_bytes, sink * p + part[source], line)
     return total
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.communication import kernels
-from commanalyzer.communication.matrix import Communication, middle_of
+from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
@@ -49,11 +49,9 @@ class Charges:
         return self.expand.nbytes + self.fold.nbytes + self.fold_terms.nbytes
 
     @property
-    def middle_bytes(self) -> int:
-        """Bytes of all transfers, in the middle of every bracket: what divisions are ranked by."""
-        return middle_of(
-            self.expand.low_bytes + self.fold.low_bytes, self.expand.high_bytes + self.fold.high_bytes
-        )
+    def comm_bytes(self) -> int:
+        """Bytes of all transfers, most likely."""
+        return self.expand.comm_bytes + self.fold.comm_bytes
 
     def exchanges(
         self, graph: AnyGraph, totals: GraphTotals | None = None, hubs: Bool | None = None
@@ -75,21 +73,24 @@ class Charges:
 def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:
     """Return the transfers of values to the parts that read them.
 
-    Per (value, part): at least as often as the sink that reads it most (executions of one sink are different
-    ones and add up, whatever else they read, up to the rounds of the value), at most as often as all reading
-    rows together, and never more often than the value had versions (one that never changes is sent once).
+    Per (value, part): at least as often as the row that reads it most, at most as often as all reading rows
+    together, and never more often than the value had versions (one that never changes is sent once).
     The upper end leaves out partial results of values that are not read between them: where no row reads more
     versions than such a value had rounds, readers see the end of each round, as they do after a reduction.
 
+    The likeliest number is between: :func:`commanalyzer.communication.kernels.likeliest`.
+
     The counts of ``uses`` become those of the transfers.
     """
-    known = totals.rounds[uses.value], totals.between[uses.value]
-    kernels.limit_uses(uses.most, uses.total, versions_of(graph, uses.value), *known)
+    known = totals.rounds[uses.value], totals.read[uses.value]
+    count = np.empty_like(uses.most)
+    kernels.limit_uses(uses.most, uses.total, versions_of(graph, uses.value), *known, count)
     return Transfers(
         uses.value,
         part[uses.value].astype(np.int32, copy=False),
         uses.part,
         uses.most,
+        count,
         uses.total,
         widths_of(graph, uses.value).astype(np.int64),
     )

@@ -49,12 +49,12 @@ def _collectives(
 ) -> list[Collective]:
     """One collective per array (or register) and root: all its values travel together."""
     mine = np.flatnonzero(hubs[item.value])
-    value, low, most = item.value[mine], item.low[mine], int(root.max(initial=0)) + 1
+    value, most = item.value[mine], int(root.max(initial=0)) + 1
     key = homes_of(graph, value).astype(np.int64) * most + root[mine]
     groups, group = np.unique(key, return_inverse=True)
     rounds, total, partners = (np.zeros(len(groups), dtype=np.int64) for _ in range(3))
-    np.maximum.at(rounds, group, low)
-    np.add.at(total, group, low * item.width_bytes[mine])
+    np.maximum.at(rounds, group, item.count[mine])
+    np.add.at(total, group, item.item_bytes[mine])
     # A transfer is one (value, partner): as many transfers of a value as it has partners.
     _, number, per_value = np.unique(value, return_inverse=True, return_counts=True)
     np.maximum.at(partners, group, per_value[number])

@@ -9,7 +9,7 @@ Input: a graph in which values are stored to what :mod:`commanalyzer.frontend.de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
@@ -90,9 +90,7 @@ class Decisions:
         receiver, path = fold.sender[order[at]][:, None], self.path[of]
         wanted = _pairs(path, receiver, num_parts)
         got, often = _pairs(expand.value, expand.receiver, num_parts), expand.high
-        columns = [
-            (expand.value, expand.sender, expand.receiver, expand.low, expand.high, expand.width_bytes)
-        ]
+        columns = [tuple(getattr(expand, f.name) for f in fields(Transfers))]
         for length in range(_LONGEST):
             known = np.where(
                 part[path] == receiver, _ALWAYS, self._known(part, num_parts, got, often, wanted)
@@ -103,15 +101,16 @@ class Decisions:
             value, to = (column.astype(np.int32) for column in np.divmod(pair[:, 0], num_parts))
             count = np.minimum(count, np.maximum(versions_of(graph, value), 1))
             widths = widths_of(graph, value).astype(np.int64)
-            columns.append((value, part[value], to, count, count, widths))
+            columns.append((value, part[value], to, count, count, count, widths))
             got, often = np.append(got, pair[:, 0]), np.append(often, count)
             by_pair = np.argsort(got, kind="stable")
             got, often = got[by_pair], often[by_pair]
-        value, sender, to, low, high, widths = (np.concatenate(c) for c in zip(*columns, strict=True))
+        value, sender, to, *counts, widths = (np.concatenate(c) for c in zip(*columns, strict=True))
         pair, first, number = np.unique(_pairs(value, to, num_parts), return_index=True, return_inverse=True)
-        ends = np.zeros((len(pair), 2), np.int64)
-        np.add.at(ends, number, np.column_stack((low, high)))
-        return Transfers(value[first], sender[first], to[first], ends[:, 0], ends[:, 1], widths[first])
+        sent = np.zeros((3, len(pair)), np.int64)
+        np.add.at(sent.T, number, np.column_stack(counts))
+        low, count, high = sent
+        return Transfers(value[first], sender[first], to[first], low, count, high, widths[first])
 
     def _known(self, part: Int32, num_parts: int, got: Int64, often: Int64, wanted: Int64) -> Int64:
         """How often receivers ``got`` the values of ``wanted`` pairs, or what was made of these alone."""

@@ -82,7 +82,7 @@ def charge_hpdc18(
     for rows in row_slices(graph):
         table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    nothing = Transfers(none32, none32, none32, none64, none64, none64)
+    nothing = Transfers(none32, none32, none32, none64, none64, none64, none64)
     pairs = table.lines.pairs()
     return Charges(
         num_parts, expand_transfers(graph, totals or totals_of(graph), part, pairs), nothing, none64

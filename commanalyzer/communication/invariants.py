@@ -86,7 +86,7 @@ def check_matrix(charges: Charges, communication: Communication) -> None:
     Raises:
         GraphInvariantError: If the sums differ.
     """
-    itemised = charges.expand.low_bytes + charges.fold.low_bytes + communication.singleton_bytes
+    itemised = charges.comm_bytes + communication.singleton_bytes
     if itemised != communication.total_bytes:
         raise GraphInvariantError(
             f"transfers add up to {itemised} bytes, the matrix to {communication.total_bytes}"

@@ -8,9 +8,7 @@ Uses of values by parts are collected in *lines*, one per (value, part). They ar
                             next is -1 for none, -2 - b where block b knows all lines of the value
     head    int32[V]        first line of each value, -1 for none; where there is a block, that used last
     slots   int32[B, p]     blocks: line of each part, -1 for none
-    used    int64[3]        lines, blocks and places of ``sums`` that are taken
-    sums    int64[2, H]     open addressing, H a power of two: line and sink as ``line << 32 | sink``, -1 for
-                            none, and the sum of the counts of the sink's rows
+    used    int64[2]        lines and blocks that are taken
 
 Most values are used by few parts, whose lines are chained; a value that many use gets a block, so that no
 chain is long. Rows that follow each other mostly have one owner: the line used last is looked at first. Rows
@@ -39,7 +37,6 @@ NONE = -1
 _BLOCK = -2  # next lines from here down are blocks
 _CHAIN = 2  # lines of a chain at least before it becomes a block
 _NEAR, _FAR = 32, 64  # flows that loads take about as long as
-_SPREAD = 0x9E3779B97F4A7C1  # odd, near 2^60 (sqrt(5) - 1) / 2: products of neighbours lie far apart (Knuth)
 _SHARE = 16  # a block has at most so many places per line
 
 
@@ -59,7 +56,7 @@ def _new_line(table: Any, key: Any, used: Any, value: Any, part: Any, following:
 @compiled_inline
 def find_line(lines: Any, value: Any, part: Any) -> Any:
     """Return the line of a pair, negative where there is none."""
-    _, key, head, slots, _, _ = lines
+    _, key, head, slots, _ = lines
     i = np.int64(head[value])
     while i >= 0 and key[i, PART] != part:
         i = np.int64(key[i, NEXT])
@@ -69,7 +66,7 @@ def find_line(lines: Any, value: Any, part: Any) -> Any:
 @compiled_inline
 def line_of(lines: Any, value: Any, part: Any) -> Any:
     """Return the line of a pair; it begins with nothing used."""
-    table, key, head, slots, used, _ = lines
+    table, key, head, slots, used = lines
     first = np.int64(head[value])
     i, length = first, 0
     while i >= 0:
@@ -99,45 +96,12 @@ def line_of(lines: Any, value: Any, part: Any) -> Any:
 
 
 @compiled_inline
-def _place_of(sums: Any, pair: Any) -> Any:
-    """Return where the sum of a line and a sink is, or may be put."""
-    mask = sums.shape[1] - 1
-    at = ((pair ^ (pair >> 32)) * _SPREAD >> 20) & mask
-    while sums[0, at] != NONE and sums[0, at] != pair:
-        at = (at + 1) & mask
-    return at
-
-
-@compiled_in_place
-def put_again(old: Any, sums: Any) -> None:
-    """Put what is in a table of sums into a larger one, which is empty."""
-    for i in range(old.shape[1]):
-        if old[0, i] != NONE:
-            at = _place_of(sums, old[0, i])
-            sums[0, at], sums[1, at] = old[0, i], old[1, i]
-
-
-@compiled_inline
-def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any, sink: Any, rounds: Any) -> None:
-    """Enter in line ``i`` that ``row`` uses it.
-
-    Its count adds up with that of others of ``sink`` if this is >= 0, up to ``rounds`` of the value: readers
-    that change are taken to see the ends of rounds.
-    """
+def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
+    """Enter in line ``i`` that ``row`` uses it."""
     table, key = lines[0], lines[1]
     if key[i, LAST] != row:
         key[i, LAST] = row
-        most = count
-        if sink >= 0:
-            used, sums = lines[4], lines[5]
-            pair = np.int64(i) << 32 | np.int64(sink)
-            at = _place_of(sums, pair)
-            if sums[0, at] == NONE:
-                sums[0, at], sums[1, at] = pair, 0
-                used[2] += 1
-            sums[1, at] += count
-            most = max(count, min(sums[1, at], np.int64(rounds)))
-        table[i, MOST] = max(table[i, MOST], most)
+        table[i, MOST] = max(table[i, MOST], count)
         table[i, TOTAL] += count
         if table.shape[1] > FRESH:
             table[i, FRESH] += fresh
@@ -185,16 +149,6 @@ def _is_open(
 
 
 @compiled_inline
-def changing_sink(sink: Any, accumulates: Any, changes: Any) -> Any:
-    """Return the sink of a row if its rows add up, -1 otherwise.
-
-    Rows that start new rounds of a sink are different executions, which read different versions. ``changes``
-    bool[V] says which sinks have several; empty for none.
-    """
-    return np.int64(sink) if len(changes) and changes[sink] and not accumulates else np.int64(NONE)
-
-
-@compiled_inline
 def owner_of(code: Any) -> Any:
     """Part of an owner code."""
     return np.int64(code if code >= 0 else ~code)
@@ -203,14 +157,14 @@ def owner_of(code: Any) -> Any:
 @compiled_inline
 def is_full(lines: Any, more: Any) -> Any:
     """Whether there may be too few lines or blocks if ``more`` lines are needed."""
-    table, _, _, slots, used, sums = lines
-    return used[0] + more > len(table) or used[1] == len(slots) or 2 * (used[2] + more) > sums.shape[1]
+    table, _, _, slots, used = lines
+    return used[0] + more > len(table) or used[1] == len(slots)
 
 
 @compiled_inline
 def look_ahead(i: Any, source: Any, lines: Any) -> None:
     """Begin to load what entering the operands some places behind flow ``i`` takes."""
-    table, _, head, _, _, _ = lines
+    table, _, head, _, _ = lines
     last = len(source) - 1
     prefetch(head, source[min(i + _FAR, last)])
     prefetch(table, head[source[min(i + _NEAR, last)]])
@@ -228,8 +182,6 @@ def scan_rows(
     code: Any,
     readers: Any,
     removed: Any,
-    changes: Any,
-    rounds: Any,
     begin: Any,
     first_row: Any,
     lines: Any,
@@ -242,12 +194,10 @@ def scan_rows(
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
 
     The columns of the graph are followed by ``code``, owner codes, ``readers`` (:func:`home_of`), and
-    ``removed`` bool[V], values whose flows are left out; empty for none, ``changes``
-    (:func:`changing_sink`), and ``rounds`` int32[V] of the values, empty like ``changes``. ``begin`` is the
-    row to begin with, ``first_row`` the number of row 0 among the rows of all slices, ``is_open`` bool[R] the
-    output.
+    ``removed`` bool[V], values whose flows are left out; empty for none. ``begin`` is the row to begin with,
+    ``first_row`` the number of row 0 among the rows of all slices, ``is_open`` bool[R] the output.
 
-    A pair whose most frequent sink uses all versions of its value is sated: more uses change nothing. Bits of
+    A pair whose most frequent row uses all versions of its value is sated: more uses change nothing. Bits of
     ``sated`` uint64[V] say to which parts each value need not be entered again; empty not to note that, with
     ``versions`` int64[V].
     """
@@ -261,7 +211,6 @@ def scan_rows(
         if row_fold[r] and _is_open(r, owner, term_ptr, source_ptr, source, code, readers):
             is_open[r] = True
             continue
-        sink = changing_sink(row_sink[r], row_accumulates[r], changes)
         for i in range(start, end):
             v = source[i]
             if owner_of(code[v]) == owner or (len(removed) and removed[v]):
@@ -270,7 +219,7 @@ def scan_rows(
                 continue
             look_ahead(i, source, lines)
             line = line_of(lines, v, owner)
-            enter(lines, line, first_row + r, row_count[r], 0, sink, rounds[v] if sink >= 0 else 0)
+            enter(lines, line, first_row + r, row_count[r], 0)
             if len(sated) and lines[0][line, MOST] >= versions[v]:
                 sated[v] |= np.uint64(1) << np.uint64(owner)
     return len(row_sink)
@@ -303,7 +252,7 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
 
     Results are ``keys`` int32[2, L], value and part, and ``counts`` int64[C - 2, L], the columns from 2 on.
     """
-    table, key, head, slots, _, _ = lines
+    table, key, head, slots, _ = lines
     at = 0
     for v in range(len(head)):
         first = at
@@ -323,53 +272,87 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
     return at
 
 
-@compiled_in_place
-def limit_uses(most: Any, total: Any, versions: Any, rounds: Any, between: Any) -> None:
-    """Turn uses of values into how often they are sent, at least and at most; all int64[K].
+@compiled_inline
+def likeliest(most: Any, total: Any, versions: Any) -> Any:
+    """Return how many of ``versions`` readers saw, of whom one saw ``most``, and all together ``total``.
 
-    ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values, which are read
-    between their partial results where ``between`` bool[K] says so.
+    It is not known which: of readers that see as many each as that one, independently of each other, a
+    version is missed by all with probability (1 - most / versions)^(total / most).
+    """
+    if total <= most or most >= versions:
+        return min(most, versions)
+    share = most / versions
+    seen = np.int64(np.rint(versions * (1.0 - (1.0 - share) ** (total / most))))
+    return min(max(seen, most), total, versions)
+
+
+@compiled_in_place
+def limit_uses(most: Any, total: Any, versions: Any, rounds: Any, read: Any, count: Any) -> None:
+    """Turn uses of values into how often they are sent: at least, at most, most likely; all int64[K].
+
+    ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values, of which ``read``
+    are read, partial results among them where these are more than the rounds. ``count`` is written.
     """
     for k in range(len(most)):
         made = max(versions[k], 1)
-        finished = made if between[k] else min(np.int64(rounds[k]), made)
-        total[k] = min(total[k], finished if most[k] <= finished else made)
+        finished = made if read[k] > rounds[k] else min(np.int64(rounds[k]), made)
+        limit = finished if most[k] <= finished else made
+        count[k] = max(likeliest(most[k], total[k], min(limit, read[k])), min(most[k], made))
+        total[k] = min(total[k], limit)
         most[k] = min(most[k], made)
 
 
 @compiled_in_place
-def add_totals(
-    row_sink: Any, row_count: Any, row_site: Any, row_accumulates: Any, term_ptr: Any, rounds: Any, most: Any,
-    site: Any, reading: Any,
-) -> None:  # fmt: skip
-    """Add rows to the totals of their sinks: rounds, site of the most frequent row (last on a tie).
+def likeliest_folds(least: Any, total: Any, rounds: Any, read: Any, high: Any, count: Any) -> None:
+    """Write to ``count`` how often partial results are sent, most likely; all int64[K].
 
-    ``reading`` uint8[V] is the number of rows that start a round and read something, up to two.
+    ``least`` is how often if they are in every round, ``high`` the upper end.
     """
+    for k in range(len(count)):
+        needed = max(min(np.int64(rounds[k]), read[k]), 1)
+        count[k] = min(max(likeliest(least[k], total[k], needed), least[k]), high[k])
+
+
+@compiled_in_place
+def add_totals(
+    row_sink: Any, row_count: Any, row_site: Any, row_accumulates: Any, rounds: Any, most: Any,
+    site: Any,
+) -> None:  # fmt: skip
+    """Add rows to the totals of their sinks: rounds, site of the most frequent row (last on a tie)."""
     for r in range(len(row_sink)):
         v = row_sink[r]
         if not row_accumulates[r]:
             rounds[v] += row_count[r]
-            if term_ptr[r + 1] > term_ptr[r]:
-                reading[v] = min(reading[v] + 1, 2)
         if row_count[r] >= most[v]:
             most[v] = row_count[r]
             site[v] = row_site[r]
 
 
 @compiled_in_place
-def count_seen(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, is_old: Any, seen: Any) -> None:
-    """Add to ``seen`` int32[V] how many versions rows read, in the order in which these happened first.
+def count_read(
+    row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, state: Any, read: Any
+) -> None:
+    """Add to ``read`` int64[V] how many versions rows read, in the order in which these happened first.
 
-    ``is_old`` bool[V] are values that were read since they were made.
+    ``state`` int64[3, V] is how many versions the row makes that made the value last, which of these are not
+    read yet, and how many more than these a row has read: those that rows to come make. As these happen in
+    turns, rows behind are taken to read the same ones.
     """
+    made, unread, owed = state
     for r in range(len(row_sink)):
+        count = row_count[r]
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             v = source[i]
-            if not is_old[v] and v != row_sink[r]:
-                is_old[v] = True
-                seen[v] += 1
-        is_old[row_sink[r]] = False
+            if v != row_sink[r]:
+                seen = min(unread[v], count)
+                read[v] += seen
+                unread[v] -= seen
+                owed[v] = max(owed[v], count - made[v])
+        v = row_sink[r]
+        seen = min(owed[v], count)
+        read[v] += seen
+        owed[v] -= seen
+        made[v], unread[v] = count, count if seen == 0 else 0
 
 
 @compiled_in_place

@@ -14,16 +14,6 @@ from numpy.typing import NDArray
 from commanalyzer.errors import GraphInvariantError
 
 
-def middle_of(low_bytes: int, high_bytes: int) -> int:
-    """Return the middle of a bracket: what divisions are ranked by.
-
-    Nothing is known of where in its bracket a count lies; taken as equally likely everywhere, the middle is
-    what is to be expected. By the lower end, what is least certain would win: a division of 40 kB that may be
-    60 before one of 41 kB that is exact. By the upper end, what may well be less would lose to what is more.
-    """
-    return (low_bytes + high_bytes) // 2
-
-
 @dataclass(frozen=True, slots=True)
 class Collective:
     """Exchange of the hub values of one array with the parts that use them.
@@ -133,11 +123,6 @@ class Communication:
     def total_bytes(self) -> int:
         """Communication cost C in bytes (paper TOTALCOST)."""
         return int(self.comm_bytes.sum())
-
-    @property
-    def middle_bytes(self) -> int:
-        """Middle of the bracket, bytes: what divisions are ranked by (:func:`middle_of`)."""
-        return middle_of(self.low_bytes, self.high_bytes)
 
     @property
     def mean_message_bytes(self) -> float | None:

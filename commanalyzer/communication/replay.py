@@ -87,9 +87,10 @@ def replayed(
     pair, versions = np.unique(np.unique(several, axis=0)[:, 0], return_counts=True)
     sent[pair] = versions
     # nobody reads what only tells decisions: it is sent as often as they are made
-    low, high = (np.where(seen, sent, column) for column in (charges.expand.low, charges.expand.high))
-    expand = replace(charges.expand, low=low, high=high)
-    return replace(charges, expand=expand, fold=replace(charges.fold, low=combined, high=combined.copy()))
+    counts = (charges.expand, np.where(seen, sent, charges.expand.count)), (charges.fold, combined)
+    expand, fold = (replace(items, low=count, count=count, high=count) for items, count in counts)
+    fold = replace(fold, low=totals.combined_at_least(fold.value, combined))
+    return replace(charges, expand=expand, fold=fold)
 
 
 def _table(value: Int32, part: Int32, num_vertices: int) -> tuple[Int64, Int32]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.decisions import Decisions
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 
@@ -25,22 +25,24 @@ class GraphTotals:
         readers: int32[V], terms that read the value (flows from it).
         reads: int64[2, V], how often the row that read it most did, and all rows together.
         decisions: Decisions of the program; None if there are none.
-        between: bool[V], more versions are read than start rounds, in the order in which rows happened first:
-            what reads the value sees partial results.
-        changes: bool[V], several rows start rounds of the sink: they read something else each time.
+        read: int64[V], versions that are read, in the order in which rows happened first: where they are
+            more than start rounds, what reads the value sees partial results.
     """
 
     rounds: Int32 | Int64
     site: Int32
     readers: Int32
     reads: Int64
-    between: Bool
-    changes: Bool
+    read: Int64
     decisions: Decisions | None = None
 
     def __post_init__(self) -> None:
-        for column in (self.rounds, self.site, self.readers, self.reads, self.between, self.changes):
+        for column in (self.rounds, self.site, self.readers, self.reads, self.read):
             column.setflags(write=False)
+
+    def combined_at_least(self, value: Int32, often: Int64) -> Int64:
+        """int64[K], how often sums must be known that are made so often: where some are read, only these."""
+        return np.where(self.read[value] > 0, np.minimum(often, self.read[value]), often)
 
 
 def totals_of(graph: AnyGraph) -> GraphTotals:
@@ -48,18 +50,21 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     rounds = np.zeros(graph.num_vertices, dtype=np.int64)
     most = np.zeros(graph.num_vertices, dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
-    readers, reading = np.zeros(graph.num_vertices, np.int32), np.zeros(graph.num_vertices, np.uint8)
-    reads, seen = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int32)
-    is_old = np.zeros(graph.num_vertices, np.bool_)
+    readers = np.zeros(graph.num_vertices, np.int32)
+    reads, read = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
+    state = np.ones((3, graph.num_vertices), np.int64)  # of the input version
+    state[2] = 0
     for rows in row_slices(graph):
         kernels.add_totals(
-            *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rows.term_ptr),
-            *(rounds, most, site, reading),
+            *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates),
+            *(rounds, most, site),
         )
         kernels.add_readers(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, readers, reads)
-        kernels.count_seen(rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, is_old, seen)
-    del most
+        kernels.count_read(
+            *(rows.row_sink, rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, state, read)
+        )
+    del most, state
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
-    rounds, between = rounds.astype(np.int32) if short else rounds, seen > np.maximum(rounds, 1)
-    return GraphTotals(rounds, site, readers, reads, between, reading > 1, Decisions.of(graph))
+    rounds = rounds.astype(np.int32) if short else rounds
+    return GraphTotals(rounds, site, readers, reads, read, Decisions.of(graph))

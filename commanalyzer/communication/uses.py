@@ -22,7 +22,6 @@ Entry = TypeVar("Entry", bound=np.generic)
 OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 _FEWEST_LINES = 1024
 _FEWEST_BLOCKS = 64
-_FEWEST_SUMS = 64
 _SATED_PARTS = 64  # bits of a word
 _OWNER_TYPES = (np.int8, np.int16, np.int32)
 
@@ -34,7 +33,7 @@ class PairUses:
     Attributes:
         value: int32[K], vertex.
         part: int32[K], part.
-        most: int64[K], largest count of a row, or of all rows together that start rounds of one sink.
+        most: int64[K], largest count of a row.
         total: int64[K], sum of the counts of all distinct rows.
         fresh: int64[K], sum of the counts of the rows that start a new version of their
             sink; empty where it was not asked for.
@@ -79,13 +78,12 @@ class Lines:
         columns = 1 + (kernels.TERMS if is_fold else kernels.TOTAL)
         self._table = np.empty((_FEWEST_LINES, columns), dtype=np.int64)
         self._slots = np.empty((_FEWEST_BLOCKS, num_parts), dtype=np.int32)
-        self._count = np.zeros(3, dtype=np.int64)
-        self._sums = np.full((2, _FEWEST_SUMS), kernels.NONE, dtype=np.int64)
+        self._count = np.zeros(2, dtype=np.int64)
 
     @property
-    def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int64, Int64]:
+    def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int64]:
         """What the kernels work on; valid until there are more lines."""
-        return self._table, self._table.view(np.int32), self._head, self._slots, self._count, self._sums
+        return self._table, self._table.view(np.int32), self._head, self._slots, self._count
 
     @property
     def table(self) -> Int64:
@@ -95,18 +93,9 @@ class Lines:
     def __len__(self) -> int:
         return int(self._count[0])
 
-    def reserve(self, more: int) -> None:
-        """Make room for ``more`` lines with sums of sinks, and for at least one block."""
-        self.expect(more)
-        size, needed = self._sums.shape[1], 2 * (int(self._count[2]) + more)
-        if needed > size:
-            old = self._sums
-            self._sums = np.full((2, 2 << (needed - 1).bit_length()), kernels.NONE, dtype=np.int64)
-            kernels.put_again(old, self._sums)
-
     def expect(self, more: int) -> None:
-        """Make room for ``more`` lines: what is not used takes no memory."""
-        lines, blocks, _ = self._count.tolist()
+        """Make room for ``more`` lines, and at least one block: what is not used takes no memory."""
+        lines, blocks = self._count.tolist()
         if lines + more > len(self._table):
             self._table = larger(self._table, lines, max(lines + more, 2 * len(self._table)))
         if blocks == len(self._slots):
@@ -114,8 +103,8 @@ class Lines:
 
     def copy(self) -> Lines:
         """Return the same lines."""
-        other, (lines, blocks, _) = copy.copy(self), self._count.tolist()
-        other._head, other._count, other._sums = self._head.copy(), self._count.copy(), self._sums.copy()
+        other, (lines, blocks) = copy.copy(self), self._count.tolist()
+        other._head, other._count = self._head.copy(), self._count.copy()
         other._table = larger(self._table, lines, lines)
         other._slots = larger(self._slots, blocks, max(blocks, 1))
         return other
@@ -152,8 +141,6 @@ class UseTable:
             computed at the rarest; None where it may not.
         versions: int64[V], for graphs whose values are used many times over: what no further use changes is
             not entered again. None not to note that.
-        adding: bool[V], sinks of which the rows that start rounds add up, and int32[V], rounds of the values,
-            up to which they do; None for none.
 
     Attributes:
         lines: What was collected.
@@ -166,11 +153,8 @@ class UseTable:
         removed: Bool | None = None,
         readers: Int32 | None = None,
         versions: Int64 | None = None,
-        adding: tuple[Bool, Int32] | None = None,
     ) -> None:
         self._code = code
-        changes, rounds = adding or (np.zeros(0), np.zeros(0))
-        self.adding = frozen(changes, np.bool_), frozen(rounds, np.int32)
         self._readers = frozen(np.zeros(0) if readers is None else readers, np.int32)
         self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
         if versions is None or num_parts > _SATED_PARTS:
@@ -216,7 +200,6 @@ class UseTable:
                 self._code,
                 self._readers,
                 self._removed,
-                *self.adding,
                 row,
                 first,
                 self.lines.arrays,
@@ -227,4 +210,4 @@ class UseTable:
             if row == graph.num_rows:
                 return is_open
             start, end = graph.source_ptr[graph.term_ptr[row : row + 2]].tolist()
-            self.lines.reserve(end - start)
+            self.lines.expect(end - start)

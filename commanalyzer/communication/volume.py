@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from commanalyzer.communication import kernels
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.combining.open_rows import OpenRows
@@ -120,12 +121,8 @@ class VolumeCounter:
         is_reused = graph.num_flows >= _REUSED * graph.num_vertices
         self._readers = frozen(totals.readers, np.int32)
         versions = graph.versions if is_reused else None
-        adding = (
-            totals.changes,
-            np.minimum(totals.rounds, np.iinfo(np.int32).max).astype(np.int32, copy=False),
-        )
         removed = None if totals.decisions is None else totals.decisions.is_variable
-        self._uses = UseTable(self._code, num_parts, removed, self._readers, versions, adding)
+        self._uses = UseTable(self._code, num_parts, removed, self._readers, versions)
         self._open = OpenRows()
 
     def add(self, rows: AnyRows) -> None:
@@ -143,7 +140,7 @@ class VolumeCounter:
         found = self._settled(self._uses, nobody)
         if others is not None:
             split = self._settled(others, self._readers)
-            if split.middle_bytes < found.middle_bytes and self._is_even(split, found):
+            if split.comm_bytes < found.comm_bytes and self._is_even(split, found):
                 found = split
         self._open = OpenRows()
         return found
@@ -179,18 +176,22 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
     Per (sink, part): as often as the most frequent contributing row, and once for each version that does not
     continue a round; at most as often as all contributing rows together, and not more often than the sink
     has rounds. A sum that is added to more often than that goes on over reads and rounds: partial results
-    are needed once between two of these, which at least its most frequent reader tells apart.
+    are needed once between two of these, which at least its most frequent reader tells apart. Where some
+    versions of a sum are seen to be read, the others may be needed by nobody.
     """
     low, rounds = np.maximum(uses.most, uses.fresh), np.maximum(totals.rounds[uses.value], 1)
     high = np.maximum(low, np.minimum(uses.total, rounds))
     read, all_read = totals.reads[:, uses.value]
     least = np.maximum(rounds, read)
     high = np.where(low > least, np.minimum(high, rounds + all_read), high)
+    low, count = np.minimum(low, least), np.empty_like(low)
+    kernels.likeliest_folds(low, uses.total, rounds, totals.read[uses.value], high, count)
     return Transfers(
         uses.value,
         uses.part,
         part[uses.value].astype(np.int32, copy=False),
-        np.minimum(low, least),
+        totals.combined_at_least(uses.value, low),
+        count,
         high,
         widths_of(graph, uses.value).astype(np.int64),
     )

@@ -24,7 +24,7 @@ class Cost:
     """What owners of all values cost.
 
     Attributes:
-        comm_bytes: Bytes between parts, in the middle of their bracket.
+        comm_bytes: Bytes between parts, most likely.
         imbalance: Largest part's work over the mean, >= 1.
         find_work: () -> float64[V], work that is done where each value is owned; few ask for it.
     """
@@ -49,7 +49,7 @@ class Division(Protocol):
     @property
     def grid(self) -> tuple[int, ...]: ...  # noqa: D102
     @property
-    def ranked_bytes(self) -> int: ...  # noqa: D102
+    def comm_bytes(self) -> int: ...  # noqa: D102
     @property
     def imbalance(self) -> float: ...  # noqa: D102
     @property
@@ -64,8 +64,8 @@ def cheapest(items: Iterable[SomeDivision]) -> SomeDivision | None:
     found = list(items)
     balanced = [d for d in found if d.is_balanced]
     if balanced or not found:
-        return min(balanced, key=lambda d: d.ranked_bytes, default=None)
-    return found[best_of([d.ranked_bytes for d in found], [d.imbalance for d in found], 0.0)]
+        return min(balanced, key=lambda d: d.comm_bytes, default=None)
+    return found[best_of([d.comm_bytes for d in found], [d.imbalance for d in found], 0.0)]
 
 
 def cheapest_regular(items: Iterable[SomeDivision]) -> SomeDivision | None:

@@ -65,9 +65,9 @@ class Confidence:
 
     def ratio(self, other: Decomposition) -> float:
         """Bytes of another division over those of the best; infinite if the best sends nothing."""
-        if other.ranked_bytes == self.best.ranked_bytes:
+        if other.comm_bytes == self.best.comm_bytes:
             return 1.0
-        return other.ranked_bytes / self.best.ranked_bytes if self.best.ranked_bytes else math.inf
+        return other.comm_bytes / self.best.comm_bytes if self.best.comm_bytes else math.inf
 
     @property
     def times_bound(self) -> float | None:
@@ -139,7 +139,7 @@ def open_brackets(found: Sequence[Decomposition]) -> list[str]:
     return [
         "how often values cross is not certain where their readers change over time: "
         f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
-        "the lower end is reported"
+        "the likeliest number is reported"
     ]
 
 

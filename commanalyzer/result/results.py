@@ -175,11 +175,6 @@ class Decomposition:
         return self.communication.total_bytes
 
     @property
-    def ranked_bytes(self) -> int:
-        """Bytes that it is ranked by, the middle of its bracket."""
-        return self.communication.middle_bytes
-
-    @property
     def neighbours(self) -> NDArray[np.int64]:
         """int64[p], number of parts that each part exchanges anything with."""
         m = self.communication.comm_bytes

@@ -108,7 +108,7 @@ def _head(rows: Sequence[Row], command: str, versions: Sequence[str]) -> Section
         "same loop and as many parts; it never sees the MPI program. Accuracy is 1 - |predicted - counted| / "
         "counted. The pair agreement compares the matrices entry by entry, 2 sum min / (sum + sum), after "
         "the best numbering of the parts.",
-        "Predicted is the lower end of the bracket. The analysis looks for the cheapest decomposition, "
+        "Predicted is the likeliest number. The analysis looks for the cheapest decomposition, "
         "the MPI programs use blocks: a ratio below 1 lowers the accuracy. The found decomposition is "
         "better than the program for certain only if the upper end is below the counted bytes as well; if"
         " the bracket contains the counted bytes, it may or may not be. A second table of cases takes the"

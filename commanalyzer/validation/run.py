@@ -68,7 +68,7 @@ class Row:
         arguments: Arguments of the program.
         nodes: Processes p.
         counted_bytes: Bytes between ranks in the MPI program's main loop.
-        predicted_bytes: Best decomposition, model ``volume``, lower end of the bracket.
+        predicted_bytes: Best decomposition, model ``volume``.
         high_bytes: Upper end.
         paper_bytes: Best decomposition, model ``hpdc18``; ``None`` if its graph would be too large.
         method: What found the best decomposition.

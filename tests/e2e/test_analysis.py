@@ -16,7 +16,7 @@ from tests.e2e import theory
 from tests.e2e.conftest import Analyse
 from tests.e2e.matmul_oracle import matmul_volume_words
 from tests.native import ROOT
-from tests.reference.counting import low_bytes, rows_of, volume_transfers
+from tests.reference.counting import bytes_of, rows_of, volume_transfers
 
 WORD = theory.WORD_BYTES
 TOLERANCE = 0.10
@@ -125,7 +125,7 @@ def test_random_spmv_sends_what_its_products_need(analysed: Analyse) -> None:
     graph, best = result.graph, result.best(4)
     part = best.part.tolist()
     sent, summed = volume_transfers(graph, part, [False] * graph.num_vertices)
-    assert best.comm_bytes == low_bytes(graph, sent) + low_bytes(graph, summed)
+    assert best.comm_bytes == bytes_of(graph, sent) + bytes_of(graph, summed)
     # Every product is made where its factors are, and that part has y_i or sends its sum to who has it.
     made = set[tuple[int, int]]()
     for sink, _, foldable, _, terms in rows_of(graph):
@@ -136,8 +136,8 @@ def test_random_spmv_sends_what_its_products_need(analysed: Analyse) -> None:
             made.add((sink, part[sink]) if part[sink] in ways else (sink, min(ways)))
     assert set(summed) <= made
     # New sums and x in each product, y between two: nothing is sent rarer than needed, no entries ever.
-    assert {low for low, _ in summed.values()} == {iterations}
-    names = {(graph.objects[graph.home_object[v]].name, low) for (v, _), (low, _) in sent.items()}
+    assert {count for _, count, _ in summed.values()} == {iterations}
+    names = {(graph.objects[graph.home_object[v]].name, count) for (v, _), (_, count, _) in sent.items()}
     assert ("x", iterations) in names <= {("x", iterations), ("y", iterations - 1)}
 
 
@@ -179,8 +179,7 @@ def test_best_is_the_cheapest_candidate_and_all_are_reported(
             assert len({d.method for d in group}) == len(group)
             best = result.best(p, model)
             balanced = [d for d in group if d.imbalance <= max(1.03, best.imbalance)]
-            # what is counted for certain goes before what may be more: the middle of the bracket decides
-            assert min(d.communication.middle_bytes for d in balanced) == best.communication.middle_bytes
+            assert min(d.comm_bytes for d in balanced) == best.comm_bytes
 
 
 # --- work ------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from itertools import combinations
 from commanalyzer.vcg.graph import ValueGraph
 
 Pair = tuple[int, int]
+Counts = tuple[int, int, int]
+"""How often something is sent: at least, most likely, at most."""
 RowTuple = tuple[int, int, bool, bool, list[list[int]]]
 RowKey = tuple[int, frozenset[Pair], bool]
 
@@ -56,34 +58,30 @@ def rows_of(graph: ValueGraph) -> list[RowTuple]:
 
 def volume_transfers(
     graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool]
-) -> tuple[dict[Pair, Pair], dict[Pair, Pair]]:
-    """Return expand {(value, reading part): (low, high)} and fold {(sink, part): (low, high)}.
+) -> tuple[dict[Pair, Counts], dict[Pair, Counts]]:
+    """Return expand {(value, reading part): counts} and fold {(sink, part): counts}.
 
     Terms whose operands several parts own are computed by the sink's owner, or may be computed at the operand
     that the fewest terms read: what costs less for all rows together.
     """
     both = (transfers_with(graph, part, hubs, at_rarest) for at_rarest in (False, True))
-    return min(both, key=lambda items: sum(low_bytes(graph, each) for each in items))
+    return min(both, key=lambda items: sum(bytes_of(graph, each) for each in items))
 
 
-def low_bytes(graph: ValueGraph, items: dict[Pair, Pair]) -> int:
-    """Bytes of transfers, at the lower ends."""
-    return sum(low * int(graph.width_bytes[value]) for (value, _), (low, _) in items.items())
+def bytes_of(graph: ValueGraph, items: dict[Pair, Counts]) -> int:
+    """Bytes of transfers, most likely."""
+    return sum(count * int(graph.width_bytes[value]) for (value, _), (_, count, _) in items.items())
 
 
 def transfers_with(
     graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool], at_rarest: bool
-) -> tuple[dict[Pair, Pair], dict[Pair, Pair]]:
+) -> tuple[dict[Pair, Counts], dict[Pair, Counts]]:
     """Return the transfers where terms may, or may not, be computed at the rarest of several operands."""
     rows = rows_of(graph)
     readers = Counter(v for *_, row_terms in rows for sources in row_terms for v in sources)
     forced, terms = split_terms(rows, part, hubs, readers if at_rarest else None)
     groups = grouped(rows, terms)
-    is_open = {t.row for t in terms}
-    sent = {
-        key: max(most_of(needs - is_open, rows, rounds_of(graph, key[0], rows)), *(rows[r][1] for r in needs))
-        for key, needs in forced.rows.items()
-    }
+    sent = {key: max(rows[r][1] for r in needs) for key, needs in forced.rows.items()}
     chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
     expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
     for g, members in enumerate(groups):
@@ -201,34 +199,40 @@ def brackets(
     value: int,
     needs: set[int],
     rows: list[RowTuple],
-    readers: list[RowTuple] | None = None,
-) -> Pair:
-    """Lower and upper end of the number of times a value is sent to one part."""
+) -> Counts:
+    """How often a value is sent to one part."""
     versions = max(int(graph.versions[value]), 1)
     rounds = min(rounds_of(graph, value, rows), versions)
-    total, most = sum(rows[r][1] for r in needs), most_of(needs, readers or rows, rounds)
-    finished = versions if is_read_between(value, rows, rounds_of(graph, value, rows)) else rounds
-    return min(most, versions), min(total, finished if most <= finished else versions)
+    counts = [rows[r][1] for r in needs]
+    total, most = sum(counts), max(counts)
+    read = versions_read(value, rows)
+    finished = versions if read > rounds_of(graph, value, rows) else rounds
+    most_at_all = finished if most <= finished else versions
+    low = min(most, versions)
+    return low, max(low, expected(most, total, min(most_at_all, read))), min(total, most_at_all)
 
 
-def is_read_between(value: int, rows: list[RowTuple], rounds: int) -> bool:
-    """Rows read more versions of the value, in their order, than it has rounds."""
-    seen: set[int] = set()
-    made = 0
-    for sink, _, _, _, terms in rows:
-        if sink == value:
-            made += 1
-        elif any(value in term for term in terms):
-            seen.add(made)
-    return len(seen) > max(rounds, 1)
+def versions_read(value: int, rows: list[RowTuple]) -> int:
+    """Versions of the value that rows read, in their order."""
+    seen, unread, made, early = 0, 1, 1, 0
+    for sink, often, _, _, terms in rows:
+        if sink == value:  # rows before have read some of these already, in later rounds
+            found = min(early, often)
+            early, made, unread = early - found, often, 0 if found else often
+        else:
+            reads = often * sum(term.count(value) for term in terms)
+            found, early = min(unread, reads), max(early, often - made if reads else 0)
+            unread -= found
+        seen += found
+    return seen
 
 
-def most_of(needs: set[int], rows: list[RowTuple], rounds: int) -> int:
-    """Executions of one row, or of all that start rounds of one sink, up to the rounds of what they read."""
-    started = Counter[int]()
-    for sink, count, _, accumulates, _ in (rows[r] for r in needs):
-        started[sink] += 0 if accumulates else count
-    return max([0, *(min(n, rounds) for n in started.values()), *(rows[r][1] for r in needs)])
+def expected(most: int, total: int, versions: int) -> int:
+    """Versions seen by readers of ``most`` each, drawn independently of each other, ``total`` in all."""
+    if most >= versions or most == total:
+        return min(most, versions)
+    missed = float((1 - most / versions) ** (total / most))
+    return min(total, max(most, round(versions * (1 - missed))))
 
 
 def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
@@ -236,31 +240,40 @@ def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
     return int(graph.is_input[value]) + sum(c for s, c, _, acc, _ in rows if s == value and not acc)
 
 
-def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTuple]) -> Pair:
-    """Lower and upper end of the number of times one part contributes to a sink."""
+def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTuple]) -> Counts:
+    """How often one part contributes to a sink."""
     rounds = max(rounds_of(graph, sink, rows), 1)
     counts = [rows[r][1] for r in needs]
     reads = [count for _, count, _, _, terms in rows for t in terms for v in t if v == sink]
     often = max(max(counts), sum(rows[r][1] for r in needs if not rows[r][3]))
     high = max(often, min(sum(counts), rounds))
     between = max(rounds, *reads, 0)  # a sum that goes on is needed where it is read
-    return (often, high) if often <= between else (between, min(high, rounds + sum(reads)))
+    if often > between:
+        high = min(high, rounds + sum(reads))
+    low = min(often, between)
+    read = versions_read(sink, rows)
+    count = min(high, max(low, expected(low, sum(counts), max(min(rounds, read), 1))))
+    return min(low, read) if read else low, count, high
 
 
 def matrix_of(
-    graph: ValueGraph, part: Sequence[int], num_parts: int, expand: dict[Pair, Pair], fold: dict[Pair, Pair]
+    graph: ValueGraph,
+    part: Sequence[int],
+    num_parts: int,
+    expand: dict[Pair, Counts],
+    fold: dict[Pair, Counts],
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return bytes and messages."""
     volume = [[0] * num_parts for _ in range(num_parts)]
     rounds: dict[tuple[int, int, int], dict[int, int]] = {}
     main = main_sites(graph)
     for items, sends in ((expand, True), (fold, False)):
-        for (value, other), (low, _) in items.items():
+        for (value, other), (_, count, _) in items.items():
             i, j = (part[value], other) if sends else (other, part[value])
-            volume[i][j] += low * int(graph.width_bytes[value])
+            volume[i][j] += count * int(graph.width_bytes[value])
             per_array = rounds.setdefault((i, j, main[value]), {})
             home = int(graph.home_object[value])
-            per_array[home] = max(per_array.get(home, 0), low)
+            per_array[home] = max(per_array.get(home, 0), count)
     messages = [[0] * num_parts for _ in range(num_parts)]
     for (i, j, _), per_array in rounds.items():
         messages[i][j] = max(messages[i][j], sum(per_array.values()))
@@ -277,16 +290,15 @@ def main_sites(graph: ValueGraph) -> list[int]:
     return [best[v][2] if v in best else -1 for v in range(graph.num_vertices)]
 
 
-def hpdc18_transfers(graph: ValueGraph, part: Sequence[int], singleton: Sequence[bool]) -> dict[Pair, Pair]:
-    """Return {(value, reading part): (low, high)} of Algorithm 4 without singletons."""
+def hpdc18_transfers(graph: ValueGraph, part: Sequence[int], singleton: Sequence[bool]) -> dict[Pair, Counts]:
+    """Return {(value, reading part): counts} of Algorithm 4 without singletons."""
     rows = rows_of(graph)
     tally = Tally()
     for r, (sink, _, _, _, terms) in enumerate(rows):
         for v in (v for term in terms for v in term):
             if not singleton[v] and not singleton[sink] and part[v] != part[sink]:
                 tally.need(v, part[sink], r)
-    apart = [(-1 - r, *row[1:]) for r, row in enumerate(rows)]  # the paper knows no sinks that happen again
-    return {key: brackets(graph, key[0], needs, rows, apart) for key, needs in tally.rows.items()}
+    return {key: brackets(graph, key[0], needs, rows) for key, needs in tally.rows.items()}
 
 
 def dissolved_rows(graph: ValueGraph, gone: Sequence[bool]) -> dict[RowKey, int]:

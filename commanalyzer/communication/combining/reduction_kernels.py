@@ -21,7 +21,6 @@ from commanalyzer.communication.kernels import (
     NONE,
     TERMS,
     VALUE,
-    changing_sink,
     enter,
     find_line,
     home_of,
@@ -311,26 +310,23 @@ def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, gro
 
 
 @compiled_inline
-def _enter_term(
-    t: Any, where: Any, row: Any, count: Any, sink: Any, rounds: Any, columns: Any, code: Any, sent: Any
-) -> None:
+def _enter_term(t: Any, where: Any, row: Any, count: Any, columns: Any, code: Any, sent: Any) -> None:
     """Enter the operands of a term that is computed ``where``."""
     source_ptr, source = columns[4], columns[5]
     for i in range(source_ptr[t], source_ptr[t + 1]):
         v = source[i]
         if owner_of(code[v]) != where:
             look_ahead(i, source, sent)
-            enter(sent, line_of(sent, v, where), row, count, 0, sink, rounds[v] if sink >= 0 else 0)
+            enter(sent, line_of(sent, v, where), row, count, 0)
 
 
 @compiled_in_place
-def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any, adding: Any, sent: Any,
+def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any, sent: Any,
                folds: Any, group: Any, group_line: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
     """Enter what rows need: operands where terms are computed, and contributions.
 
     ``group`` int32[K] has the group of each run, in the order of :func:`split_rows`, ``group_line`` the line
-    of its contributions; groups of ``is_combined`` bool[G] are computed where their operands live. ``adding``
-    is that of :class:`~commanalyzer.communication.uses.UseTable`. ``runs``
+    of its contributions; groups of ``is_combined`` bool[G] are computed where their operands live. ``runs``
     of them are behind.
 
     Returns:
@@ -342,7 +338,6 @@ def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any
             return r, runs
         count = row_count[r]
         fresh = 0 if row_accumulates[r] else count
-        sink = changing_sink(row_sink[r], row_accumulates[r], adding[0])
         owner, last_home, is_sent = owner_of(code[row_sink[r]]), np.int64(NONE), True
         for t in range(term_ptr[r], term_ptr[r + 1]):
             home = home_of(t, source_ptr, source, code, readers)
@@ -350,8 +345,8 @@ def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any
             if is_remote and home != last_home:
                 last_home, is_sent = home, not is_combined[group[runs]]
                 if not is_sent:
-                    enter(folds, np.int64(group_line[group[runs]]), first_row + r, count, fresh, NONE, 0)
+                    enter(folds, np.int64(group_line[group[runs]]), first_row + r, count, fresh)
                 runs += 1
             where = owner if is_sent or not is_remote else home
-            _enter_term(t, where, first_row + r, count, sink, adding[1], columns, code, sent)
+            _enter_term(t, where, first_row + r, count, columns, code, sent)
     return len(row_sink), runs

@@ -39,12 +39,12 @@ def settle(
     while True:
         lines = sent.lines.arrays, folds.arrays
         row, runs = kernels.enter_rows(
-            *(columns, row, first, code, readers, sent.adding, *lines),
+            *(columns, row, first, code, readers, *lines),
             *(groups.group, groups.line, combined, runs),
         )
         if row == len(rows):
             return folds.pairs()
-        sent.lines.reserve(rows.flows_of(row))
+        sent.lines.expect(rows.flows_of(row))
 
 
 def has_split_terms(rows: OpenRows, code: OwnerCodes, readers: Int32) -> bool:
@@ -111,8 +111,8 @@ def _runs(
         if at == len(row_sink):
             items = int(item_end[runs - 1]) if runs else 0
             return _Runs(fold[:runs], row[:runs], item_end[:runs], own_bytes[:runs], item[:items])
-        sent.reserve(int(source_ptr[term_ptr[at + 1]] - source_ptr[term_ptr[at]]))
-        folds.reserve(int(term_ptr[at + 1] - term_ptr[at]))
+        sent.expect(int(source_ptr[term_ptr[at + 1]] - source_ptr[term_ptr[at]]))
+        folds.expect(int(term_ptr[at + 1] - term_ptr[at]))
 
 
 def _cheaper_to_fold(

@@ -1,6 +1,6 @@
 """Compiled loops that put transfers together which travel alike.
 
-*Lines* int64[N, 5] stand for transfers of one kind, pair of parts and array; ``slots`` int32[2^k] has the
+*Lines* int64[N, 6] stand for transfers of one kind, pair of parts and array; ``slots`` int32[2^k] has the
 line of each key where its hash says, or behind it, and -1 where there is none.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
 
-COLUMNS = 5
-PAIR, ARRAY, ROUNDS, LOW, HIGH = range(COLUMNS)  # the first two are the key
+COLUMNS = 6
+PAIR, ARRAY, ROUNDS, LOW, COUNT, HIGH = range(COLUMNS)  # the first two are the key
 FREE = -1
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -44,7 +44,7 @@ def add_transfers(begin: Any, kind: Any, item: Any, home: Any, homes: Any, site:
     Args:
         begin: Transfer to begin with.
         kind: 0 or 1.
-        item: Columns of the transfers: value, sender, receiver, low, high, width.
+        item: Columns of the transfers: value, sender, receiver, low, count, high, width.
         home: int32[K], array of each value.
         homes: Number of arrays, at least 1.
         site: int32[V], statement that makes each value, -1 for none.
@@ -54,7 +54,7 @@ def add_transfers(begin: Any, kind: Any, item: Any, home: Any, homes: Any, site:
         count: Lines so far.
         slots: See above, twice as many as lines.
     """
-    value, sender, receiver, low, high, width = item
+    value, sender, receiver, low, likely, high, width = item
     line = np.int64(FREE)  # of the transfer before, which often has the same key
     for k in range(begin, len(value)):
         v = value[k]
@@ -71,11 +71,10 @@ def add_transfers(begin: Any, kind: Any, item: Any, home: Any, homes: Any, site:
                 line = count
                 slots[at] = line
                 lines[line, PAIR], lines[line, ARRAY] = pair, array
-                lines[line, ROUNDS] = 0
-                lines[line, LOW] = 0
-                lines[line, HIGH] = 0
+                lines[line, ROUNDS:] = 0
                 count += 1
-        lines[line, ROUNDS] = max(lines[line, ROUNDS], low[k])
+        lines[line, ROUNDS] = max(lines[line, ROUNDS], likely[k])
         lines[line, LOW] += low[k] * width[k]
+        lines[line, COUNT] += likely[k] * width[k]
         lines[line, HIGH] += high[k] * width[k]
     return len(value), count

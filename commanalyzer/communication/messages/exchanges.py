@@ -38,6 +38,7 @@ class Exchanges:
         home: int64[N], array.
         rounds: int64[N], most often that one of the values is sent.
         low_bytes: int64[N], bytes at the lower end.
+        comm_bytes: int64[N], bytes, most likely.
         high_bytes: int64[N], bytes at the upper end.
     """
 
@@ -51,6 +52,7 @@ class Exchanges:
     home: Int64
     rounds: Int64
     low_bytes: Int64
+    comm_bytes: Int64
     high_bytes: Int64
 
     @classmethod
@@ -75,7 +77,7 @@ class Exchanges:
         pair, array = lines[:, kernels.PAIR], lines[:, kernels.ARRAY]
         sender, receiver = np.divmod(pair // 2, num_parts)
         site, home = np.divmod(array // 2, max(len(graph.objects), 1))
-        rest = (lines[:, column] for column in (kernels.ROUNDS, kernels.LOW, kernels.HIGH))
+        rest = (lines[:, column] for column in range(kernels.ROUNDS, kernels.COLUMNS))
         parts = (sender, receiver, site - 1, home)
         return cls(num_parts, len(graph.objects), pair % 2 == EXPAND, array % 2 == 1, *parts, *rest)
 
@@ -85,7 +87,7 @@ class Exchanges:
         return replace(self, **{name: getattr(self, name)[wanted] for name in columns})
 
     def communication(self) -> Communication:
-        """Return the matrix, counted at the lower end of every bracket.
+        """Return the matrix, with the most likely number in every bracket.
 
         Messages: all values that go from i to j in the same round travel together. A round of an array is one
         version of its values, so an array takes as many messages as any one of its values is sent. Arrays
@@ -93,7 +95,7 @@ class Exchanges:
         Arrays of different statements are taken to share rounds.
         """
         comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
-        np.add.at(comm_bytes, (self.sender, self.receiver), self.low_bytes)
+        np.add.at(comm_bytes, (self.sender, self.receiver), self.comm_bytes)
         return Communication(
             comm_bytes,
             self._messages(),
@@ -115,9 +117,9 @@ class Exchanges:
         return messages
 
     def bytes_per_object(self) -> Int64:
-        """Return int64[O], bytes (lower end) because of the values of each object."""
+        """Return int64[O], bytes because of the values of each object."""
         total = np.zeros(self.num_homes, dtype=np.int64)
-        np.add.at(total, self.home, self.low_bytes)
+        np.add.at(total, self.home, self.comm_bytes)
         return total
 
 

@@ -19,6 +19,7 @@ class Transfers:
         sender: int32[K], part.
         receiver: int32[K], part, never the sender.
         low: int64[K], transfers that certainly happen, one word each.
+        count: int64[K], most likely number, which is what is printed.
         high: int64[K], upper end where collapsed versions leave doubt; equal to ``low`` when exact.
         width_bytes: int64[K], bytes per transfer.
     """
@@ -27,14 +28,15 @@ class Transfers:
     sender: Int32
     receiver: Int32
     low: Int64
+    count: Int64
     high: Int64
     width_bytes: Int64
 
     def __post_init__(self) -> None:
         if np.any(self.sender == self.receiver):
             raise GraphInvariantError("a part was charged for sending a value to itself")
-        if np.any(self.low < 0) or np.any(self.low > self.high):
-            raise GraphInvariantError("transfer counts need 0 <= low <= high")
+        if np.any(self.low < 0) or np.any(self.low > self.count) or np.any(self.count > self.high):
+            raise GraphInvariantError("transfer counts need 0 <= low <= count <= high")
         for f in fields(self):
             getattr(self, f.name).setflags(write=False)
 
@@ -47,11 +49,11 @@ class Transfers:
         return sum(getattr(self, f.name).nbytes for f in fields(self))
 
     @property
-    def low_bytes(self) -> int:
-        """Bytes at the lower end."""
-        return int(np.dot(self.low, self.width_bytes))
+    def item_bytes(self) -> Int64:
+        """int64[K], bytes of each item."""
+        return self.count * self.width_bytes
 
     @property
-    def high_bytes(self) -> int:
-        """Bytes at the upper end."""
-        return int(np.dot(self.high, self.width_bytes))
+    def comm_bytes(self) -> int:
+        """Bytes, most likely."""
+        return int(np.dot(self.count, self.width_bytes))

@@ -20,7 +20,7 @@ _MOST = 12
 
 def show_causes(causes: Causes, console: Console, *, quiet: bool = False) -> None:
     """Print variables and lines; only the largest of each with ``quiet``."""
-    least = " at the lower end, by rows" if causes.decomposition.is_replayed else ""
+    least = " as counted by rows" if causes.decomposition.is_replayed else ""
     console.print(Text(f"{_which(causes)}: {format_bytes(causes.comm_bytes)}{least}"))
     if not causes.comm_bytes:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -19,14 +19,7 @@ CHARGES = charge_volume(GRAPH, PART, 3)
 
 
 def pick(items: Transfers, index: list[int]) -> Transfers:
-    return Transfers(
-        items.value[index],
-        items.sender[index],
-        items.receiver[index],
-        items.low[index],
-        items.high[index],
-        items.width_bytes[index],
-    )
+    return Transfers(*(getattr(items, f.name)[index] for f in fields(Transfers)))
 
 
 def test_missing_transfer() -> None:
@@ -46,14 +39,7 @@ def test_repeated_transfer() -> None:
 
 def test_wrong_owner() -> None:
     items = CHARGES.expand
-    moved = Transfers(
-        items.value,
-        np.array([2, 1], dtype=np.int32),
-        items.receiver,
-        items.low,
-        items.high,
-        items.width_bytes,
-    )
+    moved = replace(items, sender=np.array([2, 1], dtype=np.int32))
     with pytest.raises(GraphInvariantError, match="owner of its value"):
         check_charges(GRAPH, PART, replace(CHARGES, expand=moved))
 
@@ -61,7 +47,7 @@ def test_wrong_owner() -> None:
 def test_transfer_to_itself() -> None:
     items = CHARGES.expand
     with pytest.raises(GraphInvariantError, match="to itself"):
-        Transfers(items.value, items.sender, items.sender, items.low, items.high, items.width_bytes)
+        replace(items, receiver=items.sender)
 
 
 def test_bytes_per_object() -> None:

@@ -80,7 +80,7 @@ def test_numbers_of_parts_do_not_matter(case: Case) -> None:
     for one, other in ((found.expand, whole.expand), (found.fold, whole.fold)):
         assert (one.sender // 16).tolist() == other.sender.tolist()
         assert (one.receiver // 16).tolist() == other.receiver.tolist()
-        for name in ("value", "low", "high", "width_bytes"):
+        for name in ("value", "low", "count", "high", "width_bytes"):
             assert getattr(one, name).tolist() == getattr(other, name).tolist()
 
 

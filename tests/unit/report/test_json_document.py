@@ -76,7 +76,7 @@ def test_contract() -> None:
     assert known == {
         **{"nodes": 2, "model": "volume", "regular": None, "times_lower_bound": None},
         "other_method": {
-            **{"method": "blocks", "comm_bytes": 80, "times_best": 84 / 44},
+            **{"method": "blocks", "comm_bytes": 80, "times_best": 80 / 40},
             **{"imbalance": 1.25, "balanced": True},
         },
     }

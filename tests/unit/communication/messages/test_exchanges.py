@@ -26,8 +26,7 @@ def _graph() -> ValueGraph:
 
 def _totals() -> GraphTotals:
     ones, reads = np.ones(VALUES, np.int32), np.ones((2, VALUES), np.int64)
-    no = np.zeros(VALUES, np.bool_)
-    return GraphTotals(ones, SITE.copy(), ones, reads, no, no)
+    return GraphTotals(ones, SITE.copy(), ones, reads, reads[0])
 
 
 def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
@@ -37,7 +36,8 @@ def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
         return np.ascontiguousarray(column, dtype=np.int32)
 
     columns = short(value), short(sender), short((sender + turn) % PARTS)
-    return Transfers(*columns, low.copy(), low + more, np.full(len(value), 4, dtype=np.int64))
+    counts = low.copy(), low + more // 2, low + more
+    return Transfers(*columns, *counts, np.full(len(value), 4, dtype=np.int64))
 
 
 ITEMS = st.lists(
@@ -59,14 +59,14 @@ def test_what_a_table_of_all_transfers_gives(
     graph, kinds = _graph(), (_transfers(folds), _transfers(sent))
     found = Exchanges.of(kinds, PARTS, graph, _totals(), HUBS)
     per_array: dict[tuple[int, int, int, int], int] = defaultdict(int)
-    low = np.zeros((PARTS, PARTS), dtype=np.int64)
+    moved = np.zeros((PARTS, PARTS), dtype=np.int64)
     objects = np.zeros(len(graph.objects), dtype=np.int64)
     groups: set[tuple[int, ...]] = set()
     for kind, item in enumerate(kinds):
-        for v, i, j, rounds in zip(item.value, item.sender, item.receiver, item.low, strict=True):
+        for v, i, j, rounds in zip(item.value, item.sender, item.receiver, item.count, strict=True):
             home = int(graph.home_object[v])
             per_array[i, j, SITE[v], home] = max(per_array[i, j, SITE[v], home], rounds)
-            low[i, j] += 4 * rounds
+            moved[i, j] += 4 * rounds
             objects[home] += 4 * rounds
             groups.add((kind, i, j, SITE[v], home, HUBS[v]))
     per_site: dict[tuple[int, int, int], int] = defaultdict(int)
@@ -76,7 +76,8 @@ def test_what_a_table_of_all_transfers_gives(
     for (i, j, _), rounds in per_site.items():
         messages[i, j] = max(messages[i, j], rounds)
     total = found.communication()
-    assert (total.comm_bytes.tolist(), total.messages.tolist()) == (low.tolist(), messages.tolist())
+    assert (total.comm_bytes.tolist(), total.messages.tolist()) == (moved.tolist(), messages.tolist())
+    assert total.low_bytes == 4 * sum(int(item.low.sum()) for item in kinds)
     assert total.high_bytes == 4 * sum(int(item.high.sum()) for item in kinds)
     assert found.bytes_per_object().tolist() == objects.tolist()
     columns = (found.is_expand, found.sender, found.receiver, found.site, found.home, found.is_hub)
@@ -90,11 +91,10 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     sender = (np.arange(n) % parts).astype(np.int32)
     receiver = ((sender + 1 + np.arange(n) // parts) % parts).astype(np.int32)
     value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
-    item = Transfers(value, sender, receiver, count, count, np.full(n, 8, dtype=np.int64))
+    item = Transfers(value, sender, receiver, count, count, count, np.full(n, 8, dtype=np.int64))
     one = np.ones(1, dtype=np.int32)
     none = np.zeros(1, np.int32)
-    no = np.zeros(1, np.bool_)
-    totals = GraphTotals(one, none, none, np.zeros((2, 1), np.int64), no, no)
+    totals = GraphTotals(one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.int64))
     found = Exchanges.of((item,), parts, graph, totals)
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count

@@ -47,7 +47,8 @@ def jacobi(n: int) -> ValueGraph:
         for x in range(n):
             near = [(y, x), (y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)]
             here = [n * b + a for b, a in near if 0 <= b < n and 0 <= a < n]
-            rows += [row(n * n + here[0], *here), row(here[0], n * n + here[0])]
+            rows.append(row(n * n + here[0], *here))
+    rows += [row(here, n * n + here) for here in range(n * n)]
     graph = build(2 * n * n, rows, inputs=range(n * n), work=dict.fromkeys(range(2 * n * n), 1.0))
     objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
     objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n * n, key=name) for name in "uv"]
