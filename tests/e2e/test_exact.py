@@ -126,6 +126,32 @@ def test_every_version_that_another_node_reads_crosses_once(follow: Follow, tmp_
     assert item.comm_bytes == item.communication.high_bytes == run.sent_bytes
 
 
+CHEAPEST_PATH = """
+#include <stdio.h>
+int wall[30][200], cost[2][200];
+int main(int argc, char **argv) {
+  for (int k = 0; k < 6000; k++) wall[k / 200][k % 200] = argc + k * 7919 % 10;
+  for (int t = 1; t < 30; t++)
+    for (int j = 0, *a = cost[t % 2], *b = cost[1 - t % 2]; j < 200; j++) {
+      int left = a[j ? j - 1 : 0], right = a[j < 199 ? j + 1 : j], side = left < right ? left : right;
+      b[j] = wall[t][j] + (side < a[j] ? side : a[j]);
+    }
+  long sum = 0;
+  for (int j = 0; j < 200; j++) sum += cost[0][j];
+  printf("%ld\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize(("exact", "least"), [(True, 1.0), (False, 0.5)])
+def test_rows_of_other_inputs_read_other_versions(exact: bool, least: float, tmp_path: Path) -> None:
+    """Both border values of every node but in the first row, and partial results of the sum."""
+    source, theory = tmp_path / "path.c", (NODES - 1) * (2 * 4 * 29 + 8)
+    source.write_text(CHEAPEST_PATH)
+    best = commanalyzer.analyze(source, nodes=NODES, exact=exact, program_output="discard").best(NODES)
+    assert least * theory <= best.comm_bytes <= theory
+
+
 def test_the_best_was_counted_event_by_event_where_many_turn_out_dearer() -> None:
     source = ROOT / "workloads" / "kernels" / "multigrid2d.c"
     result = commanalyzer.analyze(source, [16, 2], nodes=NODES, exact=True, program_output="discard")

@@ -146,12 +146,6 @@ def test_register_scalar_is_folded_from_its_terms_and_expanded_to_its_readers() 
     assert result.low_bytes == result.high_bytes == 2 * (p - 1) * 8 * steps
 
 
-def test_constant_is_sent_once_however_often_it_is_read() -> None:
-    g = build(3, [row(1, 0, count=100), row(2, 0, count=50)])
-    result = count_volume(g, parts(0, 1, 1), 2)
-    assert (result.total_bytes, result.high_bytes) == (8, 8)
-
-
 def test_bracket_is_open_where_collapsed_versions_leave_doubt() -> None:
     # 10 versions; readers used 4 and 3 of them: between 4 and 7 transfers, likely 7 (1 - (3 / 7)^(7 / 4)).
     g = build(3, [row(0, count=10), row(1, 0, count=4), row(2, 0, count=3)], widths={0: 4})
