@@ -25,7 +25,7 @@ BUDGETS = {
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_460,
-    "communication": 3_951,
+    "communication": 3_950,
     "comparison": 644,
     "composition": 1_585,
     "counting": 633,

@@ -304,10 +304,7 @@ def limit_uses(most: Any, total: Any, versions: Any, rounds: Any, read: Any, cou
 
 @compiled_in_place
 def likeliest_folds(least: Any, total: Any, rounds: Any, read: Any, high: Any, count: Any) -> None:
-    """Write to ``count`` how often partial results are sent, most likely; all int64[K].
-
-    ``least`` is how often if they are in every round, ``high`` the upper end.
-    """
+    """Write to ``count`` how often partial results are sent, at least and at most so often; all int64[K]."""
     for k in range(len(count)):
         needed = max(min(np.int64(rounds[k]), read[k]), 1)
         count[k] = min(max(likeliest(least[k], total[k], needed), least[k]), high[k])
@@ -329,30 +326,32 @@ def add_totals(
 
 
 @compiled_in_place
-def count_read(
-    row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, state: Any, read: Any
-) -> None:
+def count_read(first: Any, columns: Any, state: Any, read: Any) -> None:
     """Add to ``read`` int64[V] how many versions rows read, in the order in which these happened first.
 
-    ``state`` int64[3, V] is how many versions the row makes that made the value last, which of these are not
-    read yet, and how many more than these a row has read: those that rows to come make. As these happen in
-    turns, rows behind are taken to read the same ones.
+    Rows that read between two that make a value are taken to read the same versions if they read more than
+    half of them, others if not. ``state`` int64[4, V] is how many versions the row makes that made the value
+    last, how many of these were read, how many more a row has read: those that rows to come make (as these
+    happen in turns, rows behind read the same ones), and the last row that read it. ``first`` numbers row 0.
     """
-    made, unread, owed = state
+    row_sink, row_count, term_ptr, source_ptr, source = columns
+    made, seen, owed, last = state
     for r in range(len(row_sink)):
         count = row_count[r]
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             v = source[i]
-            if v != row_sink[r]:
-                seen = min(unread[v], count)
-                read[v] += seen
-                unread[v] -= seen
+            if v != row_sink[r] and last[v] != first + r:
+                last[v] = first + r
+                before = seen[v] if 2 * count > made[v] else np.int64(0)
+                new = min(max(count - before, 0), made[v] - seen[v])
+                read[v] += new
+                seen[v] += new
                 owed[v] = max(owed[v], count - made[v])
         v = row_sink[r]
-        seen = min(owed[v], count)
-        read[v] += seen
-        owed[v] -= seen
-        made[v], unread[v] = count, count if seen == 0 else 0
+        due = min(owed[v], count)
+        read[v] += due
+        owed[v] -= due
+        made[v], seen[v] = count, 0 if due == 0 else count
 
 
 @compiled_in_place

@@ -52,17 +52,17 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
     readers = np.zeros(graph.num_vertices, np.int32)
     reads, read = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
-    state = np.ones((3, graph.num_vertices), np.int64)  # of the input version
-    state[2] = 0
+    state = np.zeros((4, graph.num_vertices), np.int64)
+    state[0], state[3], first = 1, -1, 0  # the input version was made once
     for rows in row_slices(graph):
         kernels.add_totals(
             *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates),
             *(rounds, most, site),
         )
         kernels.add_readers(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, readers, reads)
-        kernels.count_read(
-            *(rows.row_sink, rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, state, read)
-        )
+        columns = rows.row_sink, rows.row_count, rows.term_ptr, rows.source_ptr, rows.source
+        kernels.count_read(first, columns, state, read)
+        first += rows.num_rows
     del most, state
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31

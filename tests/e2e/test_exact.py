@@ -145,8 +145,7 @@ int main(int argc, char **argv) {
 
 @pytest.mark.parametrize(("exact", "least"), [(True, 1.0), (False, 0.5)])
 def test_rows_of_other_inputs_read_other_versions(exact: bool, least: float, tmp_path: Path) -> None:
-    """Both border values of every node but in the first row, and partial results of the sum."""
-    source, theory = tmp_path / "path.c", (NODES - 1) * (2 * 4 * 29 + 8)
+    source, theory = tmp_path / "path.c", (NODES - 1) * (2 * 4 * 29 + 8)  # borders, but the first; the sum
     source.write_text(CHEAPEST_PATH)
     best = commanalyzer.analyze(source, nodes=NODES, exact=exact, program_output="discard").best(NODES)
     assert least * theory <= best.comm_bytes <= theory

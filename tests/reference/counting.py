@@ -214,17 +214,18 @@ def brackets(
 
 def versions_read(value: int, rows: list[RowTuple]) -> int:
     """Versions of the value that rows read, in their order."""
-    seen, unread, made, early = 0, 1, 1, 0
+    total, made, seen, early = 0, 1, 0, 0
     for sink, often, _, _, terms in rows:
+        found = 0
         if sink == value:  # rows before have read some of these already, in later rounds
             found = min(early, often)
-            early, made, unread = early - found, often, 0 if found else often
-        else:
-            reads = often * sum(term.count(value) for term in terms)
-            found, early = min(unread, reads), max(early, often - made if reads else 0)
-            unread -= found
-        seen += found
-    return seen
+            early, made, seen = early - found, often, often if found else 0
+        elif any(value in term for term in terms):
+            same = seen if 2 * often > made else 0
+            found = max(min(often - same, made - seen), 0)
+            seen, early = seen + found, max(early, often - made)
+        total += found
+    return total
 
 
 def expected(most: int, total: int, versions: int) -> int:
