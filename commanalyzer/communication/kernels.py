@@ -276,13 +276,13 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
 def likeliest(most: Any, total: Any, versions: Any) -> Any:
     """Return how many of ``versions`` readers saw, of whom one saw ``most``, and all together ``total``.
 
-    It is not known which: of readers that see as many each as that one, independently of each other, a
-    version is missed by all with probability (1 - most / versions)^(total / most).
+    It is not known which. Where one sees more than half, as in a loop over steps, the others see the same; of
+    readers that see as many each as that one, independently of each other, a version is missed by all with
+    probability (1 - most / versions)^(total / most).
     """
-    if total <= most or most >= versions:
+    if total <= most or 2 * most > versions:
         return min(most, versions)
-    share = most / versions
-    seen = np.int64(np.rint(versions * (1.0 - (1.0 - share) ** (total / most))))
+    seen = np.int64(np.rint(versions * (1.0 - (1.0 - most / versions) ** (total / most))))
     return min(max(seen, most), total, versions)
 
 

@@ -31,7 +31,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory, analysed: Analyse) -> Pat
     options = ("--machine", "cluster.toml", "--figures", "figures", "--source", ROOT)
     done = commanalyzer(folder, "report", "heat2d.cmz", "-o", "report.html", *options)
     assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines() == ["wrote report.html", "wrote 6 figures to figures"]
+    assert done.out.splitlines() == ["wrote report.html", "wrote 7 figures to figures"]
     return folder
 
 
@@ -65,7 +65,7 @@ def test_figures_and_their_numbers_are_those_of_the_result(reported: Path) -> No
     assert np.array_equal(matrix, result.matrix(4))
     with (reported / "figures" / "index.csv").open(encoding="utf-8") as stream:
         names = [row["name"] for row in csv.DictReader(stream)]
-    assert len(names) == 6
+    assert len(names) == 7
     expected = {f"{name}.{e}" for name in names for e in ("svg", "pdf", "png", "csv", "json")}
     assert {path.name for path in (reported / "figures").iterdir()} == expected | {"index.csv"}
 
@@ -105,7 +105,7 @@ def test_a_browser_shows_the_page_without_errors_or_requests(
     assert seen.requested == ()
     shown = re.findall(r"<h2[^>]*>([^<]*)</h2>", seen.document)
     assert len(shown) == 8 and shown[0] == "Summary"
-    assert seen.document.count("<svg") == 6
+    assert seen.document.count("<svg") == 7
 
 
 @pytest.mark.slow

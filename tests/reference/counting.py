@@ -230,7 +230,7 @@ def versions_read(value: int, rows: list[RowTuple]) -> int:
 
 def expected(most: int, total: int, versions: int) -> int:
     """Versions seen by readers of ``most`` each, drawn independently of each other, ``total`` in all."""
-    if most >= versions or most == total:
+    if 2 * most > versions or most == total:
         return min(most, versions)
     missed = float((1 - most / versions) ** (total / most))
     return min(total, max(most, round(versions * (1 - missed))))
