@@ -137,7 +137,7 @@ def open_brackets(found: Sequence[Decomposition]) -> list[str]:
     worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
     c = worst.communication
     return [
-        "how often values cross is not certain where their readers change over time: "
+        "how often values and sums are needed is not certain where their readers change over time: "
         f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
         "the likeliest number is reported"
     ]
