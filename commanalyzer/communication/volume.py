@@ -175,17 +175,18 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
 
     Per (sink, part): as often as the most frequent contributing row, and once for each version that does not
     continue a round; at most as often as all contributing rows together, and not more often than the sink
-    has rounds. A sum that is added to more often than that goes on over reads and rounds: partial results
-    are needed once between two of these, which at least its most frequent reader tells apart. Where some
-    versions of a sum are seen to be read, the others may be needed by nobody.
+    has rounds. A sum that is added to more often than that, or of which more versions are read than start
+    rounds (numbers of a transform in place), goes on over reads: partial results are needed once between
+    two of rounds and reads, which at least its most frequent reader tells apart. Where some versions of a
+    sum are seen to be read, the others may be needed by nobody.
     """
     low, rounds = np.maximum(uses.most, uses.fresh), np.maximum(totals.rounds[uses.value], 1)
-    high = np.maximum(low, np.minimum(uses.total, rounds))
-    read, all_read = totals.reads[:, uses.value]
-    least = np.maximum(rounds, read)
-    high = np.where(low > least, np.minimum(high, rounds + all_read), high)
-    low, count = np.minimum(low, least), np.empty_like(low)
-    kernels.likeliest_folds(low, uses.total, rounds, totals.read[uses.value], high, count)
+    most_read, all_read = totals.reads[:, uses.value]
+    read, least = totals.read[uses.value], np.maximum(rounds, most_read)
+    periods = np.where((low > least) | (read > rounds), rounds + all_read, rounds)
+    low = np.minimum(low, least)
+    high, count = np.maximum(low, np.minimum(uses.total, periods)), np.empty_like(low)
+    kernels.likeliest_folds(low, uses.total, rounds, read, high, count)
     return Transfers(
         uses.value,
         uses.part,

@@ -247,12 +247,10 @@ def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTu
     counts = [rows[r][1] for r in needs]
     reads = [count for _, count, _, _, terms in rows for t in terms for v in t if v == sink]
     often = max(max(counts), sum(rows[r][1] for r in needs if not rows[r][3]))
-    high = max(often, min(sum(counts), rounds))
     between = max(rounds, *reads, 0)  # a sum that goes on is needed where it is read
-    if often > between:
-        high = min(high, rounds + sum(reads))
-    low = min(often, between)
-    read = versions_read(sink, rows)
+    low, read = min(often, between), versions_read(sink, rows)
+    periods = rounds + sum(reads) if often > between or read > rounds else rounds
+    high = max(low, min(sum(counts), periods))
     count = min(high, max(low, expected(low, sum(counts), max(min(rounds, read), 1))))
     return min(low, read) if read else low, count, high
 

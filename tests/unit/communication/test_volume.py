@@ -118,6 +118,14 @@ def test_histogram_folds_once_per_bin_and_part() -> None:
     assert result.messages.tolist() == [[0] * 4] + [[1, 0, 0, 0]] * 3
 
 
+def test_a_sum_is_sent_as_often_as_it_is_read_between_contributions() -> None:
+    # In each of n stages of a transform in place, another x_i of part 1 is added to s, which y_i then reads.
+    n = 5
+    rows = [r for i in range(1, n + 1) for r in (folded(0, [i], accumulates=True), row(n + i, 0))]
+    result = count_volume(build(2 * n + 1, rows), parts(0, *[1] * n, *[0] * n), 2)
+    assert result.low_bytes <= n * 8 == result.high_bytes
+
+
 def test_reduction_read_by_everyone_costs_two_words_per_other_part() -> None:
     # rr = sum r_i^2; r_i = f(rr), 5 iterations: fold p-1 and expand p-1 words each time.
     n, p, steps = 12, 4, 5
