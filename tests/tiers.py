@@ -33,6 +33,7 @@ FURTHER = {
     ),
     "e2e/test_analysis_irregular.py": "*",
     "e2e/test_analysis_workspaces.py": "*",
+    "e2e/test_case_variants.py": "*/8",
     "e2e/test_cli.py": "cxx quiet_shows export/9 ir_gives/6 own_compiler/3",
     "e2e/test_corpus.py": "instrumented/5 ir/5",
     "e2e/test_count.py": "a_counted_result every_family/10 */8",

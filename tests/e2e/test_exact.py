@@ -126,27 +126,11 @@ def test_every_version_that_another_node_reads_crosses_once(follow: Follow, tmp_
     assert item.comm_bytes == item.communication.high_bytes == run.sent_bytes
 
 
-CHEAPEST_PATH = """
-#include <stdio.h>
-int wall[30][200], cost[2][200];
-int main(int argc, char **argv) {
-  for (int k = 0; k < 6000; k++) wall[k / 200][k % 200] = argc + k * 7919 % 10;
-  for (int t = 1; t < 30; t++)
-    for (int j = 0, *a = cost[t % 2], *b = cost[1 - t % 2]; j < 200; j++) {
-      int left = a[j ? j - 1 : 0], right = a[j < 199 ? j + 1 : j], side = left < right ? left : right;
-      b[j] = wall[t][j] + (side < a[j] ? side : a[j]);
-    }
-  long sum = 0;
-  for (int j = 0; j < 200; j++) sum += cost[0][j];
-  printf("%ld\\n", sum);
-}
-"""
-
-
 @pytest.mark.parametrize(("exact", "least"), [(True, 1.0), (False, 0.5)])
 def test_rows_of_other_inputs_read_other_versions(exact: bool, least: float, tmp_path: Path) -> None:
-    source, theory = tmp_path / "path.c", (NODES - 1) * (2 * 4 * 29 + 8)  # borders, but the first; the sum
-    source.write_text(CHEAPEST_PATH)
+    source, theory = tmp_path / "path.c", (NODES - 1) * (2 * 4 * 23 + 4)  # borders, but the last; the sum
+    text = (ROOT / "tests" / "e2e" / "fused" / "cheapest_path.c").read_text(encoding="utf-8")
+    source.write_text(text.replace("REAL", "int").replace("CALL", "static"))
     best = commanalyzer.analyze(source, nodes=NODES, exact=exact, program_output="discard").best(NODES)
     assert least * theory <= best.comm_bytes <= theory
 

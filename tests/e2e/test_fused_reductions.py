@@ -136,63 +136,11 @@ def test_who_owns_a_particle_adds_its_charge(suffix: str, real: str, call: str, 
     assert bins <= counted.low_bytes <= counted.high_bytes <= bins + width * (p - 1)
 
 
-DOT = """
-#include <complex>
-#include <cstdio>
-#include <cstdlib>
-using number = std::complex<float>;
-constexpr int n = 64, steps = 5;
-__attribute__((noinline)) static number dot(const number *x, const number *y) {
-  number s = 0;
-  for (int i = 0; i < n; i++) s += std::conj(x[i]) * y[i];
-  return s;
-}
-int main() {
-  number *x = (number *)malloc(n * sizeof *x), *y = (number *)malloc(n * sizeof *y), hist[steps];
-  for (int i = 0; i < n; i++) x[i] = number(i, 1), y[i] = number(1, -i);
-  for (int t = 0; t < steps; t++) {
-    for (int i = 0; i < n; i++) x[i] += number(1, 0.5f);
-    hist[t] = dot(x, y);
-  }
-  for (int t = 0; t < steps; t++) printf("%g %g\\n", hist[t].real(), hist[t].imag());
-}
-"""
-
-
-UNROLLED = """
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-enum { n = 64, steps = 5 };
-typedef float vector __attribute__((vector_size(16)));
-static float sum(const float *x) {
-  vector s = {0, 0, 0, 0};
-  for (int i = 0; i < n; i += 4) s += *(const vector *)(x + i);
-  return s[0] + s[1] + s[2] + s[3];
-}
-static float most(const float *x) {
-  float a = 0, b = 0;
-  for (int i = 0; i < n; i += 2) a = fmaxf(a, x[i]), b = fmaxf(b, x[i + 1]);
-  return fmaxf(a, b);
-}
-int main(void) {
-  float *x = aligned_alloc(16, n * sizeof *x), hist[2 * steps];
-  for (int i = 0; i < n; i++) x[i] = i;
-  for (int t = 0; t < steps; t++) {
-    for (int i = 0; i < n; i++) x[i] += 1;
-    hist[2 * t] = sum(x), hist[2 * t + 1] = most(x);
-  }
-  for (int t = 0; t < 2 * steps; t++) printf("%g\\n", hist[t]);
-}
-"""
-
-
 @pytest.mark.parametrize("p", [4, 16])
-@pytest.mark.parametrize(("source", "suffix", "width"), [(UNROLLED, ".c", 4), (DOT, ".cpp", 8)])
-def test_two_reductions_in_parts_cost_two_results_per_node(
-    source: str, suffix: str, width: int, p: int
-) -> None:
-    graph = simplified(record_source(source, suffix=suffix).graph)
+@pytest.mark.parametrize(("name", "width"), [("unrolled.c", 4), ("dot.cpp", 8)])
+def test_two_reductions_in_parts_cost_two_results_per_node(name: str, width: int, p: int) -> None:
+    source = ROOT / "tests" / "e2e" / "fused" / name
+    graph = simplified(record_source(source.read_text(encoding="utf-8"), suffix=source.suffix).graph)
     names = np.array([o.name for o in graph.objects])[graph.home_object]
     owner = np.where(np.isin(names, ("x", "y")), graph.home_offset // width * p // 64, 0).astype(np.int32)
     counted = count_volume(graph, owner, p, find_hubs(graph).mask)

@@ -1,0 +1,49 @@
+"""A step that is found, and a cheapest path, in several languages and styles: a division by hand costs the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import commanalyzer as ca
+from commanalyzer.frontend.inputs.fortran import installed_compilers
+from tests.e2e.theory import heat2d_words_per_step
+from tests.native import ROOT
+
+APART = "__attribute__((noinline)) static"
+WAYS = [  # suffix, type of a number, bytes, how functions are declared
+    (".c", "double", 8, "static"),
+    (".c", "float", 4, APART),
+    (".cpp", "double", 8, APART),
+    (".cpp", "float", 4, "static"),
+    (".f90", "real(8)", 8, ""),
+    (".f90", "real(4)", 4, ""),
+]
+
+
+def courant_bytes(width: int, p: int) -> int:
+    """8 steps: borders of blocks of 24 x 24 points, the minimum of all lists with its place, the step."""
+    q = round(p**0.5)
+    return 8 * (width * heat2d_words_per_step(24, q, q) + (p - 1) * (width + 4 + width))
+
+
+def path_bytes(width: int, p: int) -> int:
+    """Slabs: both borders of 24 rows but the last, and the sum."""
+    return (p - 1) * width * (2 * 23 + 1)
+
+
+@pytest.mark.parametrize("p", [4, 16])
+@pytest.mark.parametrize(("suffix", "real", "width", "call"), WAYS)
+@pytest.mark.parametrize("name", ["courant", "cheapest_path"])
+def test_the_best_division_costs_what_one_by_hand_does(
+    name: str, suffix: str, real: str, width: int, call: str, p: int, tmp_path: Path
+) -> None:
+    if suffix == ".f90" and not installed_compilers():
+        pytest.skip("no flang is installed")
+    program = ROOT / "tests" / "e2e" / "fused" / (name + (".f90" if suffix == ".f90" else ".c"))
+    source, text = tmp_path / f"{name}{suffix}", program.read_text(encoding="utf-8")
+    source.write_text(text.replace("REAL_", real).replace("REAL", real).replace("CALL", call))
+    best = ca.analyze(source, nodes=p, program_output="discard").best(p)
+    by_hand = courant_bytes(width, p) if name == "courant" else path_bytes(width, p)
+    assert 0.8 * by_hand <= best.comm_bytes <= 1.05 * by_hand  # a little less than squares
