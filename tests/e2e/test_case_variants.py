@@ -1,4 +1,4 @@
-"""A step that is found, and a cheapest path, in several languages and styles: a division by hand costs the same."""
+"""A step that is found, and a cheapest path, in several languages and styles: as by hand."""
 
 from __future__ import annotations
 
