@@ -24,12 +24,30 @@ is computed (hubs).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, prefetch
 
+
+@dataclass(frozen=True, slots=True)
+class ReadersPolicy:
+    """Which versions readers see, of which only is known how many.
+
+    Attributes:
+        same: Readers of more than this share of the versions see the same ones, as in a loop over steps;
+            others draw independently. Two that see more than half each share some, whatever they see. Of
+            gramschmidt, ssor, cells, fft, and kmeans on 4 and 16 nodes, likeliest bytes do not change at 2/3,
+            and fall by up to 7 % at 1/3 (bench.brackets), half of them away from what is exact.
+    """
+
+    same: float = 0.5
+
+
+POLICY = ReadersPolicy()
+_SAME = POLICY.same  # kernels read numbers only
 VALUE, PART, NEXT, LAST = range(4)  # of ``key``
 MOST, TOTAL, FRESH, TERMS = range(2, 6)  # of ``table``; the last two only of contributions
 MOST_ROWS = np.iinfo(np.int32).max
@@ -172,23 +190,10 @@ def look_ahead(i: Any, source: Any, lines: Any) -> None:
 
 @compiled_in_place
 def scan_rows(
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    row_accumulates: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    code: Any,
-    readers: Any,
-    removed: Any,
-    begin: Any,
-    first_row: Any,
-    lines: Any,
-    versions: Any,
-    sated: Any,
-    is_open: Any,
-) -> Any:
+    row_sink: Any, row_count: Any, row_fold: Any, row_accumulates: Any, term_ptr: Any, source_ptr: Any,
+    source: Any, code: Any, readers: Any, removed: Any, begin: Any, first_row: Any, lines: Any, versions: Any,
+    sated: Any, is_open: Any,
+) -> Any:  # fmt: skip
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
@@ -276,11 +281,11 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
 def likeliest(most: Any, total: Any, versions: Any) -> Any:
     """Return how many of ``versions`` readers saw, of whom one saw ``most``, and all together ``total``.
 
-    It is not known which. Where one sees more than half, as in a loop over steps, the others see the same; of
+    It is not known which. Where one sees more than ``POLICY.same``, the others see the same; of
     readers that see as many each as that one, independently of each other, a version is missed by all with
     probability (1 - most / versions)^(total / most).
     """
-    if total <= most or 2 * most > versions:
+    if total <= most or most > _SAME * versions:
         return min(most, versions)
     seen = np.int64(np.rint(versions * (1.0 - (1.0 - most / versions) ** (total / most))))
     return min(max(seen, most), total, versions)
@@ -330,9 +335,10 @@ def count_read(first: Any, columns: Any, state: Any, read: Any) -> None:
     """Add to ``read`` int64[V] how many versions rows read, in the order in which these happened first.
 
     Rows that read between two that make a value are taken to read the same versions if they read more than
-    half of them, others if not. ``state`` int64[4, V] is how many versions the row makes that made the value
-    last, how many of these were read, how many more a row has read: those that rows to come make (as these
-    happen in turns, rows behind read the same ones), and the last row that read it. ``first`` numbers row 0.
+    ``POLICY.same`` of them, others if not. ``state`` int64[4, V] is how many versions the row makes that made
+    the value last, how many of these were read, how many more a row has read: those that rows to come make
+    (as these happen in turns, rows behind read the same ones), and the last row that read it. ``first``
+    numbers row 0.
     """
     row_sink, row_count, term_ptr, source_ptr, source = columns
     made, seen, owed, last = state
@@ -342,7 +348,7 @@ def count_read(first: Any, columns: Any, state: Any, read: Any) -> None:
             v = source[i]
             if v != row_sink[r] and last[v] != first + r:
                 last[v] = first + r
-                before = seen[v] if 2 * count > made[v] else np.int64(0)
+                before = seen[v] if count > _SAME * made[v] else np.int64(0)
                 new = min(max(count - before, 0), made[v] - seen[v])
                 read[v] += new
                 seen[v] += new

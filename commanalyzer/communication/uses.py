@@ -190,22 +190,10 @@ class UseTable:
         first, row = self.number_rows(graph.num_rows), 0
         while True:
             row = kernels.scan_rows(
-                graph.row_sink,
-                graph.row_count,
-                graph.row_fold,
-                graph.row_accumulates,
-                graph.term_ptr,
-                graph.source_ptr,
-                graph.source,
-                self._code,
-                self._readers,
-                self._removed,
-                row,
-                first,
-                self.lines.arrays,
-                self._versions,
-                self._sated,
-                is_open,
+                *(graph.row_sink, graph.row_count, graph.row_fold, graph.row_accumulates),
+                *(graph.term_ptr, graph.source_ptr, graph.source),
+                *(self._code, self._readers, self._removed, row, first),
+                *(self.lines.arrays, self._versions, self._sated, is_open),
             )
             if row == graph.num_rows:
                 return is_open
