@@ -43,12 +43,10 @@ from commanalyzer.partition.regular.owner_map import read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.splitting import usual_growth
-from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.request import Coarsen, Effort, Model
 from commanalyzer.result.confidence import Confidence, open_brackets
 from commanalyzer.result.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
-from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
 from commanalyzer.vcg.storage.slices import Sliceable
@@ -180,7 +178,7 @@ def _decompose_view(
         if jobs > 1:
             with suppress(StoppedError):
                 portfolio.prepare()
-            if is_tiled and isinstance(portfolio, TiledPortfolio):
+            if is_tiled:
                 caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
         try:
             divided = side_by_side(divide, options.nodes, jobs, caller, float)
@@ -203,7 +201,7 @@ def _decompose_view(
 
 def _divide(
     view: View,
-    portfolio: Portfolio | TiledPortfolio,
+    portfolio: Portfolio,
     nodes: int,
     work: int,
     options: CountOptions,
@@ -239,7 +237,7 @@ def _divide(
 
 def _with_related(
     view: View,
-    portfolio: Portfolio | TiledPortfolio,
+    portfolio: Portfolio,
     divided: list[_Divided],
     work: int,
     options: CountOptions,
@@ -276,16 +274,14 @@ def _grows_fast(source: Decomposition, best: Decomposition) -> bool:
     return source.is_balanced and (best.comm_bytes > usual or not best.is_balanced)
 
 
-def _split(portfolio: Portfolio | TiledPortfolio, source: Decomposition, nodes: int) -> Iterator[Candidate]:
+def _split(portfolio: Portfolio, source: Decomposition, nodes: int) -> Iterator[Candidate]:
     given = Candidate(source.method, source.part, source.seconds, source.coarse_vertices)
     found = list(portfolio.split(given, source.nodes, nodes))
     yield from found
     yield from portfolio.refined(found, nodes)
 
 
-def _merged(
-    view: View, portfolio: Portfolio | TiledPortfolio, source: Decomposition, nodes: int
-) -> Candidate:
+def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int) -> Candidate:
     """Merge the parts of a division among more nodes, which adds no bytes: fewer never need more."""
     begin, part, more = time.perf_counter(), source.part, source.nodes
     charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
@@ -297,7 +293,7 @@ def _merged(
     return Candidate(name, group[part], seconds, source.coarse_vertices)
 
 
-def _chosen(found: list[Decomposition], portfolio: Portfolio | TiledPortfolio) -> list[Decomposition]:
+def _chosen(found: list[Decomposition], portfolio: Portfolio) -> list[Decomposition]:
     """``found`` with one of them marked as best."""
     allowed = [portfolio.allowed(d.nodes, d.method) for d in found]
     even = [d.imbalance <= limit for d, limit in zip(found, allowed, strict=True)]
@@ -312,19 +308,13 @@ def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
         yield from candidates
 
 
-def _portfolio(
-    view: View, options: CountOptions, budget_s: float, caller: Caller
-) -> Portfolio | TiledPortfolio:
-    """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
+def _portfolio(view: View, options: CountOptions, budget_s: float, caller: Caller) -> Portfolio:
+    """Candidates on values or, of a large graph or where the user says so, on coarse vertices."""
     chosen = replace(_portfolio_options(view, options), caller=caller, budget_s=budget_s)
-    wanted = options.coarsen
-    most = wanted if isinstance(wanted, int) else 0
-    tiled = TiledPortfolio(view.graph, view.removed, chosen, view.counted_cost, most)
-    if isinstance(wanted, int) or _is_tiled(view.graph, options):
-        return tiled
-    assert isinstance(view.graph, ValueGraph)  # only graphs that are tiled stay coded
-    coarse = tiled if wanted == "auto" else None
-    return Portfolio(view.graph, view.removed, chosen, view.known_cost, coarse)
+    wanted = options.coarsen if isinstance(options.coarsen, int) else 0
+    if options.coarsen == "never":
+        wanted = view.graph.num_vertices
+    return Portfolio(view.graph, view.removed, chosen, view.counted_cost, wanted)
 
 
 def _uneven(best: Decomposition, allowed: float) -> str:
@@ -334,9 +324,7 @@ def _uneven(best: Decomposition, allowed: float) -> str:
     )
 
 
-def _with_bound(
-    found: list[Decomposition], portfolio: Portfolio | TiledPortfolio, nodes: int
-) -> list[Decomposition]:
+def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
     known = portfolio.structure
     if known is None:
         return found
@@ -365,7 +353,7 @@ def _count(
     nodes: int,
     work: int,
     options: CountOptions,
-    portfolio: Portfolio | TiledPortfolio,
+    portfolio: Portfolio,
 ) -> Decomposition:
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
@@ -373,8 +361,6 @@ def _count(
     exchanges = view.exchanges(charges)
     communication = view.communication(part, charges, exchanges, rows)
     cost = view.cost(part, charges, communication.total_bytes)
-    if rows is None:
-        view.costs.note(part, nodes, cost)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
@@ -408,10 +394,8 @@ def bounds_of(communication: Communication, work: int, machine: MachineParameter
     return {"intensity": intensity, "efficiency_bound": bound}
 
 
-def _rows_between(
-    view: View, portfolio: Portfolio | TiledPortfolio, part: NDArray[np.int32], p: int
-) -> Sliceable | None:
+def _rows_between(view: View, portfolio: Portfolio, part: NDArray[np.int32], p: int) -> Sliceable | None:
     """Rows among which are all that join several parts; ``None`` where these are looked for in all rows."""
-    if view.singletons is None and isinstance(portfolio, TiledPortfolio):
+    if view.singletons is None:
         return portfolio.surface.rows(part, p)
     return None

@@ -6,7 +6,7 @@ Input: a value graph as recorded. Everything that counting needs of all rows is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -50,7 +50,6 @@ class View:
         totals: Totals of all rows.
         charges: What the latest owners move: much is counted to be compared and again to be shown.
         order: Time steps; None in the paper's model.
-        costs: What the latest owners cost.
     """
 
     model: Model
@@ -61,7 +60,6 @@ class View:
     totals: GraphTotals
     charges: Latest[Charges]
     order: StepOrder | None = None
-    costs: Latest[Cost] = field(default_factory=Latest)
 
     @classmethod
     def of(
@@ -125,14 +123,6 @@ class View:
         readers = self.totals.readers if charges.splits_terms else None
         work = partial(work_by_value, *known, readers)
         return Cost(comm_bytes, imbalance_with_folds(*known, charges.fold_terms), work)
-
-    def known_cost(self, part: Int32, num_parts: int) -> Cost:
-        """Return what owners cost, counted unless it was before."""
-        known = self.costs.find(part, num_parts)
-        if known is None:
-            known = self.counted_cost(part, num_parts)
-            self.costs.note(part, num_parts, known)
-        return known
 
     def counted_cost(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Cost:
         """Return what owners cost; arguments as of :meth:`charge`."""

@@ -1,60 +1,63 @@
 """Candidates: value graph -> owners by every method, for one number of parts at a time.
 
-Graph partitioners (METIS by three objectives and several seeds), a hypergraph partitioner (Mt-KaHyPar),
-blocks of the program's arrays on process grids, what the user asked for, and refinements of these. Which
-one is best is decided by counting.
+Partitioners divide the coarse graph, whose vertices are values as long as these are few, else tiles of
+arrays: METIS by three objectives, of which nets tell the best, and Mt-KaHyPar on the nets. Blocks of arrays
+are exact, what follows them goes where its anchor is. In the end single vertices of the best ones are moved
+as long as that saves bytes: all of a small graph, those beside the borders of a large one.
 
 Reference: paper Section 4.2.2.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
-from typing import Protocol
 
 import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.budget import Budget, Limit
-from commanalyzer.partition.coarsening.neighbours import find_neighbours
-from commanalyzer.partition.libraries.attempts import Attempt, Partitioners
-from commanalyzer.partition.libraries.concurrency import CutShortError
+from commanalyzer.partition.budget import Budget, mtkahypar_seconds
+from commanalyzer.partition.coarsening.coarse import CoarseView, build_coarse, coarse_links
+from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
+from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
+from commanalyzer.partition.coarsening.placement import Placement
+from commanalyzer.partition.coarsening.surface import Surface
+from commanalyzer.partition.coarsening.tiles import DEFAULT_VERTICES, LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
-from commanalyzer.partition.owners import spread_hubs
 from commanalyzer.partition.policy import COSTS
-from commanalyzer.partition.refinement.refine import FAR, PASSES, balance_weights, most_work
-from commanalyzer.partition.regular.divisions import best_divisions, divisions
-from commanalyzer.partition.regular.layouts import Layouts
-from commanalyzer.partition.regular.owner_map import OwnerMap, map_owners
+from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
+from commanalyzer.partition.refinement.followers import beside_neighbours
+from commanalyzer.partition.refinement.refine import (
+    PASSES,
+    balance_weights,
+    most_work,
+)
+from commanalyzer.partition.regular.divisions import best_by_dims, best_counted
+from commanalyzer.partition.regular.layouts import Cut, Layouts
+from commanalyzer.partition.regular.owner_map import map_owners
 from commanalyzer.partition.regular.rules import rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.partition.selection import Cost, best_of
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.partition.selection import Cost, RowCounter, best_of
+from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+from commanalyzer.vcg.storage.large import AnyGraph
 
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
-_HOPELESS = (
-    1.5  # times the bytes of the best division by a partitioner; blocks above it are not followed well
-)
-_FAR_BELOW = 0.6  # of the bytes of the best division by a partitioner
-_BALANCED = 1.1  # times the allowed imbalance: refinement gets there
-REFINED = 3  # candidates that are refined
-# Passes of blocks (ten cuts, three of them improved) and refinements; they have half of the budget at most.
-_LOCAL_PASSES = 10 * 2 + 3 * COSTS.passes + REFINED * COSTS.passes
-_QUICK_PASSES = 2  # to compare blocks
-# Passes of each round of a refinement; without any, only balance.
+_MOST_LINKS = 500_000
+_LEAST_PER_PART = 16  # coarse vertices
+_LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
+REFINED = 2  # candidates
 _ROUNDS = (0, 0, 0, PASSES, PASSES, 0, 0, 0)
-
-
-# What owners of all values cost among so many parts.
-Counter = Callable[[Int32, int], Cost]
+_FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
+_MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
+_TILES_CUT = 0.5  # of the bytes between values: where tiles cut more, values are asked about, too
+_RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +77,17 @@ class Candidate:
     coarse_vertices: int = 0
 
 
-class Coarse(Protocol):
-    """Candidates found on coarse vertices."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A division of the coarse vertices, or of values and what it is on coarse vertices.
 
-    def prepare_partitioned(self) -> None:
-        """Compute what all numbers of parts share."""
+    Owners of values are made when they are asked for: of large graphs, a list of them takes gigabytes.
+    """
 
-    def partitioned(self, num_parts: int, budget: Budget) -> Iterator[Candidate]:
-        """Yield what partitioners find within ``budget``."""
-
-    def failures(self, num_parts: int) -> tuple[str, ...]:
-        """Sentences about the methods that failed for ``num_parts``."""
+    name: str
+    coarse: Int32
+    values: Callable[[], Int32] | None = None
+    grain: float = 1.0
 
 
 class Portfolio:
@@ -95,32 +98,29 @@ class Portfolio:
         removed: bool[V], hubs.
         options: What to try.
         count: What owners cost.
-        coarse: Candidates on coarse vertices, asked where Mt-KaHyPar would take long on the values.
+        wanted: Coarse vertices to aim at; 0 for as many as are divided well.
 
     Raises:
         ConfigError: If what the user asked for is for a number of parts that is not analysed.
     """
 
-    far = math.inf
-    """Times the bytes of the best balanced candidate: others above are not refined."""
+    far = 1.5
+    """Times the bytes of the best balanced candidate: others above are not refined, it takes long."""
 
     def __init__(
-        self,
-        graph: ValueGraph,
-        removed: Bool,
-        options: PortfolioOptions,
-        count: Counter,
-        coarse: Coarse | None = None,
+        self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: RowCounter, wanted: int = 0
     ) -> None:
         self._graph = graph
         self._removed = removed
         self._count = count
         self._options = options
-        self._coarse = coarse if options.structured else None
-        self._partitioners = Partitioners(graph, removed, options)
-        self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
+        self._wanted = wanted
+        self._failures: dict[int, list[str]] = {}
         self._budgets: dict[int, Budget] = {}
         self._regular: dict[int, dict[str, float]] = {}  # what whole rows cause, by name
+        self._allowed: dict[int, float] = {}
+        if graph.num_vertices <= _MOST_KEPT:
+            self._kept = graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
         check_asked(options)
 
     @cached_property
@@ -134,102 +134,127 @@ class Portfolio:
         return shape_families(self._graph, self.arrays)
 
     @cached_property
-    def layouts(self) -> Layouts:
-        """Regular divisions."""
-        fine = self._partitioners.levels.fine
-        is_element = elements_of(self.arrays, self._graph.num_vertices)
-        anchor = find_neighbours(self._graph, self._removed).anchor
-        lead = leaders(fine.affinity.vertex, anchor, is_element, fine.hypergraph.num_vertices)
-        beside = np.where(is_element[fine.operand], fine.operand, anchor[fine.operand])
-        lead[fine.num_values :] = np.where(is_element[beside], beside, -1)
-        unseen = hub_bytes(self._graph, self._removed)
-        sketch = Sketch(fine.hypergraph, lead, self._graph.num_vertices, unseen_bytes=unseen)
-        return Layouts(self._graph, self.families, sketch, find_sums(self._graph))
-
-    @cached_property
     def structure(self) -> Structure | None:
         """What the program is known to be, for lower bounds."""
-        return recognise(self._graph, self.families) if self._options.structured else None
+        small = self._graph.num_flows <= _RECOGNISED_FLOWS
+        return recognise(self._graph, self.families) if self._options.structured and small else None
+
+    @cached_property
+    def _with_terms(self) -> bool:
+        """Whether terms are vertices: where Mt-KaHyPar has time for so many."""
+        options, graph = self._options, self._graph
+        seconds = mtkahypar_seconds(graph.num_flows, max(options.nodes), is_mesh=False)
+        return options.structured and isinstance(graph, ValueGraph) and seconds <= options.budget_s
+
+    @cached_property
+    def view(self) -> CoarseView:
+        """The coarse graph."""
+        find = partial(find_neighbours, self._graph, self._removed, with_terms=self._with_terms)
+        near, _ = self._options.caller.both(find, lambda: self.families)
+        most = max(self._options.nodes)
+        wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
+        wanted = max(wanted, _LEAST_FORCED * most)
+        tried, tiling = 0, None
+        while True:
+            size = wanted if self._wanted else near.tiles_wanted(wanted)
+            is_new = tiling is None or size != tried
+            if tiling is None or is_new:
+                tiling, tried = self._tiling(size, near), size
+            # Where everything is linked to everything (a matrix product), fewer vertices are enough.
+            # Values in no array are not tiled: their number stays.
+            wanted = min(wanted, tiling.num_vertices) // 4
+            enough = wanted < _LEAST_PER_PART * most or self._wanted or not tiling.groups
+            if enough or is_new:
+                links = coarse_links(self._graph, self._removed, tiling, None if enough else _MOST_LINKS)
+                if links is not None:
+                    return build_coarse(
+                        self._graph, self._removed, tiling, links, with_terms=self._with_terms
+                    )
+
+    def _tiling(self, wanted: int, near: Neighbours) -> Tiling:
+        places = (self._graph, self._removed, self.arrays, self.families)
+        return build_tiling(*places, wanted, scattered=not self._wanted, near=near)
+
+    def prepare_partitioned(self) -> None:
+        """Compute what :meth:`partitioned` needs for all numbers of parts."""
+        for partitioners in self._asked_about:
+            partitioners.prepare()
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
-        self._partitioners.prepare()
-        _ = self.arrays, self.families, self.structure
+        self.prepare_partitioned()
+        self._options.caller.both(lambda: self.surface, self._prepare_blocks)
+        _ = self.structure
+
+    def _prepare_blocks(self) -> None:
         if self._options.structured:
             _ = self.layouts.heavy
-        if self._coarse is not None and self._partitioners.prefers_coarse:
-            self._coarse.prepare_partitioned()
+
+    @property
+    def coarse_vertices(self) -> int:
+        """Vertices of the graph that divisions are found on."""
+        return self.view.tiling.num_vertices
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Owners of values from those of coarse vertices."""
+        return Placement(self.view)
+
+    @cached_property
+    def surface(self) -> Surface:
+        """Rows at the borders of divisions."""
+        return Surface.of(self._graph, self.view)
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """Regular divisions."""
+        graph, nets, tiling = self._graph, self.view.hypergraph, self.view.tiling
+        if nets is None:
+            return Layouts(graph, self.families, None)
+        anchor, is_element = tiling.neighbours.anchor, elements_of(self.arrays, graph.num_vertices)
+        lead, operand = leaders(tiling.vertex, anchor, is_element, nets.num_vertices), self.view.operand
+        work, sums = None, None
+        if len(operand) and isinstance(graph, ValueGraph):
+            beside = np.where(is_element[operand], operand, anchor[operand])
+            lead[tiling.num_vertices :] = np.where(is_element[beside], beside, -1)
+            sums = find_sums(graph)
+        else:
+            work = np.bincount(anchor, graph.work_flops, graph.num_vertices).astype(np.float64)
+        unseen = hub_bytes(graph, self._removed)
+        return Layouts(graph, self.families, Sketch(nets, lead, graph.num_vertices, work, unseen), sums)
+
+    @cached_property
+    def partitioners(self) -> CoarsePartitioners:
+        """Partitioning libraries, asked about coarse vertices."""
+        return CoarsePartitioners(self.view, self._options)
+
+    @cached_property
+    def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
+        """Partitioning libraries, asked about tiles, and about values where tiles may lose much.
+
+        Tiles are made by index: where the order of the elements says little about who needs whom (the
+        elements of a mesh beside its nodes), they cut most of what flows.
+        """
+        tiling, graph = self.view.tiling, self._graph
+        seconds = COSTS.by_value_s * tiling.neighbours.flows
+        small = self._options.structured and seconds <= self._options.budget_s and not self._wanted
+        if not small or tiling.cut_share <= _TILES_CUT or tiling.neighbours.is_dense:
+            return (self.partitioners,)
+        wanted = graph.num_vertices
+        values = build_tiling(graph, self._removed, (), (), wanted, near=tiling.neighbours)
+        view = build_coarse(graph, self._removed, values)
+        return CoarsePartitioners(view, self._options), self.partitioners
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
 
         A regular division, named by its ``method``, may have what one more row or element per part makes.
         """
-        return max(self._allowed(num_parts), self._regular.get(num_parts, {}).get(method, 1.0))
-
-    def _allowed(self, num_parts: int) -> float:
-        weight = balance_weights(self._partitioners.work_flops)
-        total = float(weight.sum())
-        return most_work(weight, num_parts, self._options.imbalance) * num_parts / total if total > 0 else 1.0
-
-    def candidates(self, num_parts: int) -> Iterator[Candidate]:
-        """Yield what every method finds, before refinement; a method that fails does not end the others.
-
-        Raises:
-            PartitionError: If all of them fail.
-        """
-        failed = self._failures[num_parts] = []
-        budget = self._budgets[num_parts] = Budget(self._options.budget_s)
-        budget.keep(_LOCAL_PASSES * self._partitioners.pass_seconds(num_parts))
-        found, least, regular = False, math.inf, math.inf
-        attempts = chain(self._partitioners.attempts(num_parts), self._asked(num_parts))
-        tried = self._tried(attempts, budget, failed)
-        for candidate in chain(tried, self._on_coarse(num_parts, budget, failed)):
-            yield candidate
-            found = True
-            least = min(least, self._count(candidate.part, num_parts).comm_bytes)
-        if num_parts > 1 and self._partitioners.is_affordable(num_parts):
-            for candidate, cost in self._blocks(num_parts, _HOPELESS * least, budget):
-                yield candidate
-                found = True
-                if cost.imbalance <= _BALANCED * self.allowed(num_parts):
-                    regular = min(regular, cost.comm_bytes)
-        if self._partitioners.is_slow(num_parts) and regular > _FAR_BELOW * least:
-            late = self._partitioners.metis_seeds("volume", num_parts)
-            for candidate in self._tried(late, budget, failed):
-                yield candidate
-                found = True
-        if failed and not found and not isinstance(failed[0][1], CutShortError):
-            raise failed[0][1]
-
-    def _tried(
-        self, attempts: Iterable[Attempt], budget: Budget, failed: list[tuple[str, PartitionError]]
-    ) -> Iterator[Candidate]:
-        """Yield what ``attempts`` find within ``budget``; those that fail are added to ``failed``."""
-        for number, (name, seconds, attempt) in enumerate(attempts):
-            self._options.caller.check()
-            limit = budget.take(name, seconds, is_needed=number == 0)
-            if limit is None:
-                continue
-            begin = time.perf_counter()
-            try:
-                part = attempt(limit)
-            except PartitionError as error:
-                failed.append((name, error))
-                continue
-            if part is not None:
-                yield Candidate(name, part, time.perf_counter() - begin)
-
-    def _on_coarse(
-        self, num_parts: int, budget: Budget, failed: list[tuple[str, PartitionError]]
-    ) -> Iterator[Candidate]:
-        """What partitioners find on coarse vertices, where Mt-KaHyPar is not asked on the values."""
-        if self._coarse is None or num_parts == 1 or not self._partitioners.prefers_coarse:
-            return
-        try:
-            yield from self._coarse.partitioned(num_parts, budget)
-        except PartitionError as error:
-            failed.append(("coarse graph", error))
+        if num_parts not in self._allowed:
+            weight = balance_weights(np.where(self._removed, 0.0, self._graph.work_flops))
+            total, most = float(weight.sum()), most_work(weight, num_parts, self._options.imbalance)
+            self._allowed[num_parts] = most * num_parts / total if total > 0 else 1.0
+        return max(self._allowed[num_parts], self._regular.get(num_parts, {}).get(method, 1.0))
 
     def left_out(self, num_parts: int) -> dict[str, float]:
         """Methods that did not fit into the budget for ``num_parts``, and how long they would have taken."""
@@ -237,116 +262,84 @@ class Portfolio:
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""
-        methods: dict[str, list[str]] = {}
-        for name, error in self._failures.get(num_parts, ()):
-            methods.setdefault(error.message, []).append(name)
-        own = tuple(f"{', '.join(names)} failed: {message}" for message, names in methods.items())
-        return own if self._coarse is None else own + self._coarse.failures(num_parts)
+        return tuple(self._failures.get(num_parts, ()))
+
+    def candidates(self, num_parts: int) -> Iterator[Candidate]:
+        """Yield the best of each kind: of the partitioner, blocks by cut dimensions, what was asked for.
+
+        Raises:
+            PartitionError: If there are fewer coarse vertices than parts or METIS fails.
+        """
+        yield from self.partitioned(num_parts)
+        if num_parts == 1:
+            return
+        for division in self._blocks(num_parts) if self._options.structured else ():
+            begin = time.perf_counter()
+            limit = (1.0 + self._options.imbalance) * division.grain
+            self._regular.setdefault(num_parts, {})[division.name] = limit
+            owners = self._closely_followed(division, num_parts)
+            yield self._candidate(division.name, owners, begin)
+        yield from self._asked(num_parts)
+
+    def partitioned(self, num_parts: int, budget: Budget | None = None) -> Iterator[Candidate]:
+        """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it.
+
+        Args:
+            num_parts: Number of parts p.
+            budget: What may be spent; one of its own if not given.
+
+        Raises:
+            PartitionError: If there are fewer coarse vertices than parts or METIS fails.
+        """
+        if budget is None:
+            budget = self._budgets[num_parts] = Budget(self._options.budget_s)
+        begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
+        for asked in self._asked_about:
+            placement, count = Placement(asked.view), asked.view.tiling.num_vertices
+            for name, coarse in asked.divided(num_parts, budget, self.allowed(num_parts), failed):
+                owners = placement.owners(coarse, num_parts)
+                yield replace(self._candidate(name, owners, begin), coarse_vertices=count)
+                begin = time.perf_counter()
+
+    def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
+        return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)
 
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
-        """Yield refinements of ``candidates``, as far as they are better than these.
+        """Yield the first of ``candidates`` with their borders refined, if that changes them.
 
-        Regular ones, whose straight borders have more to gain, come last. Each goes on only as long as it may
-        come near the best of all candidates and of the refinements before it.
+        Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only
+        as long as it may come near the best before it.
         """
-        if num_parts > 1 and self._partitioners.is_affordable(num_parts):
-            regular = self._regular.get(num_parts, {})
-            given = sorted(candidates, key=lambda c: c.method in regular)
-            least = self._least_bytes(given, num_parts)
-            budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
-            seconds = COSTS.passes * self._partitioners.pass_seconds(num_parts)
-            for number, candidate in enumerate(given):
-                name, is_first = f"{candidate.method} refined", number == 0
-                if budget.take(name, seconds, is_needed=is_first, leaving_s=0.0) is None:
-                    continue
-                begin = time.perf_counter()
-                part, cost = self._best_refinement(candidate.part, num_parts, NEAR * least)
+        if num_parts == 1 or not self._options.structured:
+            return
+        least = math.inf
+        regular = self._regular.get(num_parts, {})
+        budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
+        seconds = self.partitioners.refining_seconds(num_parts)
+        chosen = sorted(itertools.islice(candidates, REFINED), key=lambda c: c.method in regular)
+        for number, candidate in enumerate(chosen):
+            self._options.caller.check()
+            if budget.take(f"{candidate.method} refined", seconds, is_needed=number == 0) is None:
+                continue
+            begin = time.perf_counter()
+            part = candidate.part
+            if len(self.view.operand):
+                part, cost = self._best_refinement(part, num_parts, NEAR * least)
                 if cost.imbalance <= self.allowed(num_parts):
                     least = min(least, cost.comm_bytes)
                 if part is not candidate.part:
-                    seconds = time.perf_counter() - begin
-                    yield replace(candidate, method=f"{candidate.method} refined", part=part, seconds=seconds)
-
-    def split(self, given: Candidate, num_parts: int, more: int) -> Iterator[Candidate]:
-        """Yield ``given`` with each of its parts divided, so that there are ``more``; nothing on failure."""
-        budget = self._budgets.setdefault(more, Budget(self._options.budget_s))
-        attempt = self._partitioners.split(given.part, num_parts, more)
-        name = f"{given.method}, split from {num_parts}"
-        yield from self._tried([attempt._replace(name=name)], budget, self._failures.setdefault(more, []))
-
-    def _least_bytes(self, candidates: Iterable[Candidate], num_parts: int) -> float:
-        """Bytes of the best balanced candidate."""
-        costs = [self._count(candidate.part, num_parts) for candidate in candidates]
-        allowed = self.allowed(num_parts)
-        return min((c.comm_bytes for c in costs if c.imbalance <= allowed), default=math.inf)
-
-    def _blocks(
-        self, num_parts: int, hopeless_bytes: float, budget: Budget
-    ) -> Iterator[tuple[Candidate, Cost]]:
-        """Blocks of the arrays; the time of the search is shared among what is found.
-
-        What follows them is only placed, not improved, where passes over all of them are above the budget.
-        """
-        begin, pass_s = time.perf_counter(), self._partitioners.pass_seconds(num_parts)
-        refining_s = min(REFINED * COSTS.passes * pass_s, budget.kept_s / 2)
-        cuts = list(self.layouts.cuts(num_parts, self.allowed(num_parts)))
-        searched = budget.take(
-            "what follows blocks improved", len(cuts) * _QUICK_PASSES * pass_s, leaving_s=refining_s
-        )
-        found = divisions(
-            cuts,
-            self._graph.num_vertices,
-            lambda owners: self._follow(owners, num_parts, _QUICK_PASSES if searched else 0, hopeless_bytes),
-        )
-        excess = 1.0 + self._options.imbalance
-        best = best_divisions(found, self.allowed(num_parts), excess)
-        followed = []
-        for item in best:
-            is_near = item.cost.comm_bytes <= FAR * hopeless_bytes
-            name = f"what follows {item.name} improved"
-            if is_near and budget.take(name, COSTS.passes * pass_s, leaving_s=refining_s):
-                followed.append(self._follow(item.given(), num_parts, PASSES, hopeless_bytes))
-            else:
-                followed.append((item.part, item.cost))
-        seconds = (time.perf_counter() - begin) / max(len(best), 1)
-        self._regular[num_parts] = {item.name: excess * item.grain for item in best}
-        for item, (part, cost) in zip(best, followed, strict=True):
-            yield Candidate(item.name, part, seconds), cost
-
-    def _asked(self, num_parts: int) -> Iterator[Attempt]:
-        """What the user named or gave."""
-        if num_parts == 1:
-            return
-        rules, owner_map = self._options.rules, self._options.owner_map
-
-        def completed(found: Int32) -> Int32:
-            part, _ = self._follow(found, num_parts)
-            return np.where(found >= 0, found, part).astype(np.int32)
-
-        def by_rules(_limit: Limit) -> Int32 | None:
-            found = rule_owners(self._graph, rules, num_parts)
-            return None if found is None else completed(found)
-
-        def by_map(owner_map: OwnerMap, _limit: Limit) -> Int32:
-            return completed(map_owners(self._graph, owner_map))
-
-        if rules:
-            yield Attempt(", ".join(rule.text for rule in rules), 0.0, by_rules)
-        if owner_map is not None and owner_map.num_parts == num_parts:
-            yield Attempt(f"owner map {owner_map.path.name}", 0.0, partial(by_map, owner_map))
-
-    def _follow(
-        self, value_part: Int32, num_parts: int, passes: int = PASSES, hopeless_bytes: float = math.inf
-    ) -> tuple[Int32, Cost]:
-        """Owners of all values where some are given: followed one by one or as tasks, what is cheaper."""
-        self._options.caller.check()
-        imbalance = self._options.imbalance
-        followed = self._partitioners.levels.follow(
-            value_part, num_parts, imbalance, passes=passes, hopeless_bytes=hopeless_bytes
-        )
-        owners = [self._partitioners.levels.owners(part, num_parts) for part in followed]
-        counted = [(part, self._count(part, num_parts)) for part in owners]
-        return min(counted, key=lambda pair: pair[1].comm_bytes)
+                    yield self._candidate(f"{candidate.method} refined", part, begin)
+                if not self.view.tiling.groups:
+                    continue
+            better = refine_borders(
+                *(self.surface, part, num_parts, self._options.imbalance),
+                work_flops=partial(self._work_of, part, num_parts),
+                hopeless_bytes=NEAR * least,
+                budget_s=self._options.budget_s,
+            )
+            if better is not None:
+                least = min(least, better.net_bytes)
+                yield self._candidate(f"{candidate.method} refined", better.part, begin)
 
     def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """The best of some rounds; each balances the work as it lies after the round before.
@@ -355,36 +348,127 @@ class Portfolio:
         as less than ``hopeless_bytes`` are within reach.
         """
         allowed = self.allowed(num_parts)
-        found, costs = [part], [self._count(part, num_parts)]
+        found, costs = [part], [self._cost(part, num_parts)]
         for passes in _ROUNDS:
             self._options.caller.check()
             if passes or costs[-1].imbalance > allowed:
                 found.append(self._refined_once(found[-1], costs[-1], num_parts, passes, hopeless_bytes))
-                costs.append(self._count(found[-1], num_parts))
+                costs.append(self._cost(found[-1], num_parts))
             if passes and costs[-1].comm_bytes > hopeless_bytes:
                 break
-        best = self._best(costs, num_parts)
+        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
+        best = best_of(volumes, excess, allowed)
         return found[best], costs[best]
 
     def _refined_once(
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
     ) -> Int32:
-        work, allowed = cost.work_flops, self.allowed(num_parts)
-        most = allowed * float(work.sum()) / num_parts
-        if cost.imbalance > allowed:
-            part = spread_hubs(self._partitioners.hubs, part, num_parts, work, most)
-        hopeless = hopeless_bytes / max(cost.comm_bytes, 1)
-        imbalance = self._options.imbalance
-        return self._partitioners.levels.improved(
-            part,
-            num_parts,
-            imbalance,
-            work,
-            passes=passes,
-            hopeless=hopeless,
-            budget_s=self._options.budget_s,
-        )
+        work, vertex, removed = cost.work_flops, self.view.tiling.vertex, self._removed
+        coarse = np.maximum(self.placement.on_coarse(part), 0)
+        if cost.imbalance > (allowed := self.allowed(num_parts)) and len(self.view.hubs.hub):
+            part, most = part.copy(), allowed * float(work.sum()) / num_parts
+            part[self.view.hubs.hub] = self.view.hubs.spread(part, coarse, num_parts, work, most)
+        n, more = self.view.tiling.num_vertices, {"hopeless": hopeless_bytes / max(cost.comm_bytes, 1)}
+        weight = np.bincount(vertex[~removed], work[~removed], n).astype(np.float64)
+        settled = np.bincount(part[removed], work[removed], num_parts).astype(np.float64)
+        found = self.partitioners.improved(coarse, num_parts, weight, settled, passes=passes, **more)
+        owners = self.placement.owners(found, num_parts)
+        return np.where(removed, part, owners).astype(np.int32)
 
-    def _best(self, costs: Sequence[Cost], num_parts: int) -> int:
+    def split(self, given: Candidate, num_parts: int, more: int) -> Iterator[Candidate]:
+        """Yield ``given`` with each of its parts divided, so that there are ``more``; nothing on failure."""
+        begin, budget = time.perf_counter(), self._budgets.setdefault(more, Budget(self._options.budget_s))
+        coarse = np.maximum(self.placement.on_coarse(given.part), 0)
+        seconds, attempt = self.partitioners.split(coarse, num_parts, more)
+        name = f"{given.method}, split from {num_parts}"
+        limit = budget.take(name, seconds)
+        if limit is None:
+            return
+        try:
+            found = attempt(limit)
+        except PartitionError as error:
+            self._failures.setdefault(more, []).append(f"{name} failed: {error.message}")
+            return
+        owners, pieces = self.placement.owners(found, more), more // num_parts
+        np.copyto(owners, given.part * pieces + owners % pieces, where=~self._removed)
+        yield self._candidate(name, owners, begin)
+
+    def _blocks(self, num_parts: int) -> Iterator[_Found]:
+        """The best blocks for each number of cut dimensions, and those of the least volume.
+
+        The coarse graph can only tell blocks apart where these are whole tiles: those that may come near the
+        cheapest are counted on the values.
+        """
+        each, cuts = self._options.caller.each, self.layouts.cuts(num_parts, self.allowed(num_parts))
+        found = each(partial(self._cut, num_parts=num_parts), cuts)
+        guessed = [self.partitioners.cost(item.coarse, num_parts) for _, item in found]
+
+        def count_one(number: int) -> tuple[int, float]:
+            self._options.caller.check()
+            cost = self._cost(self._placed(found[number][1], num_parts), num_parts)
+            return cost.comm_bytes, cost.imbalance
+
+        dims, count = [dims for dims, _ in found], partial(each, count_one)
+        if self._with_terms and not self.view.tiling.groups:
+            excess, costs = 1.0 + self._options.imbalance, count(range(len(found)))
+            even = [
+                (b, 1.0 if i <= excess * f.grain else i) for (b, i), (_, f) in zip(costs, found, strict=True)
+            ]
+            for number in best_by_dims(dims, even, self.allowed(num_parts)):
+                yield found[number][1]
+            return
+        is_rough = self.view.hypergraph is None
+        for number in best_counted(dims, guessed, self.allowed(num_parts), count, is_rough=is_rough):
+            yield found[number][1]
+
+    def _cost(self, part: Int32, num_parts: int) -> Cost:
+        return self._count(part, num_parts, self.surface.rows(part, num_parts))
+
+    def _work_of(self, part: Int32, num_parts: int) -> Float64:
+        return self._cost(part, num_parts).work_flops
+
+    def _cut(self, cut: Cut, num_parts: int) -> tuple[int, _Found]:
+        """Cut dimensions and what ``cut`` gives."""
+        self._options.caller.check()
+        values = partial(cut.owners, self._graph.num_vertices)
+        coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
+        return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values), cut.grain)
+
+    def _asked(self, num_parts: int) -> Iterator[Candidate]:
+        """What the user named or gave."""
+        rules, owner_map = self._options.rules, self._options.owner_map
+        given: list[tuple[str, Int32 | None]] = []
+        if rules:
+            name = ", ".join(rule.text for rule in rules)
+            given.append((name, rule_owners(self._graph, rules, num_parts)))
+        if owner_map is not None and owner_map.num_parts == num_parts:
+            given.append((f"owner map {owner_map.path.name}", map_owners(self._graph, owner_map)))
+        for name, owners in given:
+            begin = time.perf_counter()
+            if owners is not None:
+                coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
+                part = self._closely_followed(_Found(name, coarse, partial(np.asarray, owners)), num_parts)
+                yield self._candidate(name, part, begin)
+
+    def _placed(self, division: _Found, num_parts: int) -> Int32:
+        values = division.values
+        return self.placement.completed(division.coarse, None if values is None else values(), num_parts)
+
+    def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
+        """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
+        part = self._placed(division, num_parts)
+        given = np.zeros(0, np.int32) if division.values is None else division.values()
+        free = given < 0
+        if np.count_nonzero(free) < _FOLLOWERS * len(part):
+            return part
+        parts = [part, beside_neighbours(self._graph, self.view.tiling, given, part)]
+        costs = [self._cost(part, num_parts) for part in parts]
+        cheaper = int(costs[1].comm_bytes < costs[0].comm_bytes)
+        start, find_work = parts[cheaper], costs[cheaper].find_work
+        other = follow_borders(self.surface, start, num_parts, self._options.imbalance, find_work, free)
+        if other is not None:
+            np.copyto(other, given, where=~free)  # also those that follow values which are not given
+            parts.append(other)
+            costs.append(self._cost(other, num_parts))
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        return best_of(volumes, excess, self.allowed(num_parts))
+        return parts[best_of(volumes, excess, self.allowed(num_parts))]

@@ -20,9 +20,10 @@ from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling
 from commanalyzer.partition.libraries.affinity import Adjacency
-from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
+from commanalyzer.partition.owners import HubTraffic
 from commanalyzer.partition.refinement.border_kernels import add_work
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
 from commanalyzer.vcg.structure.segments import pointer_from_counts
@@ -30,37 +31,6 @@ from commanalyzer.vcg.structure.segments import pointer_from_counts
 _MOST_ROUNDS = 16
 _LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
-
-
-@dataclass(frozen=True, slots=True)
-class HubTraffic:
-    """Bytes between hubs and coarse vertices.
-
-    Attributes:
-        hub: int64[H], vertices of the value graph.
-        group: int64[H], label of hubs that flow into each other: they share an owner.
-        link_group: int64[L], group of each link.
-        link_vertex: int64[L], coarse vertex of each link.
-        link_bytes: int64[L].
-    """
-
-    hub: Int64
-    group: Int64
-    link_group: Int64
-    link_vertex: Int64
-    link_bytes: Int64
-
-    def owners(self, part: Int32, num_parts: int) -> Int32:
-        """Return int32[H], for each hub the part with most bytes to and from its group, lowest on a tie."""
-        groups = int(self.group.max(initial=-1)) + 1
-        cell = self.link_group * num_parts + part[self.link_vertex]
-        distinct, dense = np.unique(cell, return_inverse=True)
-        total = np.bincount(dense, self.link_bytes, len(distinct))
-        where, which = np.divmod(distinct, num_parts)
-        order = np.lexsort((-which, total, where))  # the last of each group is the heaviest
-        chosen = np.zeros(groups, np.int32)
-        chosen[where[order]] = which[order]
-        return chosen[self.group]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +42,9 @@ class CoarseView:
         adjacency: Affinity graph, edges weigh bytes.
         shared: The same with the bytes of a value shared by its readers.
         hubs: Traffic of the values that take no part.
-        hypergraph: Nets; ``None`` where there would be too many pins.
+        hypergraph: Nets; ``None`` where there would be too many pins. Its vertices are the coarse ones, then
+            terms that may be computed in several places.
+        operand: int64[T], of each such term the operand that the fewest others read.
     """
 
     tiling: Tiling
@@ -80,6 +52,7 @@ class CoarseView:
     shared: Adjacency
     hubs: HubTraffic
     hypergraph: Hypergraph | None
+    operand: Int64
 
 
 def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:
@@ -95,7 +68,14 @@ def _numbers(removed: Bool, tiling: Tiling) -> Int32:
     return number
 
 
-def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling, links: Links | None = None) -> CoarseView:
+def build_coarse(
+    graph: AnyGraph,
+    removed: Bool,
+    tiling: Tiling,
+    links: Links | None = None,
+    *,
+    with_terms: bool = False,
+) -> CoarseView:
     """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``.
 
     Args:
@@ -103,6 +83,7 @@ def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling, links: Links | 
         removed: bool[V], hubs.
         tiling: Coarse vertices.
         links: What :func:`coarse_links` found; found if not given.
+        with_terms: Whether terms of reductions are vertices of the hypergraph.
     """
     n, hub, number = tiling.num_vertices, np.flatnonzero(removed), _numbers(removed, tiling)
     links = links or coarse_links(graph, removed, tiling)
@@ -110,12 +91,19 @@ def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling, links: Links | 
     work = _work(graph, number, n, hub, links)
     inner = links.other < n
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
+    operand, nets = np.zeros(0, np.int64), None
+    if with_terms and isinstance(graph, ValueGraph):
+        vertex = frozen(tiling.vertex, np.int64)
+        nets, operand = build_hypergraph(graph, vertex, work), term_operands(graph, vertex)
+    else:
+        nets = build_nets(graph, number, n, tiling.neighbours, work)
     return CoarseView(
         tiling,
         _adjacency(one, other, sums[:, 0], work),
         _adjacency(one, other, sums[:, 1], work),
         _hub_traffic(links, n, hub),
-        build_nets(graph, number, n, tiling.neighbours, work),
+        nets,
+        operand,
     )
 
 
@@ -148,7 +136,7 @@ def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
     return HubTraffic(
         hub,
         group.astype(np.int64),
-        group[links.other[mixed] - n].astype(np.int64),
+        links.other[mixed] - n,
         links.one[mixed],
         links.sums[mixed, 0],
     )

@@ -7,14 +7,18 @@ Reference: paper Section 4.2.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.coarsening.coarse import CoarseView, voted
-from commanalyzer.partition.libraries.attempts import OBJECTIVES, Attempt, Objective
 from commanalyzer.partition.libraries.concurrency import CutShortError
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.libraries.mtkahypar import partition_hypergraph
@@ -32,10 +36,26 @@ from commanalyzer.partition.refinement.refine import (
 )
 from commanalyzer.partition.selection import best_of
 from commanalyzer.partition.splitting import split_parts
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Float64, Int32
 
+# METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
+Objective = Literal["cut", "volume", "net"]
+OBJECTIVES: tuple[Objective, ...] = ("cut", "volume", "net")
+_RETRIED = 0.02  # of the budget: where METIS takes less, it is asked with several seeds
 # Name of a method, int32[N] owners of the coarse vertices.
 Divided = tuple[str, Int32]
+
+
+class Attempt(NamedTuple):
+    """A method that gives one division.
+
+    Attributes:
+        seconds: CPU seconds that it takes, by an estimate.
+        find: Finds parts of all coarse vertices within a limit.
+    """
+
+    seconds: float
+    find: Callable[[Limit], Int32]
 
 
 @dataclass(frozen=True)
@@ -76,13 +96,16 @@ class CoarsePartitioners:
         Raises:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
-        asked: list[tuple[Objective, Limit]] = []
-        for number, objective in enumerate(OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]):
-            seconds = self._prepared[objective == "net"].seconds(num_parts, objective)
-            seconds += self.refining_seconds(num_parts)
-            limit = budget.take(self._name(objective), seconds, is_needed=number == 0)
+        objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
+        seconds = {o: self._prepared[o == "net"].seconds(num_parts, o) for o in objectives}
+        needed = sum(seconds.values()) + len(seconds) * self.refining_seconds(num_parts)
+        seeds = self.options.seeds if needed <= _RETRIED * budget.seconds else 1
+        asked: list[tuple[Objective, int, Limit]] = []
+        for seed, objective in itertools.product(range(seeds if num_parts > 1 else 1), objectives):
+            expected_s = seconds[objective] + self.refining_seconds(num_parts)
+            limit = budget.take(self._name(objective), expected_s, is_needed=not asked)
             if limit is not None:
-                asked.append((objective, limit))
+                asked.append((objective, self.options.seed + seed, limit))
         found = self.options.caller.each(partial(self._metis, num_parts), asked)
         errors = [item for item in found if isinstance(item, PartitionError)]
         failures.extend(f"METIS {error.message}" for error in errors)
@@ -114,7 +137,7 @@ class CoarsePartitioners:
                 limit=limit,
             )
 
-        return Attempt("split", self._prepared[0].seconds(pieces, "cut"), attempt)
+        return Attempt(self._prepared[0].seconds(pieces, "cut"), attempt)
 
     def refining_seconds(self, num_parts: int) -> float:
         """Return about how long single moves take that lower the volume of a division."""
@@ -126,16 +149,55 @@ class CoarsePartitioners:
     def cost(self, part: Int32, num_parts: int) -> tuple[int, float]:
         """Return bytes and imbalance by the coarse graph."""
         nets, links = self.view.hypergraph, self.view.adjacency
-        volume = edge_cut(links, part) if nets is None else connectivity(nets, part, num_parts)
-        return volume, imbalance(links.work_flops, part, num_parts)
+        if nets is None:
+            return edge_cut(links, part), imbalance(links.work_flops, part, num_parts)
+        if len(part) < nets.num_vertices:
+            part = self._refined(part, num_parts, fixed=part >= 0, passes=1)
+        return connectivity(nets, part, num_parts), imbalance(nets.work_flops, part, num_parts)
 
     def followed(self, coarse: Int32, num_parts: int) -> Int32:
         """Return ``coarse`` with parts for the vertices without one, beside what they are connected to."""
-        if (coarse >= 0).all():
+        if (coarse >= 0).all() and not len(self.view.operand):
             return coarse
         if not self._is_affordable(num_parts):
             return voted(self.view.adjacency, coarse, num_parts)
         return self._refined(coarse, num_parts, fixed=coarse >= 0, passes=1)
+
+    def improved(
+        self,
+        coarse: Int32,
+        num_parts: int,
+        work_flops: Float64,
+        settled: Float64,
+        *,
+        passes: int = PASSES,
+        hopeless: float = math.inf,
+    ) -> Int32:
+        """Return refined parts of all vertices, terms included.
+
+        Args:
+            coarse: int32[N], parts of the coarse vertices.
+            num_parts: Number of parts p.
+            work_flops: float64[N], work where each is, as far as the parts stay the same.
+            settled: float64[p], work of each part that no vertex stands for.
+            passes: See :func:`~commanalyzer.partition.refinement.refine.refine`.
+            hopeless: Likewise.
+        """
+        hypergraph, nets, budget_s = self.view.hypergraph, self._nets, self.options.budget_s
+        assert hypergraph is not None and nets is not None
+        more = hypergraph.num_vertices - len(coarse)
+        return refine(
+            hypergraph,
+            nets,
+            np.concatenate((coarse, np.full(more, -1, np.int32))),
+            num_parts,
+            imbalance=self.options.imbalance,
+            work_flops=np.concatenate((work_flops, np.zeros(more))),
+            settled=settled,
+            passes=passes,
+            least_gain=max(LEAST_GAIN, least_gain(hypergraph.num_pins, num_parts, budget_s)),
+            hopeless=hopeless,
+        )
 
     def _name(self, objective: Objective) -> str:
         return f"metis {objective}, {self.view.tiling.name}"
@@ -144,16 +206,16 @@ class CoarsePartitioners:
         nets = self.view.hypergraph
         return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
 
-    def _metis(self, num_parts: int, asked: tuple[Objective, Limit]) -> Divided | PartitionError:
+    def _metis(self, num_parts: int, asked: tuple[Objective, int, Limit]) -> Divided | PartitionError:
         """What METIS finds, or how it fails."""
-        (objective, limit), options = asked, self.options
+        (objective, seed, limit), options = asked, self.options
         options.caller.check()
         try:
             core = partition(
                 self._prepared[objective == "net"],
                 num_parts,
                 objective="volume" if objective == "volume" else "cut",
-                seed=options.seed,
+                seed=seed,
                 imbalance=options.imbalance,
                 caller=options.caller,
                 limit=limit,
@@ -172,7 +234,11 @@ class CoarsePartitioners:
         assert hypergraph is not None and nets is not None
         wanted = least_gain(hypergraph.num_pins, num_parts, self.options.budget_s)
         least = max(LEAST_GAIN, wanted) if fixed is None else 0.0
-        slack = self.options.imbalance
+        slack, n = self.options.imbalance, self.view.tiling.num_vertices
+        terms = np.full(hypergraph.num_vertices - len(part), -1, np.int32)
+        part = np.concatenate((part, terms))
+        if fixed is not None:
+            fixed = np.concatenate((fixed, np.zeros(len(terms), np.bool_)))
         return refine(
             hypergraph,
             nets,
@@ -180,6 +246,7 @@ class CoarsePartitioners:
             num_parts,
             imbalance=slack,
             fixed=fixed,
+            num_values=n,
             passes=passes,
             least_gain=least,
         )

@@ -60,8 +60,14 @@ class Neighbours:
         return min(wanted, _FEW_VERTICES) if self.is_dense else wanted
 
 
-def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
-    """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them."""
+def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False) -> Neighbours:
+    """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        with_terms: Whether terms of sums will have places of their own: their operands do not follow sums.
+    """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
     follow, rank = np.full(v, -1, np.int32), np.zeros(v, np.int8)
@@ -77,7 +83,8 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
     private &= (readers > 0) | (computed > 0)  # others neither lead nor follow
     is_computed = computed > 0
     leaf = ~is_computed & (graph.versions - graph.is_input <= 1) & ~removed
-    ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0))
+    leads = rank > (kernels.TO_SUM if with_terms else 0)
+    ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0) & leads)
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
     passed = _passed_on(graph, ahead | private | removed, (several == 0) & (readers == 1), follow)

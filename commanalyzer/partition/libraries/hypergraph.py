@@ -20,7 +20,6 @@ import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.libraries import hypergraph_kernels as kernels
-from commanalyzer.partition.libraries.affinity import Affinity
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.structure.segments import pointer_from_counts
 
@@ -61,15 +60,15 @@ class Hypergraph:
         return len(self.pin)
 
 
-def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
+def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> Hypergraph:
     """Return the hypergraph of the values that take part in the partitioning.
 
     Args:
         graph: Value graph.
-        affinity: Its affinity graph, for the merges of vertices and the work.
+        vertex: int64[V], vertex of each value, -1 for hubs.
+        work_flops: float64[N], work of each vertex.
     """
-    base = affinity.adjacency.num_vertices
-    vertex = frozen(affinity.vertex, np.int64)
+    base = len(work_flops)
     readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
     terms = (graph.row_fold, _sink_terms(graph), graph.term_ptr, graph.source_ptr, graph.source)
     size = base + kernels.count_terms(graph.row_sink, *terms, vertex, readers)
@@ -92,7 +91,7 @@ def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
     filled = place[:-1].copy()
     kernels.collect_pins(*columns, False, net_bytes, filled, nets)
     kernels.pin_owners(vertex, net_bytes, False, filled, nets)
-    work = _work(graph, affinity, vertex, readers, size)
+    work = _work(graph, work_flops, vertex, readers, size)
     return _assemble(place, nets, net_bytes, work)
 
 
@@ -103,9 +102,8 @@ def _sink_terms(graph: ValueGraph) -> Int64:
     return frozen(terms, np.int64)
 
 
-def term_operands(graph: ValueGraph, affinity: Affinity) -> Int64:
+def term_operands(graph: ValueGraph, vertex: Int64) -> Int64:
     """Return int64[T], of each term that is a vertex of its own the operand that the fewest others read."""
-    vertex = frozen(affinity.vertex, np.int64)
     readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
     folded = _sink_terms(graph)
     terms = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
@@ -136,9 +134,8 @@ def find_sums(graph: ValueGraph) -> Sums:
     return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
 
 
-def _work(graph: ValueGraph, affinity: Affinity, vertex: Int64, readers: Int64, size: int) -> Float64:
+def _work(graph: ValueGraph, base: Float64, vertex: Int64, readers: Int64, size: int) -> Float64:
     """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink."""
-    base = affinity.adjacency.work_flops
     taken, given = np.zeros(len(base)), np.zeros(size)
     kernels.move_work(
         graph.row_sink,
