@@ -142,9 +142,7 @@ class Portfolio:
     @cached_property
     def _with_terms(self) -> bool:
         """Whether terms are vertices: where Mt-KaHyPar has time for so many."""
-        options, graph = self._options, self._graph
-        seconds = mtkahypar_seconds(graph.num_flows, max(options.nodes), is_mesh=False)
-        return options.structured and isinstance(graph, ValueGraph) and seconds <= options.budget_s
+        return self._options.structured and isinstance(self._graph, ValueGraph) and self._graph.num_flows <= 1 << 18
 
     @cached_property
     def view(self) -> CoarseView:
@@ -152,7 +150,7 @@ class Portfolio:
         find = partial(find_neighbours, self._graph, self._removed, with_terms=self._with_terms)
         near, _ = self._options.caller.both(find, lambda: self.families)
         most = max(self._options.nodes)
-        wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
+        wanted = self._wanted or max(1 << 16 if self._with_terms else DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
         tried, tiling = 0, None
         while True:
@@ -227,6 +225,17 @@ class Portfolio:
     def partitioners(self) -> CoarsePartitioners:
         """Partitioning libraries, asked about coarse vertices."""
         return CoarsePartitioners(self.view, self._options)
+
+    @cached_property
+    def _moving(self) -> CoarsePartitioners:
+        """Vertices that are moved one by one: values, where terms are vertices, too."""
+        if not self._with_terms or self.view.tiling.groups:
+            return self.partitioners
+        v = self._graph.num_vertices
+        vertex = np.cumsum(~self._removed, dtype=np.int32) - np.int32(1)
+        vertex[self._removed] = -1
+        tiling = replace(self.view.tiling, vertex=vertex, num_vertices=v - int(self._removed.sum()))
+        return CoarsePartitioners(build_coarse(self._graph, self._removed, tiling, with_terms=True), self._options)
 
     @cached_property
     def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
@@ -363,16 +372,18 @@ class Portfolio:
     def _refined_once(
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
     ) -> Int32:
-        work, vertex, removed = cost.work_flops, self.view.tiling.vertex, self._removed
-        coarse = np.maximum(self.placement.on_coarse(part), 0)
-        if cost.imbalance > (allowed := self.allowed(num_parts)) and len(self.view.hubs.hub):
+        moving = self._moving
+        placement, view = Placement(moving.view), moving.view
+        work, vertex, removed = cost.work_flops, view.tiling.vertex, self._removed
+        coarse = np.maximum(placement.on_coarse(part), 0)
+        if cost.imbalance > (allowed := self.allowed(num_parts)) and len(view.hubs.hub):
             part, most = part.copy(), allowed * float(work.sum()) / num_parts
-            part[self.view.hubs.hub] = self.view.hubs.spread(part, coarse, num_parts, work, most)
-        n, more = self.view.tiling.num_vertices, {"hopeless": hopeless_bytes / max(cost.comm_bytes, 1)}
+            part[view.hubs.hub] = view.hubs.spread(part, coarse, num_parts, work, most)
+        n, more = view.tiling.num_vertices, {"hopeless": hopeless_bytes / max(cost.comm_bytes, 1)}
         weight = np.bincount(vertex[~removed], work[~removed], n).astype(np.float64)
         settled = np.bincount(part[removed], work[removed], num_parts).astype(np.float64)
-        found = self.partitioners.improved(coarse, num_parts, weight, settled, passes=passes, **more)
-        owners = self.placement.owners(found, num_parts)
+        found = moving.improved(coarse, num_parts, weight, settled, passes=passes, **more)
+        owners = placement.owners(found, num_parts)
         return np.where(removed, part, owners).astype(np.int32)
 
     def split(self, given: Candidate, num_parts: int, more: int) -> Iterator[Candidate]:

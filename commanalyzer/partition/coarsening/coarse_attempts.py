@@ -41,7 +41,7 @@ from commanalyzer.vcg.graph import Bool, Float64, Int32
 # METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
 Objective = Literal["cut", "volume", "net"]
 OBJECTIVES: tuple[Objective, ...] = ("cut", "volume", "net")
-_RETRIED = 0.02  # of the budget: where METIS takes less, it is asked with several seeds
+_RETRIED = 0.1  # of the budget: where METIS takes less, it is asked with several seeds
 # Name of a method, int32[N] owners of the coarse vertices.
 Divided = tuple[str, Int32]
 
@@ -111,8 +111,11 @@ class CoarsePartitioners:
         failures.extend(f"METIS {error.message}" for error in errors)
         divided = [item for item in found if not isinstance(item, PartitionError)]
         if divided:
-            volumes, excess = zip(*(self.cost(part, num_parts) for _, part in divided), strict=True)
-            yield divided[best_of(volumes, excess, allowed)]
+            if seeds > 1:
+                yield from divided
+            else:
+                volumes, excess = zip(*(self.cost(part, num_parts) for _, part in divided), strict=True)
+                yield divided[best_of(volumes, excess, allowed)]
         elif not isinstance(errors[0], CutShortError):
             raise errors[0]
         if num_parts > 1:
@@ -199,8 +202,9 @@ class CoarsePartitioners:
             hopeless=hopeless,
         )
 
-    def _name(self, objective: Objective) -> str:
-        return f"metis {objective}, {self.view.tiling.name}"
+    def _name(self, objective: Objective, seed: int = 0) -> str:
+        more = f" seed {seed + 1}" if seed else ""
+        return f"metis {objective}{more}, {self.view.tiling.name}"
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
@@ -225,7 +229,7 @@ class CoarsePartitioners:
         part = core.part
         if num_parts > 1 and options.structured and self._is_affordable(num_parts):
             part = self._refined(part, num_parts)
-        return self._name(objective), part
+        return self._name(objective, seed - options.seed), part
 
     def _refined(
         self, part: Int32, num_parts: int, *, fixed: Bool | None = None, passes: int = PASSES
