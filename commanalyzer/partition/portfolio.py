@@ -340,15 +340,22 @@ class Portfolio:
                     yield self._candidate(f"{candidate.method} refined", part, begin)
                 if not self.view.tiling.groups:
                     continue
-            better = refine_borders(
-                *(self.surface, part, num_parts, self._options.imbalance),
-                work_flops=partial(self._work_of, part, num_parts),
-                hopeless_bytes=NEAR * least,
-                budget_s=self._options.budget_s,
-            )
-            if better is not None:
-                least = min(least, better.net_bytes)
-                yield self._candidate(f"{candidate.method} refined", better.part, begin)
+            before = self._cost(part, num_parts)
+            for _ in range(2):  # work moves with its operands: what it is then may be too much
+                better = refine_borders(
+                    *(self.surface, part, num_parts, self._options.imbalance),
+                    work_flops=partial(self._work_of, part, num_parts),
+                    hopeless_bytes=NEAR * least,
+                    budget_s=self._options.budget_s,
+                )
+                if better is None:
+                    break
+                part, least = better.part, min(least, better.net_bytes)
+                if self._cost(part, num_parts).imbalance <= self.allowed(num_parts):
+                    break
+            after = self._cost(part, num_parts)
+            if after.comm_bytes < before.comm_bytes or after.imbalance < before.imbalance > self.allowed(num_parts, candidate.method):
+                yield self._candidate(f"{candidate.method} refined", part, begin)
 
     def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """The best of some rounds; each balances the work as it lies after the round before.
@@ -472,10 +479,12 @@ class Portfolio:
         free = given < 0
         if np.count_nonzero(free) < _FOLLOWERS * len(part):
             return part
-        parts = [part, beside_neighbours(self._graph, self.view.tiling, given, part)]
+        tiling, parts = self.view.tiling, [part]
+        for anchor in (tiling.neighbours.anchor, tiling.alone)[: 1 + tiling.has_tasks]:
+            parts.append(beside_neighbours(self._graph, tiling.vertex, anchor, given, part))
         costs = [self._cost(part, num_parts) for part in parts]
-        cheaper = int(costs[1].comm_bytes < costs[0].comm_bytes)
-        start, find_work = parts[cheaper], costs[cheaper].find_work
+        cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
+        start, find_work = parts[cheapest], costs[cheapest].find_work
         other = follow_borders(self.surface, start, num_parts, self._options.imbalance, find_work, free)
         if other is not None:
             np.copyto(other, given, where=~free)  # also those that follow values which are not given

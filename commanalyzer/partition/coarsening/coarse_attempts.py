@@ -111,7 +111,7 @@ class CoarsePartitioners:
         failures.extend(f"METIS {error.message}" for error in errors)
         divided = [item for item in found if not isinstance(item, PartitionError)]
         if divided:
-            if seeds > 1:
+            if seeds > 1 and len(self.view.operand):
                 yield from divided
             else:
                 volumes, excess = zip(*(self.cost(part, num_parts) for _, part in divided), strict=True)

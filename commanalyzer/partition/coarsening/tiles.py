@@ -46,6 +46,7 @@ class Tiling:
         num_vertices: Their number N.
         name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
         neighbours: What was learnt on the way.
+        alone: int32[V], anchors where values that feed each other need not stay together.
         groups: Arrays that were tiled alike, group by group.
         cut_share: Bytes between tiles, of those between values.
     """
@@ -54,8 +55,14 @@ class Tiling:
     num_vertices: int
     name: str
     neighbours: Neighbours
+    alone: Int32
     groups: tuple[Blocks, ...] = ()
     cut_share: float = 0.0
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether values that feed each other stay together."""
+        return self.alone is not self.neighbours.anchor
 
 
 def build_tiling(
@@ -100,8 +107,8 @@ def build_tiling(
     vertex[removed] = -1
     known = replace(followed, task_anchor=np.zeros(0, np.int32))  # only needed here
     if best is None:
-        return Tiling(vertex, count, "values", known)
-    return Tiling(vertex, count, best.name, known, best.groups, best.cut_share)
+        return Tiling(vertex, count, "values", known, near.anchor)
+    return Tiling(vertex, count, best.name, known, near.anchor, best.groups, best.cut_share)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.partition.coarsening.tiles import Tiling
 from commanalyzer.partition.refinement import follower_kernels as kernels
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.storage.large import AnyGraph
@@ -22,16 +21,18 @@ from commanalyzer.vcg.storage.slices import row_slices
 _MOST_ROUNDS = 16
 
 
-def beside_neighbours(graph: AnyGraph, tiling: Tiling, given: Int32, otherwise: Int32) -> Int32:
+def beside_neighbours(
+    graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int32, otherwise: Int32
+) -> Int32:
     """Return int32[V], owners of all values: given ones, and for others where most of their bytes go.
 
     Args:
         graph: Value graph.
-        tiling: Anchors: values that follow the same one have one owner, hubs have no say.
+        vertex: int32[V], -1 for hubs, which have no say.
+        anchor: int32[V], values that follow the same one have one owner.
         given: int32[V], owners, -1 for values that follow.
         otherwise: int32[V], owners of what exchanges bytes with no value that has an owner.
     """
-    anchor = tiling.neighbours.anchor
     owner = np.empty(len(given), np.int32)
     free = kernels.number_free(anchor, given, owner)
     leader, lead_bytes = np.full(free, -1, np.int32), np.zeros(free, np.int64)
@@ -40,10 +41,10 @@ def beside_neighbours(graph: AnyGraph, tiling: Tiling, given: Int32, otherwise: 
         for piece in row_slices(graph):
             kernels.poll(
                 *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-                *(versions, width_bytes, tiling.vertex, anchor, owner, leader, lead_bytes),
+                *(versions, width_bytes, vertex, anchor, owner, leader, lead_bytes),
             )
         if not kernels.settle(anchor, leader, owner):
             break
     part = np.empty(len(given), np.int32)
-    kernels.place(tiling.vertex, anchor, given, owner, otherwise, part)
+    kernels.place(vertex, anchor, given, owner, otherwise, part)
     return part
