@@ -53,6 +53,7 @@ _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 REFINED = 2  # candidates
+_BALANCED = 3  # times that a refinement is tried to balance what it moves
 _ROUNDS = (0, 0, 0, PASSES, PASSES, 0, 0, 0)
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
@@ -252,7 +253,7 @@ class Portfolio:
         wanted = graph.num_vertices
         values = build_tiling(graph, self._removed, (), (), wanted, near=tiling.neighbours)
         view = build_coarse(graph, self._removed, values)
-        return CoarsePartitioners(view, self._options), self.partitioners
+        return self.partitioners, CoarsePartitioners(view, self._options)
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
@@ -341,21 +342,40 @@ class Portfolio:
                 if not self.view.tiling.groups:
                     continue
             before = self._cost(part, num_parts)
-            for _ in range(2):  # work moves with its operands: what it is then may be too much
-                better = refine_borders(
-                    *(self.surface, part, num_parts, self._options.imbalance),
-                    work_flops=partial(self._work_of, part, num_parts),
-                    hopeless_bytes=NEAR * least,
-                    budget_s=self._options.budget_s,
-                )
-                if better is None:
-                    break
-                part, least = better.part, min(least, better.net_bytes)
-                if self._cost(part, num_parts).imbalance <= self.allowed(num_parts):
-                    break
+            for surface in self._surfaces:
+                other = self._with_better_borders(surface, part, num_parts, least)
+                a,b=self._cost(part,num_parts),self._cost(other,num_parts)
+                print('REF',candidate.method,num_parts,a.comm_bytes,b.comm_bytes,a.imbalance,b.imbalance)
+                if b.comm_bytes<a.comm_bytes or b.imbalance<a.imbalance>self.allowed(num_parts): part=other
+            least=min(least,self._cost(part,num_parts).comm_bytes)
             after = self._cost(part, num_parts)
             if after.comm_bytes < before.comm_bytes or after.imbalance < before.imbalance > self.allowed(num_parts, candidate.method):
                 yield self._candidate(f"{candidate.method} refined", part, begin)
+
+    def _with_better_borders(
+        self, surface: Surface, part: Int32, num_parts: int, least: float
+    ) -> Int32:
+        allowed, slack = self.allowed(num_parts), self._options.imbalance
+        for _ in range(_BALANCED):  # work moves with its operands: a part may have too much afterwards
+            better = refine_borders(
+                *(surface, part, num_parts, slack),
+                work_flops=partial(self._work_of, part, num_parts),
+                hopeless_bytes=NEAR * least,
+                budget_s=self._options.budget_s,
+            )
+            if better is None:
+                break
+            part = better.part
+            over = self._cost(part, num_parts).imbalance - allowed
+            if over <= 0:
+                break
+            slack = max(slack - over, 0.0)
+        return part
+
+    @property
+    def _surfaces(self) -> tuple[Surface, ...]:
+        surface, view = self.surface, self.view
+        return surface, replace(surface, view=replace(view, tiling=view.tiling.singly))
 
     def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """The best of some rounds; each balances the work as it lies after the round before.

@@ -64,6 +64,11 @@ class Tiling:
         """Whether values that feed each other stay together."""
         return self.alone is not self.neighbours.anchor
 
+    @property
+    def singly(self) -> Tiling:
+        """The same coarse vertices, where no values stay together because they feed each other."""
+        return replace(self, neighbours=replace(self.neighbours, anchor=np.arange(len(self.alone), dtype=np.int32)))
+
 
 def build_tiling(
     graph: AnyGraph,

@@ -59,13 +59,13 @@ def mark_ends(
 
 
 @compiled
-def number_values(vertex: Any, anchor: Any, single: Any, first_hub: Any, number: Any) -> None:
-    """Number values like their anchors (``single``), hubs one by one from ``first_hub`` on."""
-    hubs = 0
+def number_values(vertex: Any, anchor: Any, single: Any, part: Any, num_parts: Any, number: Any) -> None:
+    """Number values like their anchors (``single``) if these may move, like their parts if not; hubs are -1."""
     for v in range(len(vertex)):
         if vertex[v] < 0:
-            number[v] = first_hub + hubs
-            hubs += 1
+            number[v] = -1
+        elif single[anchor[v]] < num_parts:
+            number[v] = part[v]
         else:
             number[v] = single[anchor[v]]
 

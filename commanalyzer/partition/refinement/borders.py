@@ -216,7 +216,6 @@ def _border(
     """
     graph, view = surface.graph, surface.view
     tiling = view.tiling
-    anchor = tiling.neighbours.anchor
     beside = surface.beside(part)
     chosen = surface.movable(beside)
     if _is_everywhere(tiling, len(chosen)):
@@ -228,11 +227,9 @@ def _border(
         small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
     if not 0 < len(small) <= _MOST_MOVABLE:
         return None
-    single = part.copy()
-    single[chosen] = num_parts + label
+    number, small = _numbered(tiling, part, num_parts, chosen, small, label)
     total = num_parts + len(small)
-    number = np.empty(len(anchor), np.int32)
-    kernels.number_values(tiling.vertex, anchor, single, total, number)
+    number[view.hubs.hub] = total + np.arange(len(view.hubs.hub), dtype=np.int32)
     most = MOST_COUNTS // num_parts
     may_be_many = is_first and 2 * len(chosen) > most
     if may_be_many and _nets_by_sample(surface, number, total, part, num_parts, chosen) > most:
@@ -248,6 +245,33 @@ def _border(
     nets = replace(nets, work_flops=work)
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
     return _Border(number, start, small, nets, settled)
+
+
+def _numbered(
+    tiling: Tiling, part: Int32, num_parts: int, chosen: Int64, first: Int64, label: Int32
+) -> tuple[Int32, Int64]:
+    """Return int32[V], the vertex of each value, and a value of each vertex after the first p.
+
+    Only values of one part move together: where those that follow an anchor, or are in one tile, are in
+    several parts, refinement would begin with another division than the one it is given.
+
+    Args:
+        tiling: Coarse vertices.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        chosen: int64[C], anchors that may move.
+        first: int64[G], a value of each group of these.
+        label: int32[C], group of each of them.
+    """
+    single, number = part.copy(), np.empty(len(part), np.int32)
+    single[chosen] = num_parts + label
+    kernels.number_values(tiling.vertex, tiling.neighbours.anchor, single, part, num_parts, number)
+    start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[first]))
+    apart = np.flatnonzero((number >= num_parts) & (start[number] != part))
+    pair = number[apart].astype(np.int64) * num_parts + part[apart]
+    _, where, which = np.unique(pair, return_index=True, return_inverse=True)
+    number[apart] = num_parts + len(first) + which
+    return number, np.concatenate((first, apart[where]))
 
 
 def _nets_by_sample(
