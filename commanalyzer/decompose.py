@@ -38,7 +38,8 @@ from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled
 from commanalyzer.partition.merging import merge_parts
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owners import in_order
-from commanalyzer.partition.portfolio import REFINED, Candidate, Portfolio
+from commanalyzer.partition.policy import SEARCH
+from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.regular.owner_map import read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
@@ -222,7 +223,7 @@ def _divide(
     advance()
     allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
-    chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:REFINED]]
+    chosen = [found[i] for i in promising(volumes, imbalances, allowed, SEARCH.far)[: SEARCH.refined]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     found = _with_bound(found, portfolio, nodes)

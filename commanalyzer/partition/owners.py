@@ -50,12 +50,12 @@ class HubTraffic:
             num_parts: Number of parts p.
         """
         traffic = self._traffic(part, self.group, int(self.group.max(initial=-1)) + 1, num_parts)
-        return traffic.argmax(axis=1)[self.group].astype(np.int32)
+        return np.asarray(traffic.argmax(axis=1)[self.group], np.int32)
 
     def spread(
         self, owner: Int32, part: Int32, num_parts: int, work_flops: Float64, most_flops: float
     ) -> Int32:
-        """Return int32[H], owners where no hub overloads a part: each in the best part with room for its work.
+        """Return int32[H], owners where no hub overloads a part: each is where there is room for its work.
 
         Those with most work choose first. Hubs that belong together move together, unless they have more
         work than the slack of a part.

@@ -63,3 +63,30 @@ class Costs:
 
 
 COSTS = Costs()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is tried on which graphs, and how often.
+
+    Attributes:
+        small_flows: Graphs with at most so many flows have terms of sums as vertices, their values are moved
+            one by one, and all regular divisions are counted. At 100,000, two of the 57 kernels of
+            ``workloads/kernels`` (multigrid3d, ssor) send 13 to 19 % more on 4 and 16 nodes; beyond, a graph
+            of 500,000 flows whose terms are vertices takes minutes in Mt-KaHyPar.
+        refined: Candidates that are refined: one that looks best before is not always best afterwards.
+        near: Of the bytes of the best refinement; what stays above is not refined further.
+        far: Times the bytes of the best balanced candidate: others above are not refined, it takes long.
+        balanced: Times that a refinement is tried where what it moves takes work along, so that a part gets
+            too much. Once: finite elements on 64 nodes stay less than 0.1 % above the limit, and blocks that
+            send 7 times as much are best.
+    """
+
+    small_flows: int = 1 << 18
+    refined: int = 2
+    near: float = 1.02
+    far: float = 1.5
+    balanced: int = 3
+
+
+SEARCH = Search()

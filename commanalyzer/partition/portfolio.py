@@ -21,7 +21,7 @@ import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.budget import Budget, mtkahypar_seconds
+from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_coarse, coarse_links
 from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
@@ -30,7 +30,7 @@ from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import DEFAULT_VERTICES, LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
-from commanalyzer.partition.policy import COSTS
+from commanalyzer.partition.policy import COSTS, SEARCH
 from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
 from commanalyzer.partition.refinement.followers import beside_neighbours
 from commanalyzer.partition.refinement.refine import (
@@ -48,12 +48,9 @@ from commanalyzer.partition.selection import Cost, RowCounter, best_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 
-NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
-REFINED = 2  # candidates
-_BALANCED = 3  # times that a refinement is tried to balance what it moves
 _ROUNDS = (0, 0, 0, PASSES, PASSES, 0, 0, 0)
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
@@ -105,9 +102,6 @@ class Portfolio:
         ConfigError: If what the user asked for is for a number of parts that is not analysed.
     """
 
-    far = 1.5
-    """Times the bytes of the best balanced candidate: others above are not refined, it takes long."""
-
     def __init__(
         self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: RowCounter, wanted: int = 0
     ) -> None:
@@ -141,17 +135,22 @@ class Portfolio:
         return recognise(self._graph, self.families) if self._options.structured and small else None
 
     @cached_property
-    def _with_terms(self) -> bool:
-        """Whether terms are vertices: where Mt-KaHyPar has time for so many."""
-        return self._options.structured and isinstance(self._graph, ValueGraph) and self._graph.num_flows <= 1 << 18
+    def _is_small(self) -> bool:
+        """Whether terms of sums are vertices, and values are moved one by one."""
+        graph, by_value = self._graph, self._wanted in (0, self._graph.num_vertices)
+        is_small = isinstance(graph, ValueGraph) and graph.num_flows <= SEARCH.small_flows
+        return self._options.structured and by_value and is_small
 
     @cached_property
     def view(self) -> CoarseView:
         """The coarse graph."""
-        find = partial(find_neighbours, self._graph, self._removed, with_terms=self._with_terms)
+        find = partial(find_neighbours, self._graph, self._removed, with_terms=self._is_small)
         near, _ = self._options.caller.both(find, lambda: self.families)
+        if self._is_small:
+            by_value = self._tiling(self._graph.num_vertices, near)
+            return build_coarse(self._graph, self._removed, by_value, with_terms=True)
         most = max(self._options.nodes)
-        wanted = self._wanted or max(1 << 16 if self._with_terms else DEFAULT_VERTICES, LEAST_PER_PART * most)
+        wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
         tried, tiling = 0, None
         while True:
@@ -166,9 +165,7 @@ class Portfolio:
             if enough or is_new:
                 links = coarse_links(self._graph, self._removed, tiling, None if enough else _MOST_LINKS)
                 if links is not None:
-                    return build_coarse(
-                        self._graph, self._removed, tiling, links, with_terms=self._with_terms
-                    )
+                    return build_coarse(self._graph, self._removed, tiling, links)
 
     def _tiling(self, wanted: int, near: Neighbours) -> Tiling:
         places = (self._graph, self._removed, self.arrays, self.families)
@@ -228,15 +225,13 @@ class Portfolio:
         return CoarsePartitioners(self.view, self._options)
 
     @cached_property
-    def _moving(self) -> CoarsePartitioners:
-        """Vertices that are moved one by one: values, where terms are vertices, too."""
-        if not self._with_terms or self.view.tiling.groups:
-            return self.partitioners
-        v = self._graph.num_vertices
+    def _by_value(self) -> CoarsePartitioners:
+        """Values of a small graph as vertices, which are moved one by one."""
         vertex = np.cumsum(~self._removed, dtype=np.int32) - np.int32(1)
         vertex[self._removed] = -1
-        tiling = replace(self.view.tiling, vertex=vertex, num_vertices=v - int(self._removed.sum()))
-        return CoarsePartitioners(build_coarse(self._graph, self._removed, tiling, with_terms=True), self._options)
+        tiling = replace(self.view.tiling, vertex=vertex, num_vertices=int(np.count_nonzero(~self._removed)))
+        view = build_coarse(self._graph, self._removed, tiling, with_terms=True)
+        return CoarsePartitioners(view, self._options)
 
     @cached_property
     def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
@@ -326,56 +321,51 @@ class Portfolio:
         regular = self._regular.get(num_parts, {})
         budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
         seconds = self.partitioners.refining_seconds(num_parts)
-        chosen = sorted(itertools.islice(candidates, REFINED), key=lambda c: c.method in regular)
+        chosen = sorted(itertools.islice(candidates, SEARCH.refined), key=lambda c: c.method in regular)
         for number, candidate in enumerate(chosen):
             self._options.caller.check()
             if budget.take(f"{candidate.method} refined", seconds, is_needed=number == 0) is None:
                 continue
-            begin = time.perf_counter()
-            part = candidate.part
-            if len(self.view.operand):
-                part, cost = self._best_refinement(part, num_parts, NEAR * least)
-                if cost.imbalance <= self.allowed(num_parts):
-                    least = min(least, cost.comm_bytes)
-                if part is not candidate.part:
-                    yield self._candidate(f"{candidate.method} refined", part, begin)
-                if not self.view.tiling.groups:
-                    continue
-            before = self._cost(part, num_parts)
-            for surface in self._surfaces:
-                other = self._with_better_borders(surface, part, num_parts, least)
-                a,b=self._cost(part,num_parts),self._cost(other,num_parts)
-                print('REF',candidate.method,num_parts,a.comm_bytes,b.comm_bytes,a.imbalance,b.imbalance)
-                if b.comm_bytes<a.comm_bytes or b.imbalance<a.imbalance>self.allowed(num_parts): part=other
-            least=min(least,self._cost(part,num_parts).comm_bytes)
-            after = self._cost(part, num_parts)
-            if after.comm_bytes < before.comm_bytes or after.imbalance < before.imbalance > self.allowed(num_parts, candidate.method):
+            begin, limit = time.perf_counter(), SEARCH.near * least
+            refine = self._best_refinement if self._is_small else self._with_better_borders
+            part, cost = refine(candidate.part, num_parts, limit)
+            if cost.imbalance <= self.allowed(num_parts):
+                least = min(least, cost.comm_bytes)
+            if part is not candidate.part:
                 yield self._candidate(f"{candidate.method} refined", part, begin)
 
-    def _with_better_borders(
-        self, surface: Surface, part: Int32, num_parts: int, least: float
+    def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
+        """``part`` with better borders: first what belongs together moves together, then value by value."""
+        view, surface, allowed = self.view, self.surface, self.allowed(num_parts)
+        singly = replace(surface, view=replace(view, tiling=view.tiling.singly))
+        cost = self._cost(part, num_parts)
+        for beside in (surface, singly):
+            other = self._balanced_borders(beside, part, num_parts, hopeless_bytes)
+            found = self._cost(other, num_parts)
+            if best_of([cost.comm_bytes, found.comm_bytes], [cost.imbalance, found.imbalance], allowed):
+                part, cost = other, found
+        return part, cost
+
+    def _balanced_borders(
+        self, surface: Surface, part: Int32, num_parts: int, hopeless_bytes: float
     ) -> Int32:
-        allowed, slack = self.allowed(num_parts), self._options.imbalance
-        for _ in range(_BALANCED):  # work moves with its operands: a part may have too much afterwards
+        """``part`` with better borders, tried again with less work per part where one got too much."""
+        slack = self._options.imbalance
+        for _ in range(SEARCH.balanced):
             better = refine_borders(
                 *(surface, part, num_parts, slack),
                 work_flops=partial(self._work_of, part, num_parts),
-                hopeless_bytes=NEAR * least,
+                hopeless_bytes=hopeless_bytes,
                 budget_s=self._options.budget_s,
             )
             if better is None:
                 break
             part = better.part
-            over = self._cost(part, num_parts).imbalance - allowed
+            over = self._cost(part, num_parts).imbalance - self.allowed(num_parts)
             if over <= 0:
                 break
             slack = max(slack - over, 0.0)
         return part
-
-    @property
-    def _surfaces(self) -> tuple[Surface, ...]:
-        surface, view = self.surface, self.view
-        return surface, replace(surface, view=replace(view, tiling=view.tiling.singly))
 
     def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """The best of some rounds; each balances the work as it lies after the round before.
@@ -399,8 +389,7 @@ class Portfolio:
     def _refined_once(
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
     ) -> Int32:
-        moving = self._moving
-        placement, view = Placement(moving.view), moving.view
+        placement, view = Placement(self._by_value.view), self._by_value.view
         work, vertex, removed = cost.work_flops, view.tiling.vertex, self._removed
         coarse = np.maximum(placement.on_coarse(part), 0)
         if cost.imbalance > (allowed := self.allowed(num_parts)) and len(view.hubs.hub):
@@ -409,7 +398,7 @@ class Portfolio:
         n, more = view.tiling.num_vertices, {"hopeless": hopeless_bytes / max(cost.comm_bytes, 1)}
         weight = np.bincount(vertex[~removed], work[~removed], n).astype(np.float64)
         settled = np.bincount(part[removed], work[removed], num_parts).astype(np.float64)
-        found = moving.improved(coarse, num_parts, weight, settled, passes=passes, **more)
+        found = self._by_value.improved(coarse, num_parts, weight, settled, passes=passes, **more)
         owners = placement.owners(found, num_parts)
         return np.where(removed, part, owners).astype(np.int32)
 
@@ -447,7 +436,7 @@ class Portfolio:
             return cost.comm_bytes, cost.imbalance
 
         dims, count = [dims for dims, _ in found], partial(each, count_one)
-        if self._with_terms and not self.view.tiling.groups:
+        if self._is_small:
             excess, costs = 1.0 + self._options.imbalance, count(range(len(found)))
             even = [
                 (b, 1.0 if i <= excess * f.grain else i) for (b, i), (_, f) in zip(costs, found, strict=True)
@@ -499,9 +488,10 @@ class Portfolio:
         free = given < 0
         if np.count_nonzero(free) < _FOLLOWERS * len(part):
             return part
-        tiling, parts = self.view.tiling, [part]
-        for anchor in (tiling.neighbours.anchor, tiling.alone)[: 1 + tiling.has_tasks]:
-            parts.append(beside_neighbours(self._graph, tiling.vertex, anchor, given, part))
+        tiling = self.view.tiling
+        anchors = (tiling.neighbours.anchor, tiling.alone)[: 1 + tiling.has_tasks]
+        beside = [beside_neighbours(self._graph, tiling.vertex, a, given, part) for a in anchors]
+        parts = [part, *beside]
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
         start, find_work = parts[cheapest], costs[cheapest].find_work

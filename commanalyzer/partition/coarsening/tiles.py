@@ -66,8 +66,9 @@ class Tiling:
 
     @property
     def singly(self) -> Tiling:
-        """The same coarse vertices, where no values stay together because they feed each other."""
-        return replace(self, neighbours=replace(self.neighbours, anchor=np.arange(len(self.alone), dtype=np.int32)))
+        """The same coarse vertices, where every value follows itself."""
+        own = np.arange(len(self.alone), dtype=np.int32)
+        return replace(self, neighbours=replace(self.neighbours, anchor=own))
 
 
 def build_tiling(

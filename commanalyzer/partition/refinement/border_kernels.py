@@ -60,7 +60,7 @@ def mark_ends(
 
 @compiled
 def number_values(vertex: Any, anchor: Any, single: Any, part: Any, num_parts: Any, number: Any) -> None:
-    """Number values like their anchors (``single``) if these may move, like their parts if not; hubs are -1."""
+    """Number values like their anchors (``single``) if these may move, like their parts if not, hubs -1."""
     for v in range(len(vertex)):
         if vertex[v] < 0:
             number[v] = -1

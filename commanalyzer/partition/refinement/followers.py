@@ -21,9 +21,7 @@ from commanalyzer.vcg.storage.slices import row_slices
 _MOST_ROUNDS = 16
 
 
-def beside_neighbours(
-    graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int32, otherwise: Int32
-) -> Int32:
+def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int32, otherwise: Int32) -> Int32:
     """Return int32[V], owners of all values: given ones, and for others where most of their bytes go.
 
     Args:
