@@ -31,7 +31,7 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.paper_view import paper_view
-from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.adjacency import build_affinity
 from commanalyzer.partition.libraries.hypergraph import build_hypergraph
 from commanalyzer.partition.libraries.metis import partition
 from commanalyzer.partition.owners import extend_to_hubs, find_hub_links

@@ -11,7 +11,7 @@ import numpy as np
 
 from commanalyzer.errors import ArtifactError
 from commanalyzer.export.files import interleave, number_lines, write_text
-from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.metis import integer_work
 from commanalyzer.vcg.graph import Fold, Int32, Int64, ValueGraph
 from commanalyzer.vcg.structure.segments import (

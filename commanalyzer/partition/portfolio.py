@@ -22,7 +22,7 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget
-from commanalyzer.partition.coarsening.coarse import CoarseView, build_coarse, coarse_links
+from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
 from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.placement import Placement
@@ -227,10 +227,8 @@ class Portfolio:
     @cached_property
     def _by_value(self) -> CoarsePartitioners:
         """Values of a small graph as vertices, which are moved one by one."""
-        vertex = np.cumsum(~self._removed, dtype=np.int32) - np.int32(1)
-        vertex[self._removed] = -1
-        tiling = replace(self.view.tiling, vertex=vertex, num_vertices=int(np.count_nonzero(~self._removed)))
-        view = build_coarse(self._graph, self._removed, tiling, with_terms=True)
+        near = self.view.tiling.neighbours
+        view = build_by_value(self._graph, self._removed, near, with_terms=True)
         return CoarsePartitioners(view, self._options)
 
     @cached_property

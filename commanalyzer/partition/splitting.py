@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from commanalyzer.partition.budget import Limit
-from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.partition.libraries.metis import partition
 from commanalyzer.vcg.graph import Int32

@@ -13,7 +13,7 @@ from commanalyzer.export.extrap import Measurement, write_extrap
 from commanalyzer.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
 from commanalyzer.export.metis_files import write_hmetis, write_metis_graph, write_partition
 from commanalyzer.foundation.files import write_text
-from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.coarsening.coarse import build_by_value
 from commanalyzer.partition.libraries.quality import part_work
 from commanalyzer.report.json_document import json_text
 from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -111,4 +111,4 @@ _METRICS: dict[str, Callable[[Decomposition], int]] = {"comm_bytes": _bytes_of, 
 
 def _write_metis(result: AnalysisResult, path: Path) -> None:
     hubs = find_hubs(result.graph).mask
-    write_metis_graph(path, build_affinity(result.graph, hubs).adjacency)
+    write_metis_graph(path, build_by_value(result.graph, hubs).adjacency)

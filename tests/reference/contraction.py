@@ -65,30 +65,6 @@ def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
     return target
 
 
-def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: float) -> Int64:
-    """Return ``target`` with each connected component of private values merged into its first vertex.
-
-    Left alone are components of more than ``most_share`` of all vertices, unless they are smaller without the
-    links of reductions.
-    """
-    v = graph.num_vertices
-    private = (graph.is_register | graph.is_temporary) & ~removed
-    source, sink = graph.source.astype(np.int64), sink_of_source(graph).astype(np.int64)
-    inner = private[source] & private[sink]
-    merged = target.copy()
-    for links in (inner, inner & ~_fold_entries(graph)):
-        matrix = coo_array((np.ones(int(links.sum()), np.int8), (source[links], sink[links])), shape=(v, v))
-        count, label = connected_components(matrix, directed=False)
-        size = np.bincount(label, minlength=count)
-        chosen = private & (size[label] <= max(most_share * v, 2)) & (size[label] > 1)
-        first = np.full(count, v, dtype=np.int64)
-        np.minimum.at(first, label[chosen], np.flatnonzero(chosen))
-        merged[chosen] = first[label[chosen]]
-        private &= ~chosen
-        inner &= private[source] & private[sink]
-    return merged
-
-
 def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
     """Return ``target`` with every single-use leaf merged into a neighbour as well.
 

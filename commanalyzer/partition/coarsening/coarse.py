@@ -17,9 +17,9 @@ from scipy.sparse.csgraph import connected_components
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.coarsening import net_kernels as kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
-from commanalyzer.partition.coarsening.neighbours import Neighbours
+from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling
-from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
 from commanalyzer.partition.owners import HubTraffic
 from commanalyzer.partition.refinement.border_kernels import add_work
@@ -105,6 +105,24 @@ def build_coarse(
         nets,
         operand,
     )
+
+
+def build_by_value(
+    graph: AnyGraph, removed: Bool, near: Neighbours | None = None, *, with_terms: bool = False
+) -> CoarseView:
+    """Return the view whose vertices are all values but hubs (``removed``), in their order.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        near: What :func:`~.neighbours.find_neighbours` found; found if not given.
+        with_terms: Whether terms of reductions are vertices of the hypergraph.
+    """
+    near = near or find_neighbours(graph, removed)
+    vertex = np.cumsum(~removed, dtype=np.int32) - np.int32(1)
+    vertex[removed] = -1
+    tiling = Tiling(vertex, int(np.count_nonzero(~removed)), "values", near, near.anchor)
+    return build_coarse(graph, removed, tiling, with_terms=with_terms)
 
 
 def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> Float64:

@@ -22,7 +22,7 @@ from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.budget import Limit, metis_seconds
 from commanalyzer.partition.libraries import merge_kernels as merging
 from commanalyzer.partition.libraries import metis_call
-from commanalyzer.partition.libraries.affinity import Adjacency, both_ways
+from commanalyzer.partition.libraries.adjacency import Adjacency, both_ways
 from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.partition.libraries.quality import component_labels, edge_cut, imbalance
 from commanalyzer.request import DEFAULT_IMBALANCE

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.vcg.graph import Float64, Int32, Int64
 
 

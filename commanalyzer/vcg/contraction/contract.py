@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.vcg.contraction import contract_kernels as kernels
-from commanalyzer.vcg.graph import Bool, Int32, Int64, SourceRole, UInt8, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64, SourceRole, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
 from commanalyzer.vcg.storage.slices import AnyRows, row_slices
@@ -67,43 +67,6 @@ def merge_registers(graph: AnyGraph, uses: Uses) -> Int32:
     """
     own = np.arange(graph.num_vertices, dtype=np.int32)
     return np.where((uses.reader >= 0) & ~uses.has_others & ~uses.contributes, uses.reader, own)
-
-
-def merge_tasks(graph: ValueGraph, target: Int32, removed: Bool, most_share: float) -> Int32:
-    """Return ``target`` with register values and temporaries that feed each other merged.
-
-    What is computed between reading arrays and writing them is one *task* (the work on one element): nobody
-    divides it among nodes, and there are many private values in it. A task is a connected component of the
-    private values. Values that link everything (a running sum) are not private: a component that holds more
-    than ``most_share`` of all vertices is taken apart into those that do not need the links of reductions,
-    and left alone where that does not help.
-
-    Args:
-        graph: Value graph.
-        target: int32[V], merges so far.
-        removed: bool[V], vertices that take no part.
-        most_share: Largest share of a task.
-    """
-    v = graph.num_vertices
-    private = (graph.is_register | graph.is_temporary) & ~removed
-    merged = target.copy()
-    first = np.empty(v, dtype=np.int32)
-    for with_folds in (True, False):
-        kernels.unite_flows(
-            graph.row_sink,
-            graph.row_fold,
-            graph.term_ptr,
-            graph.source_ptr,
-            graph.source,
-            private,
-            with_folds,
-            first,
-        )
-        size = np.bincount(first, minlength=v)[first]
-        chosen = private & (size <= max(most_share * v, 2)) & (size > 1)
-        merged[chosen] = first[chosen]
-        private &= ~chosen
-    return merged
 
 
 def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:

@@ -194,27 +194,3 @@ def unite_targets(target: Any, parent: Any) -> None:
             _unite(parent, v, np.int64(target[v]))
     for v in range(len(target)):
         parent[v] = _root(parent, v)
-
-
-@compiled
-def unite_flows(
-    row_sink: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    private: Any,
-    with_folds: Any,
-    parent: Any,
-) -> None:
-    """Write the first vertex of the set that flows between private values connect to ``parent``."""
-    for v in range(len(private)):
-        parent[v] = v
-    for r in range(len(row_sink)):
-        if not private[row_sink[r]] or (row_fold[r] and not with_folds):
-            continue
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            if private[source[i]]:
-                _unite(parent, np.int64(row_sink[r]), np.int64(source[i]))
-    for v in range(len(private)):
-        parent[v] = _root(parent, v)

@@ -24,7 +24,7 @@ from commanalyzer.export.metis_files import (
     write_metis_graph,
     write_partition,
 )
-from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.adjacency import build_affinity
 from tests.graphs import build, folded, grid, grid_parts, row
 
 

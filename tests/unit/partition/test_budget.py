@@ -12,7 +12,7 @@ from commanalyzer.partition.budget import (
     metis_seconds,
     mtkahypar_seconds,
 )
-from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.policy import COSTS
 

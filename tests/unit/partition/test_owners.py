@@ -7,7 +7,7 @@ import pytest
 
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.adjacency import build_affinity
 from commanalyzer.partition.libraries.metis import Partition
 from commanalyzer.partition.owners import extend_to_hubs, find_hub_links, partition_values
 from commanalyzer.vcg.graph import SourceRole

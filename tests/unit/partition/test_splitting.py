@@ -11,7 +11,7 @@ from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.budget import Limit
-from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.adjacency import build_affinity
 from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.splitting import split_parts, usual_growth

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.adjacency import build_affinity
 from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.vcg.graph import Fold, ValueGraph
 from tests.graphs import Row, build, folded, row

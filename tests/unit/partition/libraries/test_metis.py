@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.libraries.affinity import Adjacency, build_affinity
+from commanalyzer.partition.libraries.adjacency import Adjacency, build_affinity
 from commanalyzer.partition.libraries.metis import Objective, _contract, integer_work, partition
 from commanalyzer.partition.libraries.quality import edge_cut, imbalance
 from commanalyzer.vcg.graph import ValueGraph

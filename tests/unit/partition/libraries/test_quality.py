@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.quality import (
     component_labels,
     edge_cut,

@@ -10,7 +10,7 @@ import pytest
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.partition.coarsening.levels import build_levels
 from commanalyzer.partition.coarsening.neighbours import find_neighbours
-from commanalyzer.partition.libraries.affinity import Affinities
+from commanalyzer.partition.libraries.adjacency import Affinities
 from commanalyzer.partition.regular.layouts import Cut, Layouts
 from commanalyzer.partition.regular.shapes import Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders

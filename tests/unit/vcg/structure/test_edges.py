@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from commanalyzer.vcg.contraction.contract import (
     merge_leaves,
     merge_registers,
-    merge_tasks,
     representatives,
     uses_of,
 )
@@ -30,17 +28,13 @@ def test_edges_and_neighbours(graph: ValueGraph) -> None:
     assert neighbours(edges).degree.tolist() == degree
 
 
-@given(graphs(registers=True), st.floats(0, 1), st.data())
+@given(graphs(registers=True))
 @settings(max_examples=100, deadline=None)
-def test_merges(graph: ValueGraph, share: float, data: st.DataObject) -> None:
-    v = graph.num_vertices
-    removed = np.array(data.draw(st.lists(st.booleans(), min_size=v, max_size=v)), dtype=np.bool_)
+def test_merges(graph: ValueGraph) -> None:
     expected = reference.distinct_edges(graph)
     uses = uses_of(graph)
     registers = merge_registers(graph, uses)
     assert registers.tolist() == reference.merge_registers(graph, expected).tolist()
-    tasks = merge_tasks(graph, registers, removed, share)
-    assert tasks.tolist() == reference.merge_tasks(graph, registers.astype(np.int64), removed, share).tolist()
     leaves = merge_leaves(graph, uses, registers)
     assert leaves.tolist() == reference.merge_leaves(graph, expected, registers.astype(np.int64)).tolist()
     root = representatives(leaves)

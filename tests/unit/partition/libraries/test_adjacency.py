@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.libraries.affinity import Adjacency, Affinities, build_affinity
+from commanalyzer.partition.libraries.adjacency import Adjacency, Affinities, build_affinity
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
