@@ -146,10 +146,12 @@ class Portfolio:
         """The coarse graph."""
         find = partial(find_neighbours, self._graph, self._removed, with_terms=self._is_small)
         near, _ = self._options.caller.both(find, lambda: self.families)
-        if self._is_small:
-            by_value = self._tiling(self._graph.num_vertices, near)
-            return build_coarse(self._graph, self._removed, by_value, with_terms=True)
         most = max(self._options.nodes)
+        if self._is_small:
+            merged = self._tiling(self._graph.num_vertices, near)
+            if merged.num_vertices < _LEAST_PER_PART * most:
+                return build_by_value(self._graph, self._removed, near, with_terms=True)
+            return build_coarse(self._graph, self._removed, merged, with_terms=True)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
         tried, tiling = 0, None
@@ -188,8 +190,8 @@ class Portfolio:
 
     @property
     def coarse_vertices(self) -> int:
-        """Vertices of the graph that divisions are found on."""
-        return self.view.tiling.num_vertices
+        """Vertices of the graph that divisions are found on; 0 for the values themselves."""
+        return self.view.tiling.num_vertices if self.view.tiling.is_tiled else 0
 
     @cached_property
     def placement(self) -> Placement:
@@ -298,10 +300,11 @@ class Portfolio:
             budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
         for asked in self._asked_about:
-            placement, count = Placement(asked.view), asked.view.tiling.num_vertices
+            tiling, placement = asked.view.tiling, Placement(asked.view)
+            count = tiling.num_vertices if tiling.is_tiled else 0
             for name, coarse in asked.divided(num_parts, budget, self.allowed(num_parts), failed):
                 owners = placement.owners(coarse, num_parts)
-                yield replace(self._candidate(name, owners, begin), coarse_vertices=count)
+                yield Candidate(name, owners, time.perf_counter() - begin, count)
                 begin = time.perf_counter()
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
@@ -330,7 +333,8 @@ class Portfolio:
             if cost.imbalance <= self.allowed(num_parts):
                 least = min(least, cost.comm_bytes)
             if part is not candidate.part:
-                yield self._candidate(f"{candidate.method} refined", part, begin)
+                seconds = time.perf_counter() - begin
+                yield replace(candidate, method=f"{candidate.method} refined", part=part, seconds=seconds)
 
     def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """``part`` with better borders: first what belongs together moves together, then value by value."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.partition.libraries.attempts import Partitioners
 from commanalyzer.partition.options import PortfolioOptions
+from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.record import record
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 from commanalyzer.vcg.graph import HomeKind, Int32, Int64, ValueGraph
@@ -53,8 +53,9 @@ def counted_at_plain(kernel: Kernel, size: int, nodes: int) -> list[int]:
     assert isinstance(view.graph, ValueGraph)
     given = _given(kernel, size, kernel.plain(size, nodes)[1], view.graph)
     options = PortfolioOptions((nodes,), 1, _IMBALANCE)
-    levels = Partitioners(view.graph, view.removed, options).levels
-    followed = [levels.owners(part, nodes) for part in levels.follow(given, nodes, _IMBALANCE)]
+    portfolio = Portfolio(view.graph, view.removed, options, view.counted_cost)
+    coarse = portfolio.partitioners.followed(portfolio.placement.on_coarse(given), nodes)
+    followed = [portfolio.placement.completed(coarse, given, nodes)]
     sink, source = sink_of_source(view.graph).astype(np.int64), view.graph.source.astype(np.int64)
     for pairs in ((source, sink), (sink, source)):
         followed.append(_spread(_spread(given, nodes, *pairs), nodes, *_both(sink, source)))

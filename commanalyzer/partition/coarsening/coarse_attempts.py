@@ -94,7 +94,7 @@ class CoarsePartitioners:
             failures: Sentences about methods that fail are added.
 
         Raises:
-            PartitionError: If there are fewer coarse vertices than parts or METIS fails.
+            PartitionError: If there are fewer coarse vertices than parts, or all methods fail.
         """
         objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
         seconds = {o: self._prepared[o == "net"].seconds(num_parts, o) for o in objectives}
@@ -108,7 +108,7 @@ class CoarsePartitioners:
                 asked.append((objective, self.options.seed + seed, limit))
         found = self.options.caller.each(partial(self._metis, num_parts), asked)
         errors = [item for item in found if isinstance(item, PartitionError)]
-        failures.extend(f"METIS {error.message}" for error in errors)
+        failures.extend(dict.fromkeys(f"METIS: {error.message}" for error in errors))
         divided = [item for item in found if not isinstance(item, PartitionError)]
         if divided:
             if seeds > 1 and len(self.view.operand):
@@ -116,10 +116,10 @@ class CoarsePartitioners:
             else:
                 volumes, excess = zip(*(self.cost(part, num_parts) for _, part in divided), strict=True)
                 yield divided[best_of(volumes, excess, allowed)]
-        elif not isinstance(errors[0], CutShortError):
+        more = list(self._mtkahypar(num_parts, budget, failures)) if num_parts > 1 else []
+        yield from more
+        if not (divided or more or isinstance(errors[0], CutShortError)):
             raise errors[0]
-        if num_parts > 1:
-            yield from self._mtkahypar(num_parts, budget, failures)
 
     def split(self, part: Int32, num_parts: int, more: int) -> Attempt:
         """Attempt to divide each part of the coarse vertices, ``part``, into as many pieces.
@@ -202,9 +202,13 @@ class CoarsePartitioners:
             hopeless=hopeless,
         )
 
+    @property
+    def _where(self) -> str:
+        return f", {self.view.tiling.name}" if self.view.tiling.is_tiled else ""
+
     def _name(self, objective: Objective, seed: int = 0) -> str:
         more = f" seed {seed + 1}" if seed else ""
-        return f"metis {objective}{more}, {self.view.tiling.name}"
+        return f"metis {objective}{more}{self._where}"
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
@@ -259,7 +263,7 @@ class CoarsePartitioners:
         nets, options = self.view.hypergraph, self.options
         if nets is None or not options.structured or not nets.num_pins:
             return
-        name, is_mesh = f"mt-kahypar km1, {self.view.tiling.name}", self._prepared[0].is_mesh
+        name, is_mesh = f"mt-kahypar km1{self._where}", self._prepared[0].is_mesh
         limit = budget.take(name, mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=is_mesh))
         if limit is None:
             return

@@ -60,6 +60,11 @@ class Tiling:
     cut_share: float = 0.0
 
     @property
+    def is_tiled(self) -> bool:
+        """Whether vertices are tiles of arrays, not values."""
+        return self.name != "values"
+
+    @property
     def has_tasks(self) -> bool:
         """Whether values that feed each other stay together."""
         return self.alone is not self.neighbours.anchor

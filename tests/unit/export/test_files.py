@@ -24,7 +24,7 @@ from commanalyzer.export.metis_files import (
     write_metis_graph,
     write_partition,
 )
-from commanalyzer.partition.libraries.adjacency import build_affinity
+from commanalyzer.partition.coarsening.coarse import build_by_value
 from tests.graphs import build, folded, grid, grid_parts, row
 
 
@@ -40,7 +40,7 @@ def numbers(line: str) -> list[int]:
 def test_metis_graph(tmp_path: Path) -> None:
     g = build(4, [row(1, 0, count=2), row(2, 1)], widths={0: 4}, inputs=[0], work={1: 2.0, 2: 2.0})
     path = tmp_path / "a.graph"
-    write_metis_graph(path, build_affinity(g, np.zeros(4, dtype=np.bool_)).adjacency)
+    write_metis_graph(path, build_by_value(g, np.zeros(4, dtype=np.bool_)).adjacency)
     # Vertex weights 1 (no work) or 1000 (mean work); 0-1: one version of 4 bytes; 1-2: a use of 8; 3: alone.
     assert path.read_text().splitlines() == ["4 2 011", "1 2 4", "1000 1 4 3 8", "1000 2 8", "1"]
 

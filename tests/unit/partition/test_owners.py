@@ -7,20 +7,30 @@ import pytest
 
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.libraries.adjacency import build_affinity
-from commanalyzer.partition.libraries.metis import Partition
-from commanalyzer.partition.owners import extend_to_hubs, find_hub_links, partition_values
-from commanalyzer.vcg.graph import SourceRole
+from commanalyzer.partition.coarsening.coarse import build_by_value
+from commanalyzer.partition.coarsening.placement import Placement
+from commanalyzer.partition.libraries.metis import partition
+from commanalyzer.vcg.graph import Bool, Int32, SourceRole, ValueGraph
 from commanalyzer.vcg.structure.hubs import find_hubs
 from tests.graphs import build, chain, folded, row
+
+
+def placed(graph: ValueGraph, hubs: Bool, core: list[int], parts: int) -> Int32:
+    """Owners of all values where those of all but hubs are known."""
+    return Placement(build_by_value(graph, hubs)).owners(np.array(core, np.int32), parts)
+
+
+def divided(graph: ValueGraph, hubs: Bool, parts: int) -> Int32:
+    """Owners of all values as METIS finds them."""
+    view = build_by_value(graph, hubs)
+    return Placement(view).owners(partition(view.adjacency, parts).part, parts)
 
 
 def test_hub_goes_where_most_of_its_operands_are() -> None:
     g = build(6, [folded(5, *([i] for i in range(5)))])
     hubs = np.arange(6) == 5
-    core = Partition(np.array([0, 1, 1, 1, 0], dtype=np.int32), 2, "metis", "cut", 1, 0, 1.0)
-    owners = extend_to_hubs(find_hub_links(g, hubs), build_affinity(g, hubs), core)
-    assert owners.part.tolist() == [0, 1, 1, 1, 0, 1]
+    owners = placed(g, hubs, [0, 1, 1, 1, 0], 2)
+    assert owners.tolist() == [0, 1, 1, 1, 0, 1]
 
 
 def test_connected_hubs_share_a_part_and_unconnected_ones_do_not() -> None:
@@ -28,35 +38,18 @@ def test_connected_hubs_share_a_part_and_unconnected_ones_do_not() -> None:
     rows = [folded(6, [0], [1]), folded(7, [2], [3], [4]), row(8, 6, 7), folded(9, [5])]
     g = build(10, rows)
     hubs = np.arange(10) >= 6
-    core = Partition(np.array([0, 0, 1, 1, 1, 2], dtype=np.int32), 3, "metis", "cut", 1, 0, 1.0)
-    owners = extend_to_hubs(find_hub_links(g, hubs), build_affinity(g, hubs), core)
-    assert owners.part[6:].tolist() == [1, 1, 1, 2]
-
-
-def test_graphs_without_ordinary_values() -> None:
-    for n in (0, 2):
-        g = build(n, [])
-        hubs = np.ones(n, dtype=np.bool_)
-        owners = partition_values(g, hubs, 1)
-        assert owners.part.tolist() == [0] * n
-        assert count_volume(g, owners.part, 1, hubs).total_bytes == 0
-        with pytest.raises(PartitionError, match="cannot divide 0 values among 2 parts"):
-            partition_values(g, hubs, 2)
+    owners = placed(g, hubs, [0, 0, 1, 1, 1, 2], 3)
+    assert owners[6:].tolist() == [1, 1, 1, 2]
 
 
 def test_hub_without_neighbours_belongs_to_part_0() -> None:
     g = build(3, [row(1, 0)])
-    hubs = np.arange(3) == 2
-    core = Partition(np.array([1, 1], dtype=np.int32), 2, "metis", "cut", 1, 0, 1.0)
-    assert extend_to_hubs(find_hub_links(g, hubs), build_affinity(g, hubs), core).part.tolist() == [1, 1, 0]
+    assert placed(g, np.arange(3) == 2, [1, 1], 2).tolist() == [1, 1, 0]
 
 
-def test_partition_of_another_graph_is_refused() -> None:
-    g = build(3, [row(1, 0)])
-    none = np.zeros(3, dtype=np.bool_)
-    core = Partition(np.zeros(2, dtype=np.int32), 1, "metis", "cut", 1, 0, 1.0)
-    with pytest.raises(PartitionError, match="partition of 3 vertices, found 2"):
-        extend_to_hubs(find_hub_links(g, none), build_affinity(g, none), core)
+def test_there_are_no_more_parts_than_ordinary_values() -> None:
+    with pytest.raises(PartitionError, match="cannot divide 0 values among 2 parts"):
+        divided(build(2, []), np.ones(2, dtype=np.bool_), 2)
 
 
 def test_histogram_items_are_not_sorted_by_bin() -> None:
@@ -65,10 +58,10 @@ def test_histogram_items_are_not_sorted_by_bin() -> None:
     rows += [folded(items + i % bins, [(i, SourceRole.ADDRESS)], accumulates=True) for i in range(items)]
     g = build(items + bins, rows)
     hubs = find_hubs(g).mask
-    owners = partition_values(g, hubs, p)
-    assert owners.part[:items].tolist() == [i * p // items for i in range(items)]
+    owners = divided(g, hubs, p)
+    assert owners[:items].tolist() == [i * p // items for i in range(items)]
     # Every part holds items of every bin and sends one word for each bin that it does not own.
-    assert count_volume(g, owners.part, p, hubs).total_bytes == bins * (p - 1) * 8
+    assert count_volume(g, owners, p, hubs).total_bytes == bins * (p - 1) * 8
 
 
 def test_kmeans_reduces_sums_and_counts_and_broadcasts_centroids() -> None:
@@ -89,27 +82,25 @@ def test_kmeans_reduces_sums_and_counts_and_broadcasts_centroids() -> None:
         rows.append(row(centroid + s, total + s, size + s // d, count=steps))
     g = build(size + k, rows, work={member + i: 3.0 * k * d for i in range(n)})
     hubs = find_hubs(g).mask
-    owners = partition_values(g, hubs, p)
+    owners = divided(g, hubs, p)
     assert np.flatnonzero(hubs).tolist() == list(range(centroid, size + k))
-    assert owners.imbalance == 1.0
-    result = count_volume(g, owners.part, p, hubs)
+    assert np.bincount(owners, g.work_flops, p).tolist() == [g.work_flops.sum() / p] * p
+    result = count_volume(g, owners, p, hubs)
     assert result.total_bytes == (2 * k * d + k) * (p - 1) * 8 * steps
 
 
 def test_chain_from_end_to_end() -> None:
     g = chain(60, count=7)
     hubs = find_hubs(g).mask
-    owners = partition_values(g, hubs, 4)
-    assert count_volume(g, owners.part, 4, hubs).total_bytes == 2 * 3 * 8 * 7
+    owners = divided(g, hubs, 4)
+    assert count_volume(g, owners, 4, hubs).total_bytes == 2 * 3 * 8 * 7
 
 
 def test_hub_links_have_the_bytes_of_all_flows_between_hubs_and_other_values() -> None:
     # Hub 3 adds up 0 and 1, hub 4 is made from it and read by 2; 8 bytes each.
     g = build(5, [folded(3, [0], [1]), row(4, 3), row(2, 4)])
-    links = find_hub_links(g, np.arange(5) >= 3)
+    links = build_by_value(g, np.arange(5) >= 3).hubs
     assert links.group.tolist() == [0, 0]
-    found = zip(links.hub.tolist(), links.value.tolist(), links.volume.tolist(), strict=True)
+    found = zip(links.link_hub.tolist(), links.link_vertex.tolist(), links.link_bytes.tolist(), strict=True)
     assert sorted(found) == [(0, 0, 8), (0, 1, 8), (1, 2, 8)]
-    owner = np.array([0, 1, 1, -1, -1], np.int32)
-    assert links.traffic(owner, links.group, 1, 2).tolist() == [[8, 16]]
-    assert links.traffic(owner, np.arange(2), 2, 2).tolist() == [[8, 8], [0, 8]]
+    assert links.owners(np.array([0, 1, 1], np.int32), 2).tolist() == [1, 1]  # 8 and 16 bytes of both

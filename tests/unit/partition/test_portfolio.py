@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,16 +14,14 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import portfolio as module
-from commanalyzer.partition.budget import Budget
-from commanalyzer.partition.libraries import attempts
+from commanalyzer.partition.coarsening import coarse_attempts
+from commanalyzer.partition.coarsening.coarse import build_by_value
 from commanalyzer.partition.options import PortfolioOptions
-from commanalyzer.partition.owners import find_hub_links, spread_hubs
 from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.partition.selection import Cost, Latest, best_of, promising
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
-from tests.unit.partition.coarsening.test_tiles import jacobi
 
 
 def worked(graph: ValueGraph, part: list[int], parts: int, hubs: Bool | None = None) -> Float64:
@@ -91,30 +88,28 @@ def test_work_is_conserved(graph: ValueGraph, data: st.DataObject) -> None:
 # --- hubs -------------------------------------------------------------------------------------------------
 
 
+def spread(graph: ValueGraph, hubs: Bool, owner: list[int], work: list[float], most: float) -> list[int]:
+    """Owners of the hubs on two nodes."""
+    part = np.array(owner, np.int32)
+    found = build_by_value(graph, hubs).hubs.spread(part, part[~hubs], 2, np.array(work), most)
+    return [int(p) for p in found]
+
+
 def test_hubs_go_where_their_work_has_room() -> None:
     # Hub 4 is fed by 0 and 1 (part 0), hub 5 by 0; both carry as much work as a part may have.
-    graph = build(6, [folded(4, [0], [1]), folded(5, [0])])
-    hubs = np.arange(6) >= 4
-    work = np.array([1.0, 1.0, 1.0, 1.0, 4.0, 4.0])
-    owner = np.array([0, 0, 1, 1, 0, 0], np.int32)
-    assert spread_hubs(find_hub_links(graph, hubs), owner, 2, work, 6.5).tolist() == [0, 0, 1, 1, 0, 1]
+    graph, work = build(6, [folded(4, [0], [1]), folded(5, [0])]), [1.0, 1.0, 1.0, 1.0, 4.0, 4.0]
+    assert spread(graph, np.arange(6) >= 4, [0, 0, 1, 1, 0, 0], work, 6.5) == [0, 1]
 
 
 def test_hubs_that_belong_together_stay_together_while_they_are_light() -> None:
     # Sum 4 makes centroid 5; part 0 has no room for them.
-    graph = build(6, [folded(4, [0], [1]), row(5, 4)])
-    hubs = np.arange(6) >= 4
-    owner = np.array([0, 0, 1, 1, 0, 0], np.int32)
-    light = np.array([10.0, 10.0, 9.0, 9.0, 0.5, 0.5])
-    assert spread_hubs(find_hub_links(graph, hubs), owner, 2, light, 20.6).tolist() == [0, 0, 1, 1, 1, 1]
+    graph, light = build(6, [folded(4, [0], [1]), row(5, 4)]), [10.0, 10.0, 9.0, 9.0, 0.5, 0.5]
+    assert spread(graph, np.arange(6) >= 4, [0, 0, 1, 1, 0, 0], light, 20.6) == [1, 1]
 
 
 def test_hubs_without_work_stay() -> None:
     graph = build(3, [folded(2, [0], [1])])
-    owner = np.array([0, 1, 1], np.int32)
-    hubs = np.arange(3) == 2
-    links = find_hub_links(graph, hubs)
-    assert spread_hubs(links, owner, 2, np.array([1.0, 1.0, 0.0]), 1.0).tolist() == [0, 1, 1]
+    assert spread(graph, np.arange(3) == 2, [0, 1, 1], [1.0, 1.0, 0.0], 1.0) == [1]
 
 
 # --- failures ---------------------------------------------------------------------------------------------
@@ -125,34 +120,24 @@ def chain(n: int) -> ValueGraph:
 
 
 def chain_portfolio(n: int) -> Portfolio:
-    return portfolio_of(chain(n))
+    graph = chain(n)
 
-
-def portfolio_of(
-    graph: ValueGraph, coarse: module.Coarse | None = None, budget_s: float = math.inf
-) -> Portfolio:
-    n = graph.num_vertices
-
-    def count(part: Int32, parts: int) -> Cost:
+    def count(part: Int32, parts: int, rows: object) -> Cost:
         work = worked(graph, part.tolist(), parts)
         communication = charge_volume(graph, part, parts).communication(graph)
         return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), lambda: work)
 
-    return Portfolio(
-        graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03, budget_s=budget_s), count, coarse
-    )
+    return Portfolio(graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03), count)
 
 
 def test_a_method_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise PartitionError("METIS failed on purpose")
 
-    monkeypatch.setattr(attempts, "partition", fails)
+    monkeypatch.setattr(coarse_attempts, "partition", fails)
     portfolio = chain_portfolio(64)
     assert "mt-kahypar km1" in [c.method for c in portfolio.candidates(4)]
-    (said,) = portfolio.failures(4)
-    assert said.startswith("metis cut, metis cut seed 2, ")
-    assert said.endswith("failed: METIS failed on purpose")
+    assert portfolio.failures(4) == ("METIS: METIS failed on purpose",)
     assert portfolio.failures(2) == ()
 
 
@@ -169,23 +154,6 @@ def test_refinements_are_given_only_where_they_are_better() -> None:
     assert better.method == "interleaved refined"
     ideal = module.Candidate("ideal", (np.arange(64) // 16).astype(np.int32), 0.0)
     assert list(portfolio.refined([ideal], 4)) == []
-
-
-# --- what is asked last -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("share", "is_asked"), [(0.6, True), (10.0, False)])
-def test_the_volume_is_asked_for_late_where_it_takes_long_and_blocks_are_no_better(
-    monkeypatch: pytest.MonkeyPatch, share: float, is_asked: bool
-) -> None:
-    for name in ("_MOST_RETRIED_EDGES", "_MANY_PAIRS"):
-        monkeypatch.setattr(attempts, name, 0)
-    monkeypatch.setattr(module, "_FAR_BELOW", share)
-    methods = [c.method for c in portfolio_of(jacobi(8)).candidates(4)]
-    # Blocks and METIS's parts of a grid move about the same.
-    assert {"metis cut", "metis net", "blocks 2x2"} < set(methods)
-    assert ("metis volume" in methods) == is_asked
-    assert methods[-1] == ("metis volume" if is_asked else "blocks 2x2")
 
 
 # --- what is known is not counted again -------------------------------------------------------------------
@@ -218,43 +186,7 @@ def test_what_is_known_takes_no_more_memory_than_it_may() -> None:
 # --- coarse graphs ----------------------------------------------------------------------------------------
 
 
-class Halves:
-    """Coarse candidates that are known: the first half of 64 values, and the second."""
-
-    def __init__(self, *, fails: bool = False) -> None:
-        self.fails, self.asked = fails, 0
-
-    def prepare_partitioned(self) -> None:
-        """Do nothing."""
-
-    def partitioned(self, num_parts: int, budget: Budget) -> Iterator[module.Candidate]:
-        """Yield the halves."""
-        self.asked += 1
-        if self.fails:
-            raise PartitionError("too coarse on purpose")
-        yield module.Candidate("halves", (np.arange(64) // 32).astype(np.int32), 0.0, 2)
-
-    def failures(self, num_parts: int) -> tuple[str, ...]:
-        """What is said about every number of parts."""
-        return (f"no thirds of {num_parts}",)
-
-
-def test_a_coarse_graph_is_asked_where_mt_kahypar_would_take_too_long_on_the_values() -> None:
-    quick, slow, failing = Halves(), Halves(), Halves(fails=True)
-    assert {c.coarse_vertices for c in portfolio_of(chain(64), quick).candidates(4)} == {0}
-    assert quick.asked == 0
-    begun = portfolio_of(chain(64), slow, budget_s=1e-3)
-    found = {c.method: c.coarse_vertices for c in begun.candidates(4)}
-    assert set(begun.left_out(4)) == {"mt-kahypar km1"}
-    assert found["halves"] == 2
-    assert "mt-kahypar km1" not in found
-    assert "metis cut" in found
-    portfolio = portfolio_of(chain(64), failing, budget_s=1e-3)
-    assert "metis cut" in [c.method for c in portfolio.candidates(4)]
-    assert portfolio.failures(4) == ("coarse graph failed: too coarse on purpose", "no thirds of 4")
-
-
 def test_a_refined_division_says_which_graph_it_was_found_on() -> None:
     mixed = module.Candidate("mixed", (np.arange(64) % 4).astype(np.int32), 0.0, 8)
-    (better,) = portfolio_of(chain(64)).refined([mixed], 4)
+    (better,) = chain_portfolio(64).refined([mixed], 4)
     assert (better.method, better.coarse_vertices) == ("mixed refined", 8)

@@ -11,11 +11,10 @@ from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.budget import Limit
-from commanalyzer.partition.libraries.adjacency import build_affinity
+from commanalyzer.partition.coarsening.coarse import build_by_value
 from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.splitting import split_parts, usual_growth
-from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.request import Coarsen
 from commanalyzer.vcg.storage.store import GraphStore
 from tests.unit.partition.coarsening.test_tiles import jacobi
@@ -23,7 +22,7 @@ from tests.unit.partition.coarsening.test_tiles import jacobi
 
 def test_every_piece_lies_in_one_part_and_has_its_share() -> None:
     graph = jacobi(24)
-    adjacency = build_affinity(graph, np.zeros(graph.num_vertices, np.bool_)).adjacency
+    adjacency = build_by_value(graph, np.zeros(graph.num_vertices, np.bool_)).adjacency
     n = adjacency.num_vertices
     halves = (np.arange(n) % 2).astype(np.int32)  # every second vertex: no part is connected
     found = split_parts(adjacency, halves, 2, 3, seed=1, imbalance=0.03, caller=Caller(), limit=Limit(1.0))
@@ -41,20 +40,19 @@ def test_a_search_that_fails_among_more_nodes_is_mended_by_what_fewer_found(
     coarsen: Coarsen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Eight nodes are only offered every eighth value: all is sent; halves of four quarters send far less."""
-    kind = Portfolio if coarsen == "never" else TiledPortfolio
-    search = kind.candidates
+    search = Portfolio.candidates
 
-    def candidates(self: Portfolio | TiledPortfolio, num_parts: int) -> Iterator[Candidate]:
+    def candidates(self: Portfolio, num_parts: int) -> Iterator[Candidate]:
         if num_parts == 8:
             yield Candidate("dealt", (np.arange(graph.num_vertices) % 8).astype(np.int32), 0.0)
         else:
-            yield from search(self, num_parts)  # type: ignore[arg-type]
+            yield from search(self, num_parts)
 
     def unrefined(*_: object) -> Iterator[Candidate]:
         yield from ()
 
-    monkeypatch.setattr(kind, "candidates", candidates)
-    monkeypatch.setattr(kind, "refined", unrefined)
+    monkeypatch.setattr(Portfolio, "candidates", candidates)
+    monkeypatch.setattr(Portfolio, "refined", unrefined)
     graph = jacobi(24)
     options = CountOptions((4, 8), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen)
     counted = decompose(GraphStore.of(graph), 1152, options, SilentProgress())

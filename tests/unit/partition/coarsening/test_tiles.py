@@ -21,11 +21,12 @@ from commanalyzer.partition.coarsening.neighbours import find_neighbours
 from commanalyzer.partition.coarsening.tiles import _candidates, _crossing, build_tiling, tile_grid
 from commanalyzer.partition.libraries.quality import imbalance
 from commanalyzer.partition.options import PortfolioOptions
+from commanalyzer.partition.policy import SEARCH
+from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
 from commanalyzer.partition.refinement.refine import connectivity
 from commanalyzer.partition.regular.shapes import find_arrays, shape_families
 from commanalyzer.partition.selection import Cost, RowCounter
-from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.request import Coarsen, PartitionRequest
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind, HomeObject, Int32, ValueGraph
@@ -227,9 +228,7 @@ def test_every_value_but_hubs_has_a_coarse_vertex_and_work_is_kept(
 
 def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> None:
     graph = jacobi(16)
-    portfolio = TiledPortfolio(
-        graph, none_removed(graph), PortfolioOptions((4,), 1, 0.03), counter(graph), 64
-    )
+    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((4,), 1, 0.03), counter(graph), 64)
     found = {c.method: c.part for c in portfolio.candidates(4)}
     assert portfolio.coarse_vertices == 64
     blocks = found["blocks 2x2"]
@@ -243,8 +242,8 @@ def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in {"DEFAULT_VERTICES": 16, "LEAST_PER_PART": 1, "_MOST_LINKS": 0}.items():
-        monkeypatch.setattr(f"commanalyzer.partition.tiled.{name}", value)
-    monkeypatch.setattr("commanalyzer.partition.tiled._LEAST_PER_PART", 1)
+        monkeypatch.setattr(f"commanalyzer.partition.portfolio.{name}", value)
+    monkeypatch.setattr("commanalyzer.partition.portfolio.SEARCH", replace(SEARCH, small_flows=0))
     # Elements 0 to 63 of an array; 64 to 163 are in no array and each is read by two elements.
     rows = [row(i % 64, 64 + i % 100, (i + 1) % 64) for i in range(300)]
     graph = build(164, rows, inputs=range(64, 164), work=dict.fromkeys(range(64), 1.0))
@@ -258,7 +257,7 @@ def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
         home_offset=np.concatenate([8 * np.arange(64), 8 * np.arange(100)]),
         objects=objects,
     )
-    portfolio = TiledPortfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph))
+    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph))
     assert portfolio.view.tiling.groups
     assert 100 < portfolio.coarse_vertices <= 100 + 16
 
@@ -266,7 +265,7 @@ def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
 def test_islands_beside_borders_are_removed() -> None:
     graph = jacobi(16)
     removed = none_removed(graph)
-    portfolio = TiledPortfolio(graph, removed, PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
+    portfolio = Portfolio(graph, removed, PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
     place = np.arange(512) % 256
     straight = (place % 16 >= 8).astype(np.int32)
     # One point of row 8 on either side belongs to the other: it sends one word more, its neighbours four.
@@ -280,9 +279,7 @@ def test_islands_beside_borders_are_removed() -> None:
 
 def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes() -> None:
     graph = jacobi(16)
-    portfolio = TiledPortfolio(
-        graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64
-    )
+    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
     # Seven columns of sixteen: straight, but the other part has 9 / 8 of the mean.
     narrow = (np.arange(512) % 16 >= 9).astype(np.int32)
     better = refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: graph.work_flops)
@@ -295,9 +292,7 @@ def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes(
 
 def test_free_values_beside_borders_follow_one_by_one_and_others_stay() -> None:
     graph = jacobi(16)
-    portfolio = TiledPortfolio(
-        graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64
-    )
+    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
     place = np.arange(512) % 256
     left = (place % 16 >= 8).astype(np.int32)
     # v is cut one column beside u: each v there goes back to where its u and most neighbours are.

@@ -1,4 +1,4 @@
-"""Affinity graph: weights by hand, hubs left out, validation of the adjacency."""
+"""Adjacency of the values: weights by hand, hubs left out; what is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.libraries.adjacency import Adjacency, Affinities, build_affinity
+from commanalyzer.partition.coarsening.coarse import build_by_value
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
@@ -23,28 +24,18 @@ def edges_of(adjacency: Adjacency) -> dict[tuple[int, int], int]:
 def test_both_directions_and_all_rows_add_up() -> None:
     rows = [row(1, 0, count=3), row(0, 1, count=2), row(2, 1, count=10)]
     g = build(3, rows, widths={1: 4}, inputs=[0], work={0: 2, 1: 5})
-    a = build_affinity(g, np.zeros(3, dtype=np.bool_)).adjacency
+    a = build_by_value(g, np.zeros(3, dtype=np.bool_)).adjacency
     # 0-1: 3 uses of 8 bytes (3 versions) and 2 uses of 4 bytes; 1-2: at most the 3 versions of value 1.
     assert edges_of(a) == {(0, 1): 3 * 8 + 2 * 4, (1, 2): 3 * 4}
     assert a.work_flops.tolist() == [2, 5, 0]
-
-
-def test_private_register_joins_its_consumer_but_a_contribution_does_not() -> None:
-    g = build(
-        6, [row(1, 0), row(2, 1), row(3, 0), folded(4, [3], [5])], registers=[1, 3], work={1: 7, 3: 1, 2: 1}
-    )
-    result = build_affinity(g, np.zeros(6, dtype=np.bool_))
-    assert result.vertex.tolist() == [0, 1, 1, 2, 3, 4]
-    assert result.adjacency.work_flops.tolist() == [0, 8, 1, 0, 0]
-    assert edges_of(result.adjacency) == {(0, 1): 8, (0, 2): 8, (2, 3): 8, (3, 4): 8}
 
 
 def test_hub_gives_its_work_to_the_operands_and_ties_those_of_a_term() -> None:
     n = 4
     g = build(2 * n + 1, [folded(2 * n, *([i, n + i] for i in range(n)), count=3)], work={2 * n: 16.0})
     removed = np.arange(2 * n + 1) == 2 * n
-    result = build_affinity(g, removed)
-    assert result.vertex.tolist() == [*range(2 * n), -1]
+    result = build_by_value(g, removed)
+    assert result.tiling.vertex.tolist() == [*range(2 * n), -1]
     assert result.adjacency.work_flops.tolist() == [2.0] * (2 * n)
     assert edges_of(result.adjacency) == {(i, n + i): 8 for i in range(n)}
 
@@ -52,9 +43,9 @@ def test_hub_gives_its_work_to_the_operands_and_ties_those_of_a_term() -> None:
 @given(graphs(registers=True))
 @settings(max_examples=100, deadline=None)
 def test_work_is_conserved(graph: ValueGraph) -> None:
-    result = build_affinity(graph, np.zeros(graph.num_vertices, dtype=np.bool_))
+    result = build_by_value(graph, np.zeros(graph.num_vertices, dtype=np.bool_))
     assert result.adjacency.work_flops.sum() == pytest.approx(graph.work_flops.sum())
-    assert result.vertex.max() == result.adjacency.num_vertices - 1
+    assert result.adjacency.num_vertices == graph.num_vertices
 
 
 def path() -> tuple[list[int], list[int], list[int], list[float]]:
@@ -93,13 +84,3 @@ def test_adjacency_refuses(change: Callable[..., Parts], message: str) -> None:
     assert make(*path()).num_edges == 2
     with pytest.raises(PartitionError, match=message):
         make(*change(*path()))
-
-
-def test_affinity_graphs_that_merge_the_same_are_made_once() -> None:
-    g = build(3, [row(1, 0), row(2, 1)])
-    graphs = Affinities(g, np.zeros(3, dtype=np.bool_))
-    one = graphs.find(most_parts=2)
-    assert graphs.find(most_parts=64, tasks=False) is one
-    shared = graphs.find(shared=True)
-    assert shared is not one
-    assert shared.adjacency.edge_bytes.tolist() == [512, 512, 512, 512]  # 64ths of 8 bytes for one reader

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.partition.libraries.adjacency import build_affinity
-from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph
+from commanalyzer.partition.coarsening.coarse import build_by_value
+from commanalyzer.partition.libraries.hypergraph import Hypergraph
 from commanalyzer.vcg.graph import Fold, ValueGraph
 from tests.graphs import Row, build, folded, row
 from tests.strategies import graphs
@@ -21,7 +21,9 @@ Nets = dict[tuple[int, ...], list[int]]
 
 def hypergraph(graph: ValueGraph, removed: tuple[int, ...] = ()) -> Hypergraph:
     mask = np.isin(np.arange(graph.num_vertices), removed)
-    return build_hypergraph(graph, build_affinity(graph, mask))
+    found = build_by_value(graph, mask, with_terms=True).hypergraph
+    assert found is not None
+    return found
 
 
 def nets(found: Hypergraph) -> Nets:
@@ -54,14 +56,6 @@ def test_values_nobody_reads_and_hubs_have_no_nets() -> None:
     assert nets(found) == {(0, 2): [8], (1, 3): [8]}
     assert found.num_vertices == 4
     assert nets(hypergraph(graph)) == {(0, 2): [8], (1, 3): [8], (2, 4): [8], (2, 3, 4): [8]}
-
-
-def test_a_private_register_is_its_consumer() -> None:
-    # register 2 merges into 3: the net of 0 has the vertices 0 and 3 (number 2, as 2 is gone)
-    graph = build(4, [row(2, 0), row(3, 2, 1)], registers=[2], work={2: 1.0, 3: 2.0})
-    found = hypergraph(graph)
-    assert nets(found) == {(0, 2): [8], (1, 2): [8]}
-    assert found.work_flops.tolist() == [0, 0, 3.0]
 
 
 # --- fold nets --------------------------------------------------------------------------------------------

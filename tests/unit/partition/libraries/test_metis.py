@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.libraries.adjacency import Adjacency, build_affinity
+from commanalyzer.partition.coarsening.coarse import build_by_value
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.metis import Objective, _contract, integer_work, partition
 from commanalyzer.partition.libraries.quality import edge_cut, imbalance
 from commanalyzer.vcg.graph import ValueGraph
@@ -19,7 +20,7 @@ from tests.strategies import graphs
 
 
 def affinity(graph: ValueGraph) -> Adjacency:
-    return build_affinity(graph, np.zeros(graph.num_vertices, dtype=np.bool_)).adjacency
+    return build_by_value(graph, np.zeros(graph.num_vertices, np.bool_)).adjacency
 
 
 def path(n: int) -> Adjacency:

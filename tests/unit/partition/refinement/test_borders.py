@@ -20,6 +20,7 @@ from commanalyzer.partition.refinement.borders import (
     _is_everywhere,
     _least_gain,
     _nets_by_sample,
+    _numbered,
     refine_borders,
 )
 from commanalyzer.partition.refinement.refine import LEAST_GAIN
@@ -50,7 +51,8 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     single[chosen] = num_parts + np.arange(len(chosen))
     total = num_parts + len(chosen)
     number = np.empty(v, np.int32)
-    kernels.number_values(tiling.vertex, anchor, single, total, number)
+    kernels.number_values(tiling.vertex, anchor, single, part, num_parts, number)
+    number[removed] = total + np.arange(np.count_nonzero(removed))
     hubs = np.cumsum(removed) - 1
     assert number.tolist() == [total + hubs[i] if removed[i] else single[anchor[i]] for i in range(v)]
     rows = Surface.of(graph, view).rows_with_pins(number, total, beside)
@@ -69,6 +71,21 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     for most, is_found in ((every.num_nets, True), (every.num_nets - 1, every.num_nets == 0)):
         limited = build_nets(graph, number, total, tiling.neighbours, work, rows, most)
         assert (limited is not None) == is_found
+
+
+@given(graphs(registers=True), st.integers(2, 4), st.data())
+@settings(max_examples=100, deadline=None)
+def test_what_moves_together_is_in_one_part(graph: ValueGraph, num_parts: int, data: st.DataObject) -> None:
+    """Refinement begins with the division that it is given, wherever the anchors of its values are."""
+    v, none = graph.num_vertices, np.zeros(graph.num_vertices, np.bool_)
+    tiling = build_tiling(graph, none, (), (), max(v // 3, 1))
+    part = np.array(data.draw(st.lists(st.integers(0, num_parts - 1), min_size=v, max_size=v)), np.int32)
+    chosen = np.flatnonzero(tiling.neighbours.anchor == np.arange(v))
+    first, label = chosen[:1], np.zeros(len(chosen), np.int32)  # all in one group
+    number, first = _numbered(tiling, part, num_parts, chosen, first, label)
+    start = np.concatenate((np.arange(num_parts), part[first]))
+    assert start[number].tolist() == part.tolist()
+    assert len(set(number.tolist())) == len(set(part.tolist())) == len(first)
 
 
 @given(graphs(registers=True) | loop_graphs(), st.integers(1, 4), st.integers(1, 30), st.data())
@@ -119,7 +136,7 @@ def test_where_coarse_vertices_at_borders_hold_too_much_only_ends_of_flows_move(
     graph = build(64, [row(i + 1, i) for i in range(63)], work=dict.fromkeys(range(64), 1.0))
     removed = np.zeros(64, np.bool_)
     near = build_tiling(graph, removed, (), (), 64).neighbours
-    tiling = Tiling(np.repeat(np.arange(4, dtype=np.int32), 16), 4, "runs", near)
+    tiling = Tiling(np.repeat(np.arange(4, dtype=np.int32), 16), 4, "runs", near, near.anchor)
     surface = Surface.of(graph, build_coarse(graph, removed, tiling))
     part = np.repeat([0, 1], 32).astype(np.int32)
     part[40] = 0
@@ -143,7 +160,7 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
 
     def is_everywhere(flows: int, anchors: int, movable: int) -> bool:
         near = Neighbours(number, number, number, number, flows, number, anchors, number.astype(np.int64))
-        return _is_everywhere(Tiling(number, anchors, "runs", near), movable)
+        return _is_everywhere(Tiling(number, anchors, "runs", near, number), movable)
 
     assert is_everywhere(most + 1, 1000, 501)
     assert not is_everywhere(most + 1, 1000, 500)

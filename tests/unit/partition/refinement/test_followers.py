@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -23,13 +22,14 @@ def test_a_value_goes_where_most_of_its_bytes_go_and_those_beside_it_after_it() 
     graph = build(8, [row(3, 2, 0, 1), row(4, 3), row(5, 4), row(7, 2), row(6, 7)], widths={0: 16})
     removed = np.arange(8) == 7
     tiling = build_tiling(graph, removed, (), (), 8)
-    tiling = replace(tiling, neighbours=replace(tiling.neighbours, anchor=np.arange(8, dtype=np.int32)))
+    vertex, own = tiling.vertex, np.arange(8, dtype=np.int32)
     given_part = np.array([0, 0, 1, -1, -1, -1, -1, -1], np.int32)
     otherwise = np.array([1, 1, 1, 1, 1, 1, 2, 3], np.int32)
-    assert beside_neighbours(graph, tiling, given_part, otherwise).tolist() == [0, 0, 1, 0, 0, 0, 2, 3]
-    anchored = replace(tiling.neighbours, anchor=np.array([0, 1, 2, 3, 2, 5, 6, 7], np.int32))
+    found = beside_neighbours(graph, vertex, own, given_part, otherwise)
+    assert found.tolist() == [0, 0, 1, 0, 0, 0, 2, 3]
+    anchor = np.array([0, 1, 2, 3, 2, 5, 6, 7], np.int32)
     # 4 goes with 2, whose part is given; 5, which reads 4, goes there as well; 3 is still drawn to 0 and 1.
-    found = beside_neighbours(graph, replace(tiling, neighbours=anchored), given_part, otherwise)
+    found = beside_neighbours(graph, vertex, anchor, given_part, otherwise)
     assert found.tolist() == [0, 0, 1, 0, 1, 1, 2, 3]
 
 
@@ -45,12 +45,11 @@ def test_a_part_with_most_bytes_wins(
     owners = st.lists(st.integers(-1, num_parts - 1), min_size=v, max_size=v)
     known = np.array(data.draw(owners), np.int32)
     otherwise = np.array(data.draw(st.lists(st.just(num_parts), min_size=v, max_size=v)), np.int32)
-    found = beside_neighbours(graph, tiling, known, otherwise)
+    given_ = (tiling.vertex, anchor, known, otherwise)
+    found = beside_neighbours(graph, *given_)
     assert np.array_equal(found[known >= 0], known[known >= 0])
     assert (found[removed & (known < 0)] == num_parts).all()
-    assert np.array_equal(
-        found, beside_neighbours(LargeGraph(GraphStore.of(graph), flows), tiling, known, otherwise)
-    )
+    assert np.array_equal(found, beside_neighbours(LargeGraph(GraphStore.of(graph), flows), *given_))
     votes: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for r, sink, source in flows_of(graph):
         ends = int(anchor[sink]), int(anchor[source])

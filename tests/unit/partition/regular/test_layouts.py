@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.partition.coarsening.levels import build_levels
-from commanalyzer.partition.coarsening.neighbours import find_neighbours
-from commanalyzer.partition.libraries.adjacency import Affinities
+from commanalyzer.partition.libraries.quality import imbalance
+from commanalyzer.partition.options import PortfolioOptions
+from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.partition.regular.layouts import Cut, Layouts
-from commanalyzer.partition.regular.shapes import Shaped, elements_of, find_arrays, shape_families
-from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.vcg.graph import Bool, ValueGraph
+from commanalyzer.partition.regular.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.partition.selection import Cost
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from tests.graphs import Row, build, folded
 from tests.unit.partition.regular.test_divisions import shaped, with_arrays
 
@@ -49,28 +49,27 @@ def product(n: int, m: int, k: int, second: int = 0) -> ValueGraph:
     )
 
 
-def layouts_of(graph: ValueGraph, hubs: Bool | None = None) -> Layouts:
+def portfolio_of(graph: ValueGraph, parts: int, hubs: Bool | None = None) -> Portfolio:
     removed = np.zeros(graph.num_vertices, np.bool_) if hubs is None else hubs
-    arrays = find_arrays(graph, removed)
-    fine = build_levels(Affinities(graph, removed), 4).fine
-    anchor, elements = find_neighbours(graph, removed).anchor, elements_of(arrays, graph.num_vertices)
-    lead = leaders(fine.affinity.vertex, anchor, elements, fine.hypergraph.num_vertices)
-    beside = np.where(elements[fine.operand], fine.operand, anchor[fine.operand])
-    lead[fine.num_values :] = np.where(elements[beside], beside, -1)
-    unseen = hub_bytes(graph, removed)
-    sketch = Sketch(fine.hypergraph, lead, graph.num_vertices, unseen_bytes=unseen)
-    return Layouts(graph, shape_families(graph, arrays), sketch)
+
+    def count(part: Int32, p: int, rows: object) -> Cost:
+        found = count_volume(graph, part, p, removed).total_bytes
+        return Cost(found, imbalance(graph.work_flops, part, p), lambda: graph.work_flops)
+
+    return Portfolio(graph, removed, PortfolioOptions((parts,), 1, 0.03), count)
+
+
+def layouts_of(graph: ValueGraph, hubs: Bool | None = None) -> Layouts:
+    return portfolio_of(graph, 4, hubs).layouts
 
 
 def best(graph: ValueGraph, parts: int) -> tuple[str, int]:
     """Name and bytes of the cheapest cut; what follows is where it costs nothing."""
-    none = np.zeros(graph.num_vertices, np.bool_)
-    levels = build_levels(Affinities(graph, none), parts)
-    found: dict[str, int] = {}
-    for cut in layouts_of(graph).cuts(parts, 1.03):
-        (part, *_) = levels.follow(cut.owners(graph.num_vertices), parts, 0.03)
-        found[cut.name] = count_volume(graph, levels.owners(part, parts), parts).total_bytes
-    return min(found.items(), key=lambda item: item[1])
+    portfolio = portfolio_of(graph, parts)
+    names = {cut.name for cut in portfolio.layouts.cuts(parts, 1.03)}
+    found = {c.method: c.part for c in portfolio.candidates(parts) if c.method in names}
+    volumes = {name: count_volume(graph, part, parts).total_bytes for name, part in found.items()}
+    return min(volumes.items(), key=lambda item: item[1])
 
 
 @pytest.mark.parametrize(("n", "m", "k"), [(12, 16, 14), (16, 12, 14)])
