@@ -31,10 +31,9 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.paper_view import paper_view
-from commanalyzer.partition.libraries.adjacency import build_affinity
-from commanalyzer.partition.libraries.hypergraph import build_hypergraph
+from commanalyzer.partition.coarsening.coarse import build_by_value
+from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.libraries.metis import partition
-from commanalyzer.partition.owners import extend_to_hubs, find_hub_links
 from commanalyzer.record import record
 from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.structure.hubs import find_hubs
@@ -49,7 +48,7 @@ CASES = (
     "hydro3d 10 5",
 )
 SMALL = "kmeans 300 4 3 3"
-STAGES = ("simplify", "hubs", "paper", "affinity", "hypergraph", "work", "count")
+STAGES = ("simplify", "hubs", "paper", "links and nets", "work", "count")
 T = TypeVar("T")
 
 
@@ -93,9 +92,8 @@ def measure(case: str, parts: int) -> Measurement:
     flat = result.time("simplify", lambda: simplified(graph))
     hubs = result.time("hubs", lambda: find_hubs(flat)).mask
     result.time("paper", lambda: paper_view(graph, HIGH, is_asked=False))
-    affinity = result.time("affinity", lambda: build_affinity(flat, hubs))
-    result.time("hypergraph", lambda: build_hypergraph(flat, affinity))
-    owners = extend_to_hubs(find_hub_links(flat, hubs), affinity, partition(affinity.adjacency, parts)).part
+    view = result.time("links and nets", lambda: build_by_value(flat, hubs))
+    owners = Placement(view).owners(partition(view.adjacency, parts).part, parts)
     totals, work = result.time("work", lambda: (totals_of(flat), term_work(flat)))
 
     def count() -> None:
