@@ -64,5 +64,5 @@ def check_asked(options: PortfolioOptions) -> None:
 
 
 def is_large(graph: AnyGraph) -> bool:
-    """Whether partitioners would take minutes on the values themselves."""
+    """Whether a graph stays coded: expanded, it would take gigabytes."""
     return graph.num_flows > LARGE_FLOWS or graph.num_vertices > LARGE_VALUES

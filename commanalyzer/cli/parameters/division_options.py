@@ -45,8 +45,8 @@ _OPTIONS = (
         default="auto",
         show_default=True,
         metavar="auto|never|N",
-        help="Find divisions on a coarse graph (counted on the full one): of large graphs, never, or always "
-        "with about N vertices.",
+        help="Find divisions on tiles of arrays (counted on all values): of large arrays, never, or always "
+        "with about N tiles.",
     ),
     click.option(
         "--effort",

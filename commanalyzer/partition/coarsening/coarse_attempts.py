@@ -24,7 +24,7 @@ from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.libraries.mtkahypar import partition_hypergraph
 from commanalyzer.partition.libraries.quality import edge_cut, imbalance
 from commanalyzer.partition.options import PortfolioOptions
-from commanalyzer.partition.policy import COSTS
+from commanalyzer.partition.policy import COSTS, SEARCH
 from commanalyzer.partition.refinement.refine import (
     LEAST_GAIN,
     MOST_COUNTS,
@@ -41,7 +41,6 @@ from commanalyzer.vcg.graph import Bool, Float64, Int32
 # METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
 Objective = Literal["cut", "volume", "net"]
 OBJECTIVES: tuple[Objective, ...] = ("cut", "volume", "net")
-_RETRIED = 0.1  # of the budget: where METIS takes less, it is asked with several seeds
 # Name of a method, int32[N] owners of the coarse vertices.
 Divided = tuple[str, Int32]
 
@@ -99,7 +98,7 @@ class CoarsePartitioners:
         objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
         seconds = {o: self._prepared[o == "net"].seconds(num_parts, o) for o in objectives}
         needed = sum(seconds.values()) + len(seconds) * self.refining_seconds(num_parts)
-        seeds = self.options.seeds if needed <= _RETRIED * budget.seconds else 1
+        seeds = self.options.seeds if needed <= SEARCH.retried * budget.seconds else 1
         asked: list[tuple[Objective, int, Limit]] = []
         for seed, objective in itertools.product(range(seeds if num_parts > 1 else 1), objectives):
             expected_s = seconds[objective] + self.refining_seconds(num_parts)

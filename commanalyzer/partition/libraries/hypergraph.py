@@ -8,7 +8,7 @@ of several operands have other readers as well, about as many as the sink has te
 the term. The weight of a net is the
 bytes that one more part costs, summed over versions.
 
-Vertices are those of the affinity graph, then the terms. Reference: paper Section 4.2.2; expand and fold nets
+Vertices are those that are given, then the terms. Reference: paper Section 4.2.2; expand and fold nets
 follow the model of :mod:`commanalyzer.communication.volume`.
 """
 

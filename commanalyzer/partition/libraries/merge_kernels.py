@@ -1,4 +1,4 @@
-"""Compiled loops that merge vertices of an affinity graph; links as in ``affinity_kernels``."""
+"""Compiled loops that merge vertices of an affinity graph; links as in ``adjacency_kernels``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best regular divisions: where arrays may be cut -> owners in blocks, judged by counting.
+"""The best regular divisions: bytes and balance of all, guessed or counted -> those that are worth showing.
 
 One division is kept for each number of cut dimensions (slabs, columns, cubes), and the cheaper one that is
 less balanced.
@@ -6,72 +6,13 @@ less balanced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from commanalyzer.partition.regular.layouts import Cut
-from commanalyzer.partition.selection import Cost, best_of
-from commanalyzer.vcg.graph import Int32
+from commanalyzer.partition.selection import best_of
 
 _NEARLY = 1.1  # times the least bytes by a guess, which is hardly that wrong: what is above is not the best
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """Arrays in blocks, everything else beside them.
-
-    Attributes:
-        name: ``blocks 4x4``, ``slabs 16``; the shape is added where arrays may have several.
-        cut_dims: Number of dimensions that are divided.
-        part: int32[V], owners of all values.
-        cost: What it costs.
-        grain: Largest part's work over the mean that whole rows cause.
-        given: Returns int32[V], owners of the elements, -1 for values that follow.
-    """
-
-    name: str
-    cut_dims: int
-    part: Int32
-    cost: Cost
-    grain: float
-    given: Callable[[], Int32]
-
-
-def divisions(
-    cuts: Iterable[Cut], num_vertices: int, complete: Callable[[Int32], tuple[Int32, Cost]]
-) -> Iterator[Division]:
-    """Yield a division for every cut; those that give the same owners once.
-
-    Args:
-        cuts: Where arrays are cut.
-        num_vertices: Number of values V.
-        complete: int32[V] with -1 for values that follow -> owners of all values and their cost.
-    """
-    seen: set[bytes] = set()
-    for cut in cuts:
-        given = partial(cut.owners, num_vertices)
-        owners = given()
-        key = owners.tobytes()
-        if key not in seen:
-            seen.add(key)
-            yield Division(cut.name, cut.cut_dims, *complete(owners), cut.grain, given)
-
-
-def best_divisions(found: Iterable[Division], allowed: float, excess: float = 1.0) -> list[Division]:
-    """Return the best division for each number of cut dimensions, and the least volume if it is another.
-
-    Args:
-        found: All divisions.
-        allowed: Limit of the largest part's work over the mean.
-        excess: Times what whole rows cause that is allowed: there is other work, too.
-    """
-    items = list(found)
-    uneven = [1.0 if d.cost.imbalance <= excess * d.grain else d.cost.imbalance for d in items]
-    costs = [(d.cost.comm_bytes, imbalance) for d, imbalance in zip(items, uneven, strict=True)]
-    return [items[i] for i in best_by_dims([d.cut_dims for d in items], costs, allowed)]
 
 
 def best_by_dims(cut_dims: Sequence[int], costs: Sequence[tuple[int, float]], allowed: float) -> list[int]:

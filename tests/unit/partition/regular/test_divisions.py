@@ -6,24 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.partition.regular.divisions import (
-    Division,
-    best_counted,
-    best_divisions,
-    divisions,
-)
+from commanalyzer.partition.regular.divisions import best_by_dims, best_counted
 from commanalyzer.partition.regular.grids import Blocks, Spread, block_owners, cyclic_owners, process_grids
-from commanalyzer.partition.regular.layouts import Cut, Piece
 from commanalyzer.partition.regular.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule, rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, find_arrays, shape_families
-from commanalyzer.partition.selection import Cost
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import build, row
 
@@ -268,29 +260,9 @@ def test_broken_owner_maps_are_refused(tmp_path: Path, text: str, message: str) 
         read_owner_map(path)
 
 
-def test_divisions_of_the_same_owners_are_counted_once() -> None:
-    graph = with_arrays(("u", 16))
-    blocks = Blocks(graph, [shaped(graph, "u", (4, 4))])
-    cuts = [Cut(name, (Piece(blocks, (2, 2), spread, (0, 1)),)) for name, spread in SPREADS.items()]
-
-    def complete(owners: np.ndarray[tuple[int], np.dtype[np.int32]]) -> tuple[Any, Cost]:
-        return owners, Cost(0, 1.0, lambda: np.zeros(16))
-
-    # Every element has the same work: equal shares of it are equal numbers of points.
-    assert [d.name for d in divisions(cuts, 16, complete)] == ["even", "dealt out"]
-
-
 def test_the_best_of_each_number_of_cut_dimensions_is_kept_and_the_least_volume() -> None:
-    none = np.zeros(0, np.int32)
-    work = np.zeros(0)
-    items = [
-        Division("blocks 4x4", 2, none, Cost(100, 1.0, lambda: work), 1.0, lambda: none),
-        Division("blocks 2x8", 2, none, Cost(90, 1.4, lambda: work), 1.0, lambda: none),
-        Division("blocks 8x2", 2, none, Cost(120, 1.0, lambda: work), 1.0, lambda: none),
-        Division("blocks 16x1", 1, none, Cost(300, 1.0, lambda: work), 1.0, lambda: none),
-    ]
-    kept = [d.name for d in best_divisions(items, 1.03)]
-    assert kept == ["blocks 16x1", "blocks 4x4", "blocks 2x8"]
+    # blocks 4x4, 2x8, 8x2, 16x1: the cheapest is uneven, so that the best balanced one is kept as well
+    assert best_by_dims([2, 2, 2, 1], [(100, 1.0), (90, 1.4), (120, 1.0), (300, 1.0)], 1.03) == [3, 0, 1]
 
 
 def test_only_what_may_come_near_the_cheapest_is_counted() -> None:
