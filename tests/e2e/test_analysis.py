@@ -175,7 +175,7 @@ def test_best_is_the_cheapest_candidate_and_all_are_reported(
     for p in result.nodes:
         for model in ("volume", "hpdc18"):
             group = [d for d in result.decompositions if (d.nodes, d.model) == (p, model)]
-            assert {"metis cut", "metis volume"} & {d.method for d in group}
+            assert any(d.method.startswith("metis ") for d in group)
             assert len({d.method for d in group}) == len(group)
             best = result.best(p, model)
             balanced = [d for d in group if d.imbalance <= max(1.03, best.imbalance)]
