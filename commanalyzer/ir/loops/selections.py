@@ -135,11 +135,11 @@ class _Finder:
                     if operand.is_local:
                         self._users.setdefault(operand.text, []).append((instruction, block.label))
         self._phis = {b.label: [i.name for i in b.instructions if i.opcode == "phi"] for b in function.blocks}
-        self._cycles = self._carried(self._data_inputs)
+        self._cycles = self._carried(self._defined, self._data_inputs)
 
     def kept(self) -> dict[str, Selection]:
         """All selecting reductions, per member."""
-        found = [s for s in map(self._selection, self._groups()) if s is not None]
+        found = self._found(self._defined)
         while True:
             complete = [self._with_rivals(selection, found) for selection in found]
             valid = [s for s in complete if self._only_compared_among(s, complete)]
@@ -147,26 +147,46 @@ class _Finder:
                 return {name: selection for selection in valid for name in selection.members}
             found = [s for s in found if any(s.members == v.members for v in valid)]
 
-    def _groups(self) -> list[frozenset[str]]:
+    def _found(self, names: Iterable[str]) -> list[Selection]:
+        """Reductions among ``names``: what is none over all rounds of a loop may be one in each of them."""
+        found: list[Selection] = []
+        for group in self._groups(names):
+            selection = self._selection(group)
+            inner = self._inner(group) if selection is None else ()
+            found += [] if selection is None else [selection]
+            found += [s for part in inner for s in self._found(part)]
+        return found
+
+    def _inner(self, group: frozenset[str]) -> Iterable[list[str]]:
+        """Registers of a group by the loops within the one that carries it."""
+        loop, inner = self._common_loop(group), dict[str, list[str]]()
+        for name in self._ordered(group):
+            around = self._cfg.loops_around(self._block[name])
+            if loop in around[1:]:
+                inner.setdefault(around[around.index(loop) - 1].header, []).append(name)
+        return inner.values()
+
+    def _groups(self, names: Iterable[str]) -> list[frozenset[str]]:
         """Registers that decide about each other, with those that take what an inner loop of theirs chose."""
         takers: dict[str, list[str]] = {}
-        for group in map(frozenset, self._carried(self._inputs)):
+        cycles = self._carried(names, self._data_inputs)
+        for group in map(frozenset, self._carried(names, self._inputs)):
             begun = group - self._kept_around(group)
-            for name in (n for cycle in self._cycles for n in cycle if n not in group and self._is_choice(n)):
+            for name in (n for cycle in cycles for n in cycle if n not in group and self._is_choice(n)):
                 for operand in begun.intersection(self._data_inputs(name)):
                     takers.setdefault(operand, []).append(name)
-        found = self._carried(lambda name: self._inputs(name) + takers.get(name, []))
+        found = self._carried(names, lambda name: self._inputs(name) + takers.get(name, []))
         return [frozenset(group) for group in found]
 
     def _kept_around(self, group: frozenset[str]) -> set[str]:
         """Registers of a group that its loop carries, not an inner one."""
-        loop = self._common_loop(group)
-        cycles = (cycle for cycle in self._cycles if group.issuperset(cycle))
+        loop, cycles = self._common_loop(group), self._carried(group, self._data_inputs)
         return {name for cycle in cycles if self._common_loop(cycle) is loop for name in cycle}
 
-    def _carried(self, inputs: Callable[[str], list[str]]) -> list[tuple[str, ...]]:
-        """Registers that depend on themselves."""
-        components = strong_components(self._defined, inputs)
+    def _carried(self, names: Iterable[str], inputs: Callable[[str], list[str]]) -> list[tuple[str, ...]]:
+        """Registers that depend on themselves by what ``names`` depend on among each other."""
+        among = dict.fromkeys(names)
+        components = strong_components(among, lambda name: [i for i in inputs(name) if i in among])
         return [c for c in components if len(c) > 1 or c[0] in inputs(c[0])]
 
     def _inputs(self, name: str) -> list[str]:
@@ -183,7 +203,7 @@ class _Finder:
 
     def _selection(self, group: frozenset[str]) -> Selection | None:
         """The reduction that registers are which decide about each other."""
-        cycles = [cycle for cycle in self._cycles if group.issuperset(cycle)]
+        cycles = self._carried(group, self._data_inputs)
         members = frozenset(name for name in group if self._is_choice(name)).union(*cycles)
         loop = self._common_loop(group)
         if loop is None or not all(self._may_hold(n) if n in members else self._compares(n) for n in group):
