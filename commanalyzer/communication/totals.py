@@ -8,7 +8,7 @@ import numpy as np
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.decisions import Decisions
-from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 
@@ -24,9 +24,10 @@ class GraphTotals:
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
         readers: int32[V], terms that read the value (flows from it).
         reads: int64[2, V], how often the row that read it most did, and all rows together.
-        decisions: Decisions of the program; None if there are none.
         read: int64[V], versions that are read, in the order in which rows happened first: where they are
             more than start rounds, what reads the value sees partial results.
+        remains: bool[V], in memory, where the last version may be needed behind all.
+        decisions: Decisions of the program; None if there are none.
     """
 
     rounds: Int32 | Int64
@@ -34,15 +35,19 @@ class GraphTotals:
     readers: Int32
     reads: Int64
     read: Int64
+    remains: Bool
     decisions: Decisions | None = None
 
     def __post_init__(self) -> None:
-        for column in (self.rounds, self.site, self.readers, self.reads, self.read):
+        for column in (self.rounds, self.site, self.readers, self.reads, self.read, self.remains):
             column.setflags(write=False)
 
     def combined_at_least(self, value: Int32, often: Int64) -> Int64:
-        """int64[K], how often sums must be known that are made so often: where some are read, only these."""
-        return np.where(self.read[value] > 0, np.minimum(often, self.read[value]), often)
+        """int64[K], how often sums must be known that are made so often: only what is seen to be needed.
+
+        Who compares them outside loops, or prints them from memory, is not seen.
+        """
+        return np.minimum(often, np.maximum(self.read[value], self.remains[value]))
 
 
 def totals_of(graph: AnyGraph) -> GraphTotals:
@@ -67,4 +72,4 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
     rounds = rounds.astype(np.int32) if short else rounds
-    return GraphTotals(rounds, site, readers, reads, read, Decisions.of(graph))
+    return GraphTotals(rounds, site, readers, reads, read, ~graph.is_register, Decisions.of(graph))
