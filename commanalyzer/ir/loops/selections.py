@@ -12,7 +12,7 @@ several lists that is taken over where a place was found). This holds for regist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.ir.cfg import ControlFlow, Loop
@@ -76,10 +76,8 @@ class Selections:
 
 def selections(function: Function, cfg: ControlFlow) -> Selections:
     """Find out what ``function`` selects."""
-    combined = combinations(function, cfg)
-    deciding = _deciding_conditions(function, cfg)
-    finder = _Finder(function, cfg, combined, deciding)
-    return Selections(deciding, combined, finder.kept())
+    known = Selections(_deciding_conditions(function, cfg), combinations(function, cfg), {})
+    return replace(known, kept=_Finder(function, cfg, known).kept())
 
 
 def _deciding_conditions(function: Function, cfg: ControlFlow) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -113,16 +111,8 @@ def _deciding_conditions(function: Function, cfg: ControlFlow) -> dict[tuple[str
 
 
 class _Finder:
-    def __init__(
-        self,
-        function: Function,
-        cfg: ControlFlow,
-        combined: Mapping[str, Combination],
-        deciding: Mapping[tuple[str, str], tuple[str, ...]],
-    ) -> None:
-        self._cfg = cfg
-        self._combined = combined
-        self._deciding = deciding
+    def __init__(self, function: Function, cfg: ControlFlow, known: Selections) -> None:
+        self._cfg, self._combined, self._deciding = cfg, known.combined, known.deciding
         self._defined: dict[str, Instruction] = {}
         self._block: dict[str, str] = {}
         self._users: dict[str, list[tuple[Instruction, str]]] = {}
@@ -139,7 +129,7 @@ class _Finder:
 
     def kept(self) -> dict[str, Selection]:
         """All selecting reductions, per member."""
-        found = self._found(self._defined)
+        found = list(self._found(self._defined))
         while True:
             complete = [self._with_rivals(selection, found) for selection in found]
             valid = [s for s in complete if self._only_compared_among(s, complete)]
@@ -147,15 +137,12 @@ class _Finder:
                 return {name: selection for selection in valid for name in selection.members}
             found = [s for s in found if any(s.members == v.members for v in valid)]
 
-    def _found(self, names: Iterable[str]) -> list[Selection]:
+    def _found(self, names: Iterable[str]) -> Iterator[Selection]:
         """Reductions among ``names``: what is none over all rounds of a loop may be one in each of them."""
-        found: list[Selection] = []
         for group in self._groups(names):
             selection = self._selection(group)
             inner = self._inner(group) if selection is None else ()
-            found += [] if selection is None else [selection]
-            found += [s for part in inner for s in self._found(part)]
-        return found
+            yield from (selection,) if selection else (s for part in inner for s in self._found(part))
 
     def _inner(self, group: frozenset[str]) -> Iterable[list[str]]:
         """Registers of a group by the loops within the one that carries it."""
@@ -245,19 +232,14 @@ class _Finder:
         return next((loop for loop in around if blocks <= loop.blocks), None)
 
     def _takes_candidates(self, name: str, members: frozenset[str], loop: Loop) -> bool:
-        instruction = self._defined[name]
-        if instruction.opcode == "select":
-            return True
-        return self._block[name] != loop.header and (
-            bool(self._conditions(name)) or any(o.text not in members for o in instruction.operands)
-        )
+        operands, is_header = self._defined[name].operands, self._block[name] == loop.header
+        takes = bool(self._conditions(name)) or any(o.text not in members for o in operands)
+        return self._defined[name].opcode == "select" or (takes and not is_header)
 
     def _conditions(self, name: str) -> tuple[str, ...]:
         instruction = self._defined[name]
         if instruction.opcode == "select":
             return (instruction.operands[0].text,)
-        if instruction.opcode != "phi":
-            return ()
         block = self._block[name]
         edges = [self._deciding.get((block, p), ()) for p in instruction.incoming]
         return tuple(dict.fromkeys(c for edge in edges for c in edge))
@@ -310,11 +292,8 @@ class _Finder:
 
     def _only_compared_among(self, selection: Selection, others: list[Selection]) -> bool:
         """The running choice is compared only to decide reductions that know it as a rival, or itself."""
-        for name in selection.members:
-            for user, _ in self._users.get(name, ()):
-                if user.opcode in _COMPARISONS and not self._decides_only(user.name, selection, others):
-                    return False
-        return True
+        users = (user for name in selection.members for user, _ in self._users.get(name, ()))
+        return all(self._decides_only(u.name, selection, others) for u in users if u.opcode in _COMPARISONS)
 
     def _decides_only(self, condition: str, selection: Selection, others: list[Selection]) -> bool:
         aware = selection.members.union(*(o.members for o in others if selection.members <= o.running))
@@ -339,8 +318,7 @@ class _Finder:
         rivals = self._rivals(selection, comparisons)
         for other in others:
             theirs = frozenset(c for many in self._comparisons(other).values() for c, _ in many)
-            same_loop = other.header == selection.header
-            is_other = same_loop and other.members != selection.members
+            is_other = other.header == selection.header and other.members != selection.members
             if is_other and theirs <= comparisons and self._compares_candidates(other):
                 rivals.append((tuple(other.members), other.initial))
         running = selection.running.union(*(cycle for cycle, _ in rivals))
@@ -356,13 +334,11 @@ class _Finder:
         """Whatever the reduction takes was part of the comparison that made it take it."""
         for name in selection.choices:
             instruction = self._defined[name]
-            is_select = instruction.opcode == "select"
-            operands = instruction.operands[1:] if is_select else instruction.operands
-            for k, operand in enumerate(operands):
+            for k, operand in enumerate(self._data_operands(name)):
                 if not operand.is_local or operand.text in selection.members:
                     continue
                 conditions = self._conditions(name)
-                if not is_select:
+                if instruction.incoming:
                     conditions = self._deciding.get((self._block[name], instruction.incoming[k]), ())
                 if not any(operand.text in os for c in conditions for _, os in self._compared(c)):
                     return False

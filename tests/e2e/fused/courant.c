@@ -31,7 +31,6 @@ int main(void) {
   for (int e = 0; e < n * n; e++) list[e % lists][e / lists] = e;
   for (int t = 0; t < steps; t++) {
     REAL bound = (REAL)1e20;
-    place = -1;
     step(dt, u, w, speed, rate);
     for (int r = 0; r < lists; r++) constrain(n * n / lists, list[r], speed, rate, &bound, &place);
     dt = (REAL)0.01 * bound < dt * 2 ? (REAL)0.01 * bound : dt * 2;

@@ -12,10 +12,9 @@ program courant
   do e = 1, n * n
     list((e - 1) / lists + 1, mod(e - 1, lists) + 1) = e
   end do
-  dt = 1e-3
+  dt = 1e-3; place = 0
   do t = 1, steps
     bound = 1e20
-    place = -1
     call step(dt, u, w, speed, rate)
     do r = 1, lists
       call constrain(list(:, r), speed, rate, bound, place)
