@@ -43,10 +43,7 @@ class GraphTotals:
             column.setflags(write=False)
 
     def combined_at_least(self, value: Int32, often: Int64) -> Int64:
-        """int64[K], how often sums must be known that are made so often: only what is seen to be needed.
-
-        Who compares them outside loops, or prints them from memory, is not seen.
-        """
+        """int64[K], how often sums made so often are seen to be needed; not all tests and prints are seen."""
         return np.minimum(often, np.maximum(self.read[value], self.remains[value]))
 
 
@@ -70,6 +67,5 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
         first += rows.num_rows
     del most, state
     rounds += graph.is_input
-    short = rounds.max(initial=0) < 1 << 31
-    rounds = rounds.astype(np.int32) if short else rounds
+    rounds = rounds.astype(np.int32) if rounds.max(initial=0) < 1 << 31 else rounds
     return GraphTotals(rounds, site, readers, reads, read, ~graph.is_register, Decisions.of(graph))

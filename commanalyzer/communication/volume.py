@@ -177,8 +177,7 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
     continue a round; at most as often as all contributing rows together, and not more often than the sink
     has rounds. A sum that is added to more often than that, or of which more versions are read than start
     rounds (numbers of a transform in place), goes on over reads: partial results are needed once between
-    two of rounds and reads, which at least its most frequent reader tells apart. Versions of a sum that are
-    not seen to be read may be needed by nobody.
+    two of rounds and reads, which at least its most frequent reader tells apart. Unread ones may be needless.
     """
     low, rounds = np.maximum(uses.most, uses.fresh), np.maximum(totals.rounds[uses.value], 1)
     most_read, all_read = totals.reads[:, uses.value]
