@@ -252,7 +252,7 @@ def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTu
     periods = rounds + sum(reads) if often > between or read > rounds else rounds
     high = max(low, min(sum(counts), periods))
     count = min(high, max(low, expected(low, sum(counts), max(min(rounds, read), 1))))
-    return min(low, read) if read else low, count, high
+    return min(low, max(read, not graph.is_register[sink])), count, high
 
 
 def matrix_of(
