@@ -26,7 +26,7 @@ class GraphTotals:
         reads: int64[2, V], how often the row that read it most did, and all rows together.
         read: int64[V], versions that are read, in the order in which rows happened first: where they are
             more than start rounds, what reads the value sees partial results.
-        remains: bool[V], in memory, where the last version may be needed behind all.
+        remains: bool[V], in memory, or made once: may be needed where nobody is seen to read it.
         decisions: Decisions of the program; None if there are none.
     """
 
@@ -44,7 +44,9 @@ class GraphTotals:
 
     def combined_at_least(self, value: Int32, often: Int64) -> Int64:
         """int64[K], how often sums made so often are seen to be needed; not all tests and prints are seen."""
-        return np.minimum(often, np.maximum(self.read[value], self.remains[value]))
+        return np.where(
+            self.remains[value] & (self.read[value] == 0), often, np.minimum(often, self.read[value])
+        )
 
 
 def totals_of(graph: AnyGraph) -> GraphTotals:
@@ -68,4 +70,5 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     del most, state
     rounds += graph.is_input
     rounds = rounds.astype(np.int32) if rounds.max(initial=0) < 1 << 31 else rounds
-    return GraphTotals(rounds, site, readers, reads, read, ~graph.is_register, Decisions.of(graph))
+    remains = ~graph.is_register | (rounds <= 1)
+    return GraphTotals(rounds, site, readers, reads, read, remains, Decisions.of(graph))

@@ -101,11 +101,12 @@ class _Decisions:
                 yield from ((call, o) for o in dict.fromkeys(call.operands) if self._is_computed(o))
 
     def _is_computed(self, value: Operand) -> bool:
-        """A number that is not what memory holds, possibly in another type."""
+        """A number, possibly in another type, that memory does not hold, but for variables of the program."""
         _, made = self._defined.get(value.text, ("", None))
         while made is not None and made.opcode in _CASTS:
             _, made = self._defined.get(made.operands[0].text, ("", None))
-        return made is not None and made.opcode != "load" and value.type.kind in ("int", "float")
+        is_element = made is not None and made.opcode == "load" and made.operands[0].text[:1] != "@"
+        return made is not None and not is_element and value.type.kind in ("int", "float")
 
     def _contains_loops(self, loop: Loop) -> bool:
         if any(inner.parent == loop.header for inner in self._cfg.loops.values()):
