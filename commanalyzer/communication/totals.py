@@ -44,9 +44,8 @@ class GraphTotals:
 
     def combined_at_least(self, value: Int32, often: Int64) -> Int64:
         """int64[K], how often sums made so often are seen to be needed; not all tests and prints are seen."""
-        return np.where(
-            self.remains[value] & (self.read[value] == 0), often, np.minimum(often, self.read[value])
-        )
+        is_unseen = self.remains[value] & (self.read[value] == 0)
+        return np.where(is_unseen, often, np.minimum(often, self.read[value]))
 
 
 def totals_of(graph: AnyGraph) -> GraphTotals:
@@ -59,12 +58,10 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     state = np.zeros((4, graph.num_vertices), np.int64)
     state[0], state[3], first = 1, -1, 0  # the input version was made once
     for rows in row_slices(graph):
-        kernels.add_totals(
-            *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates),
-            *(rounds, most, site),
-        )
+        sinks = rows.row_sink, rows.row_count
+        kernels.add_totals(*sinks, rows.row_site, rows.row_accumulates, rounds, most, site)
         kernels.add_readers(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, readers, reads)
-        columns = rows.row_sink, rows.row_count, rows.term_ptr, rows.source_ptr, rows.source
+        columns = *sinks, rows.term_ptr, rows.source_ptr, rows.source
         kernels.count_read(first, columns, state, read)
         first += rows.num_rows
     del most, state

@@ -5,9 +5,8 @@ at the end of a round compares is stored, with its sign or bits changed so that 
 variable that nothing else uses. What that costs is counted by :mod:`commanalyzer.communication.decisions`.
 
 These are conditions of loops that contain other loops, or call functions that do (what decides about the
-innermost ones belongs to one element), and that lead on in the program (not to its abort). Comparisons with
-a count of rounds decide nothing that is not known, and neither do pointers. What the program computes and
-prints is stored as well: somebody has to have it, but not everybody.
+innermost ones belongs to one element), and that lead on in the program (not to its abort), but not counts
+of rounds, or pointers. What is computed and printed is stored, too: somebody has to have it, not everybody.
 """
 
 from __future__ import annotations
