@@ -36,7 +36,7 @@ BUDGETS = {
     "frontend": 4_086,
     "instrument": 7_748,
     "interpreter": 3_800,
-    "ir": 5_391,
+    "ir": 5_387,
     "laws": 2_931,
     "learning": 1_831,
     "machine": 3_152,

@@ -252,8 +252,7 @@ def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTu
     periods = rounds + sum(reads) if often > between or read > rounds else rounds
     high = max(low, min(sum(counts), periods))
     count = min(high, max(low, expected(low, sum(counts), max(min(rounds, read), 1))))
-    remains = not graph.is_register[sink] or rounds == 1
-    return low if remains and not read else min(low, read), count, high
+    return min(low, read or low * int(rounds == 1 or not graph.is_register[sink])), count, high
 
 
 def matrix_of(
