@@ -6,9 +6,9 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -48,6 +48,7 @@ from commanalyzer.request import Coarsen, Effort, Model
 from commanalyzer.result.confidence import Confidence, open_brackets
 from commanalyzer.result.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
+from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
 from commanalyzer.vcg.storage.slices import Sliceable
@@ -62,7 +63,8 @@ _MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging the
 class CountOptions:
     """What to decompose and how to count it; fields as in :class:`AnalysisRequest`.
 
-    ``jobs`` is how many cores may be used at a time; the result does not depend on it.
+    ``jobs`` is how many cores may be used at a time; the result does not depend on it. ``given`` are owners
+    by number of nodes, int32[V] with -1 for what follows: these are counted, and nothing is looked for.
     """
 
     nodes: tuple[int, ...]
@@ -79,6 +81,7 @@ class CountOptions:
     time_limit_s: float | None = None
     memory_limit_bytes: int | None = None
     jobs: int = 1
+    given: Mapping[int, Int32] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,7 @@ def _decompose_view(
                 caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
         try:
             divided = side_by_side(divide, options.nodes, jobs, caller, float)
-            if not view.removed.all():
+            if not (view.removed.all() or options.given):
                 divided = _with_related(view, portfolio, divided, work, options)
         finally:
             caller.close()
@@ -344,7 +347,8 @@ def _portfolio_options(view: View, options: CountOptions) -> PortfolioOptions:
         options.imbalance,
         tuple(map(parse_rule, options.decompose)),
         None if options.owner_map is None else read_owner_map(options.owner_map),
-        structured=view.model == "volume",
+        structured=view.model == "volume" and not options.given,
+        given=options.given,
     )
 
 

@@ -14,15 +14,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.request import MODELS
 from commanalyzer.result.results import Decomposition
+from commanalyzer.vcg.graph import HomeObject, Int32
 from commanalyzer.vcg.storage.store import GraphStore
 
 _TINY = 1e-9  # instead of nothing: logarithms
+_OFFSET_BITS = 44  # of a byte in an object
 
 
 def decompose_both(
@@ -45,24 +49,72 @@ def decompose_both(
         many times as many bytes the other moves.
     """
     try:
-        counted = [decompose(named, flops, options, progress)]
+        private = decompose(named, flops, options, progress)
     except ConfigError:  # the user divides an array that would be private here: it is not
         return other, decompose(other, flops, options, progress), 1.0
-    counted.append(decompose(other, flops, options, progress))
-    best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
-    model = min(
-        (d.model for d in best[0].values()), key=MODELS.index
-    )  # a second one does not change the answer
-    private, shared = ([d for d in each.values() if d.model == model] for each in best)
-    shown = int(_is_shared_shown(private, shared, 1 + options.imbalance))
-    against = best[1 - shown]
-    ratios = [against[key].comm_bytes / max(d.comm_bytes, 1) for key, d in best[shown].items()]
-    result = replace(
-        counted[shown],
-        decompositions=tuple(_held(d, against[d.nodes, d.model]) for d in counted[shown].decompositions),
-        warnings=(*counted[shown].warnings, *_doubt(best[shown], against, is_named=not shown)),
-    )
-    return (named, other)[shown], result, max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
+    model = min(options.models, key=MODELS.index)  # a second one does not change the answer
+    best = _best(private, model)
+    if model == "volume":
+        given = {p: _owners_in(other, named, d.part) for p, d in best.items()}
+        asked = replace(options, models=("volume",), given=given)
+    else:
+        asked = options
+    shared = decompose(other, flops, asked, progress)
+    against = _best(shared, model)
+    if not _is_shared_shown([*best.values()], [*against.values()], 1 + options.imbalance):
+        return named, _with_both(private, best, against, is_named=True), _ratio(best, against)
+    if asked.given:
+        shared = decompose(other, flops, options, progress)
+    found = _best(shared, model)
+    return other, _with_both(shared, found, best, is_named=False), _ratio(found, best)
+
+
+def _best(counted: Counted, model: str) -> dict[int, Decomposition]:
+    """The best division for each number of nodes, as a model counts it."""
+    return {d.nodes: d for d in counted.decompositions if d.best and d.model == model}
+
+
+def _owners_in(store: GraphStore, known: GraphStore, part: Int32) -> Int32:
+    """Return int32[V], the owners of the same elements in another graph, -1 where there are none.
+
+    Private temporaries and registers have no place that means the same in both: they follow.
+
+    Args:
+        store: The graph that owners are wanted for.
+        known: The graph that they are known in.
+        part: int32, owners of its values.
+    """
+    numbers: dict[HomeObject, int] = {}
+    places = []
+    for each in (known, store):
+        graph = each.vertices()
+        same = np.array([numbers.setdefault(o, len(numbers)) for o in graph.objects], np.int64)
+        stays = np.flatnonzero(~(graph.is_register | graph.is_temporary))
+        places.append((stays, (same[graph.home_object[stays]] << _OFFSET_BITS) + graph.home_offset[stays]))
+    (mine, key), (wanted, place) = places
+    owner = np.full(store.num_vertices, -1, np.int32)
+    if not len(mine):
+        return owner
+    order = np.argsort(key, kind="stable")
+    at = np.minimum(np.searchsorted(key[order], place), len(order) - 1)
+    owner[wanted] = np.where(key[order][at] == place, part[mine[order][at]], -1)
+    return owner
+
+
+def _ratio(shown: dict[int, Decomposition], against: dict[int, Decomposition]) -> float:
+    """How many times as many bytes the other reading moves, where that is furthest from one."""
+    ratios = [against[p].comm_bytes / max(d.comm_bytes, 1) for p, d in shown.items()]
+    return max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
+
+
+def _with_both(
+    counted: Counted, shown: dict[int, Decomposition], against: dict[int, Decomposition], *, is_named: bool
+) -> Counted:
+    """``counted`` with brackets of the answering model that hold both readings, and what has to be said."""
+    model = next(iter(shown.values())).model
+    held = (_held(d, against[d.nodes]) if d.model == model else d for d in counted.decompositions)
+    warnings = (*counted.warnings, *_doubt(shown, against, is_named=is_named))
+    return replace(counted, decompositions=tuple(held), warnings=warnings)
 
 
 def _is_shared_shown(private: list[Decomposition], shared: list[Decomposition], allowed: float) -> bool:
@@ -95,10 +147,7 @@ def _held(shown: Decomposition, other: Decomposition) -> Decomposition:
 
 
 def _doubt(
-    shown: dict[tuple[int, str], Decomposition],
-    against: dict[tuple[int, str], Decomposition],
-    *,
-    is_named: bool,
+    shown: dict[int, Decomposition], against: dict[int, Decomposition], *, is_named: bool
 ) -> list[str]:
     key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
     if against[key].comm_bytes == shown[key].comm_bytes:
@@ -106,6 +155,6 @@ def _doubt(
     how, other = ("private to", "shared by") if is_named else ("shared by", "private to")
     return [
         "whether some memory is used for one element after the other or holds an array is in doubt: it is "
-        f"taken as {how} its elements; as {other} them, {key[0]} nodes would move "
+        f"taken as {how} its elements; as {other} them, {key} nodes would move "
         f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)}"
     ]

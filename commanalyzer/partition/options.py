@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from commanalyzer.errors import ConfigError
@@ -10,6 +11,7 @@ from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.partition.regular.grids import grid_name
 from commanalyzer.partition.regular.owner_map import OwnerMap
 from commanalyzer.partition.regular.rules import Rule
+from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 
 LARGE_FLOWS = 3_000_000
@@ -30,6 +32,7 @@ class PortfolioOptions:
         caller: What calls partitioning libraries.
         budget_s: CPU seconds for one number of parts, spent by estimates.
         seeds: METIS is asked so often per objective on small graphs.
+        given: By number of parts, int32[V], owners with -1 for what follows: nothing else is tried.
     """
 
     nodes: tuple[int, ...]
@@ -41,6 +44,7 @@ class PortfolioOptions:
     caller: Caller = field(default_factory=Caller)
     budget_s: float = math.inf
     seeds: int = 4
+    given: Mapping[int, Int32] = field(default_factory=dict)
 
 
 def check_asked(options: PortfolioOptions) -> None:

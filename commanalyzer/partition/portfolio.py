@@ -175,7 +175,7 @@ class Portfolio:
 
     def prepare_partitioned(self) -> None:
         """Compute what :meth:`partitioned` needs for all numbers of parts."""
-        for partitioners in self._asked_about:
+        for partitioners in self._asked_about if not self._options.given else ():
             partitioners.prepare()
 
     def prepare(self) -> None:
@@ -275,7 +275,8 @@ class Portfolio:
         Raises:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
-        yield from self.partitioned(num_parts)
+        if not self._options.given:
+            yield from self.partitioned(num_parts)
         if num_parts == 1:
             return
         for division in self._blocks(num_parts) if self._options.structured else ():
@@ -467,6 +468,9 @@ class Portfolio:
         """What the user named or gave."""
         rules, owner_map = self._options.rules, self._options.owner_map
         given: list[tuple[str, Int32 | None]] = []
+        if self._options.given:
+            given.append(("given", self._options.given[num_parts]))
+            rules, owner_map = (), None
         if rules:
             name = ", ".join(rule.text for rule in rules)
             given.append((name, rule_owners(self._graph, rules, num_parts)))
