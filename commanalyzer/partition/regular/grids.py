@@ -99,6 +99,8 @@ class Blocks:
         found = 1.0
         ends = np.cumsum(self._groups[0][0])[:-1]
         for count, along in zip(grid, np.split(self._along[True][0], ends), strict=True):  # dimensions
+            if count == 1:  # a dimension that is not cut excuses nothing
+                continue
             rows = along[along > 0] if along.any() else np.ones(len(along))
             mean, row = float(rows.mean()) * len(rows) / count, float(rows.max())
             whole = row * float(np.ceil(round(mean / row, 9))) / mean

@@ -98,11 +98,12 @@ def test_declared_rows_are_no_squares() -> None:
         ([1, 2, 3, 3, 2, 1], (2,), 1.0),  # two of the heaviest rows are half of all work
         ([20, 1, 1, 1, 1, 1], (2,), 1 + 2 / 6),  # one row has most: at most what one row more makes
         ([0, 1, 1, 1, 1, 0], (4,), 1.0),  # halos are no rows
+        ([3, 1, 1, 2, 1, 0], (2, 1), 5 / 4),  # rows of 5 and 3; columns of 5, 2 and 1 are not cut
     ],
 )
 def test_whole_rows_excuse_some_imbalance(work: list[float], grid: tuple[int, ...], grain: float) -> None:
     graph = replace(with_arrays(("u", 6)), work_flops=np.array(work, np.float64))
-    place = Shaped(as_array(graph), (6,))
+    place = Shaped(as_array(graph), (6,) if len(grid) == 1 else (2, 3))
     assert Blocks(graph, [place]).grain(grid) == pytest.approx(grain)
 
 
