@@ -6,7 +6,7 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,7 +43,6 @@ from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.regular.owner_map import read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
-from commanalyzer.partition.splitting import usual_growth
 from commanalyzer.request import Coarsen, Effort, Model
 from commanalyzer.result.confidence import Confidence, open_brackets
 from commanalyzer.result.results import Decomposition, SingletonCounts
@@ -187,7 +186,7 @@ def _decompose_view(
         try:
             divided = side_by_side(divide, options.nodes, jobs, caller, float)
             if not (view.removed.all() or options.given):
-                divided = _with_related(view, portfolio, divided, work, options)
+                divided = _with_merged(view, portfolio, divided, work, options)
         finally:
             caller.close()
     found = [d for item in divided for d in item.decompositions]
@@ -239,50 +238,29 @@ def _divide(
     return _Divided(_chosen(found, portfolio), warnings, left_out)
 
 
-def _with_related(
+def _with_merged(
     view: View,
     portfolio: Portfolio,
     divided: list[_Divided],
     work: int,
     options: CountOptions,
 ) -> list[_Divided]:
-    """Add what the best divisions among other numbers of nodes give with their parts split or merged."""
-    known, order = dict(zip(options.nodes, divided, strict=True)), sorted(options.nodes)
-
-    def add(nodes: int, candidates: Iterable[Candidate]) -> None:
-        count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
-        found = [*known[nodes].decompositions, *_with_bound([*map(count, candidates)], portfolio, nodes)]
-        known[nodes] = replace(known[nodes], decompositions=_chosen(found, portfolio))
-
-    for nodes in order:
-        fewer = max((q for q in order if 1 < q < nodes and nodes % q == 0), default=0)
-        if fewer and _grows_fast(_best(known[fewer]), _best(known[nodes])):
-            add(nodes, _until_stopped(_split(portfolio, _best(known[fewer]), nodes)))
-    for nodes in reversed(order):
-        more = min((q for q in order if q > nodes and q % nodes == 0), default=0)
+    """Add what the best divisions among more nodes give with their parts merged."""
+    known = dict(zip(options.nodes, divided, strict=True))
+    for nodes in sorted(options.nodes, reverse=True):
+        more = min((q for q in options.nodes if q > nodes and q % nodes == 0), default=0)
         source, best = _best(known[more or nodes]), _best(known[nodes])
         may_be_less = source.comm_bytes * _MERGED_SHARE <= best.comm_bytes or not best.is_balanced
         if nodes > 1 and more and may_be_less:
-            add(nodes, [_merged(view, portfolio, source, nodes)])
+            merged = _count(view, _merged(view, portfolio, source, nodes), nodes, work, options, portfolio)
+            found = [*known[nodes].decompositions, *_with_bound([merged], portfolio, nodes)]
+            known[nodes] = replace(known[nodes], decompositions=_chosen(found, portfolio))
     return [known[nodes] for nodes in options.nodes]
 
 
 def _best(divided: _Divided) -> Decomposition:
     (best,) = (d for d in divided.decompositions if d.best)
     return best
-
-
-def _grows_fast(source: Decomposition, best: Decomposition) -> bool:
-    """Whether ``best`` sends so much more than ``source`` on fewer nodes that the search may have failed."""
-    usual = usual_growth(source.nodes, best.nodes) * source.comm_bytes
-    return source.is_balanced and (best.comm_bytes > usual or not best.is_balanced)
-
-
-def _split(portfolio: Portfolio, source: Decomposition, nodes: int) -> Iterator[Candidate]:
-    given = Candidate(source.method, source.part, source.seconds, source.coarse_vertices)
-    found = list(portfolio.split(given, source.nodes, nodes))
-    yield from found
-    yield from portfolio.refined(found, nodes)
 
 
 def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int) -> Candidate:

@@ -14,19 +14,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_bytes
+from commanalyzer.partition.owners import owners_in
 from commanalyzer.request import MODELS
 from commanalyzer.result.results import Decomposition
-from commanalyzer.vcg.graph import HomeObject, Int32
 from commanalyzer.vcg.storage.store import GraphStore
 
 _TINY = 1e-9  # instead of nothing: logarithms
-_OFFSET_BITS = 44  # of a byte in an object
 
 
 def decompose_both(
@@ -54,11 +51,10 @@ def decompose_both(
         return other, decompose(other, flops, options, progress), 1.0
     model = min(options.models, key=MODELS.index)  # a second one does not change the answer
     best = _best(private, model)
+    asked = options
     if model == "volume":
-        given = {p: _owners_in(other, named, d.part) for p, d in best.items()}
+        given = {p: owners_in(other, named, d.part) for p, d in best.items()}
         asked = replace(options, models=("volume",), given=given)
-    else:
-        asked = options
     shared = decompose(other, flops, asked, progress)
     against = _best(shared, model)
     if not _is_shared_shown([*best.values()], [*against.values()], 1 + options.imbalance):
@@ -72,33 +68,6 @@ def decompose_both(
 def _best(counted: Counted, model: str) -> dict[int, Decomposition]:
     """The best division for each number of nodes, as a model counts it."""
     return {d.nodes: d for d in counted.decompositions if d.best and d.model == model}
-
-
-def _owners_in(store: GraphStore, known: GraphStore, part: Int32) -> Int32:
-    """Return int32[V], the owners of the same elements in another graph, -1 where there are none.
-
-    Private temporaries and registers have no place that means the same in both: they follow.
-
-    Args:
-        store: The graph that owners are wanted for.
-        known: The graph that they are known in.
-        part: int32, owners of its values.
-    """
-    numbers: dict[HomeObject, int] = {}
-    places = []
-    for each in (known, store):
-        graph = each.vertices()
-        same = np.array([numbers.setdefault(o, len(numbers)) for o in graph.objects], np.int64)
-        stays = np.flatnonzero(~(graph.is_register | graph.is_temporary))
-        places.append((stays, (same[graph.home_object[stays]] << _OFFSET_BITS) + graph.home_offset[stays]))
-    (mine, key), (wanted, place) = places
-    owner = np.full(store.num_vertices, -1, np.int32)
-    if not len(mine):
-        return owner
-    order = np.argsort(key, kind="stable")
-    at = np.minimum(np.searchsorted(key[order], place), len(order) - 1)
-    owner[wanted] = np.where(key[order][at] == place, part[mine[order][at]], -1)
-    return owner
 
 
 def _ratio(shown: dict[int, Decomposition], against: dict[int, Decomposition]) -> float:

@@ -12,8 +12,11 @@ import numpy as np
 
 from commanalyzer.partition.refinement.kernels import settle
 from commanalyzer.partition.refinement.refine import balance_weights
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Float64, HomeObject, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.store import GraphStore
+
+_OFFSET_BITS = 44  # of a byte in an object
 
 
 def in_order(graph: AnyGraph, hubs: Bool, num_parts: int) -> Int32:
@@ -22,6 +25,33 @@ def in_order(graph: AnyGraph, hubs: Bool, num_parts: int) -> Int32:
     middle = np.cumsum(weight) - weight / 2
     most = max(float(weight.sum()), 1e-300)
     return np.minimum(middle * (num_parts / most), num_parts - 1).astype(np.int32)
+
+
+def owners_in(store: GraphStore, known: GraphStore, part: Int32) -> Int32:
+    """Return int32[V], the owners of the same elements in another graph, -1 where there are none.
+
+    Private temporaries and registers have no place that means the same in both: they follow.
+
+    Args:
+        store: The graph that owners are wanted for.
+        known: The graph that they are known in.
+        part: int32, owners of its values.
+    """
+    numbers: dict[HomeObject, int] = {}
+    places = []
+    for each in (known, store):
+        graph = each.vertices()
+        same = np.array([numbers.setdefault(o, len(numbers)) for o in graph.objects], np.int64)
+        stays = np.flatnonzero(~(graph.is_register | graph.is_temporary))
+        places.append((stays, (same[graph.home_object[stays]] << _OFFSET_BITS) + graph.home_offset[stays]))
+    (mine, key), (wanted, place) = places
+    owner = np.full(store.num_vertices, -1, np.int32)
+    if not len(mine):
+        return owner
+    order = np.argsort(key, kind="stable")
+    at = np.minimum(np.searchsorted(key[order], place), len(order) - 1)
+    owner[wanted] = np.where(key[order][at] == place, part[mine[order][at]], -1)
+    return owner
 
 
 @dataclass(frozen=True, slots=True)

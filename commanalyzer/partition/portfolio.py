@@ -19,7 +19,6 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
@@ -404,24 +403,6 @@ class Portfolio:
         found = self._by_value.improved(coarse, num_parts, weight, settled, passes=passes, **more)
         owners = placement.owners(found, num_parts)
         return np.where(removed, part, owners).astype(np.int32)
-
-    def split(self, given: Candidate, num_parts: int, more: int) -> Iterator[Candidate]:
-        """Yield ``given`` with each of its parts divided, so that there are ``more``; nothing on failure."""
-        begin, budget = time.perf_counter(), self._budgets.setdefault(more, Budget(self._options.budget_s))
-        coarse = np.maximum(self.placement.on_coarse(given.part), 0)
-        seconds, attempt = self.partitioners.split(coarse, num_parts, more)
-        name = f"{given.method}, split from {num_parts}"
-        limit = budget.take(name, seconds)
-        if limit is None:
-            return
-        try:
-            found = attempt(limit)
-        except PartitionError as error:
-            self._failures.setdefault(more, []).append(f"{name} failed: {error.message}")
-            return
-        owners, pieces = self.placement.owners(found, more), more // num_parts
-        np.copyto(owners, given.part * pieces + owners % pieces, where=~self._removed)
-        yield self._candidate(name, owners, begin)
 
     def _blocks(self, num_parts: int) -> Iterator[_Found]:
         """The best blocks for each number of cut dimensions, and those of the least volume.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from commanalyzer.partition.refinement.refine import (
     refine,
 )
 from commanalyzer.partition.selection import best_of
-from commanalyzer.partition.splitting import split_parts
 from commanalyzer.vcg.graph import Bool, Float64, Int32
 
 # METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
@@ -43,18 +42,6 @@ Objective = Literal["cut", "volume", "net"]
 OBJECTIVES: tuple[Objective, ...] = ("cut", "volume", "net")
 # Name of a method, int32[N] owners of the coarse vertices.
 Divided = tuple[str, Int32]
-
-
-class Attempt(NamedTuple):
-    """A method that gives one division.
-
-    Attributes:
-        seconds: CPU seconds that it takes, by an estimate.
-        find: Finds parts of all coarse vertices within a limit.
-    """
-
-    seconds: float
-    find: Callable[[Limit], Int32]
 
 
 @dataclass(frozen=True)
@@ -119,27 +106,6 @@ class CoarsePartitioners:
         yield from more
         if not (divided or more or isinstance(errors[0], CutShortError)):
             raise errors[0]
-
-    def split(self, part: Int32, num_parts: int, more: int) -> Attempt:
-        """Attempt to divide each part of the coarse vertices, ``part``, into as many pieces.
-
-        Args:
-            part: int32[N], parts.
-            num_parts: Number of these.
-            more: Number of pieces of all together.
-        """
-        pieces, options = more // num_parts, self.options
-
-        def attempt(limit: Limit) -> Int32:
-            return split_parts(
-                *(self.view.adjacency, part, num_parts, pieces),
-                seed=options.seed,
-                imbalance=options.imbalance,
-                caller=options.caller,
-                limit=limit,
-            )
-
-        return Attempt(self._prepared[0].seconds(pieces, "cut"), attempt)
 
     def refining_seconds(self, num_parts: int) -> float:
         """Return about how long single moves take that lower the volume of a division."""
