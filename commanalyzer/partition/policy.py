@@ -74,6 +74,11 @@ class Search:
             one by one, and all regular divisions are counted. At 100,000, two of the 57 kernels of
             ``workloads/kernels`` (multigrid3d, ssor) send 13 to 19 % more on 4 and 16 nodes; beyond, a graph
             of 500,000 flows whose terms are vertices takes minutes in Mt-KaHyPar.
+        least_vertices: Coarse vertices to aim at, at least; fewer where there are not so many.
+        most_vertices: At most; beyond, partitioners take longer than they gain. Halved: a multigrid solver
+            of 512^2 points sends 15 % more, a 3-D stencil 4 to 10 %.
+        per_vertex: Values with all that follows them in a coarse vertex, between these. One: finite elements
+            with 26,000 of them are not tiled by point, and send 17 to 28 % more.
         refined: Candidates that are refined: one that looks best before is not always best afterwards.
         retried: Of the budget: where METIS takes less for all objectives, it is asked with several seeds. At
             0.02, one of the kernels (durbin) sends 7 % more on 4 nodes.
@@ -85,6 +90,9 @@ class Search:
     """
 
     small_flows: int = 1 << 18
+    least_vertices: int = 1 << 14
+    most_vertices: int = 1 << 15
+    per_vertex: int = 4
     refined: int = 2
     retried: float = 0.1
     near: float = 1.02

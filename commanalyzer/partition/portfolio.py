@@ -26,7 +26,7 @@ from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.coarsening.surface import Surface
-from commanalyzer.partition.coarsening.tiles import DEFAULT_VERTICES, LEAST_PER_PART, Tiling, build_tiling
+from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.policy import COSTS, SEARCH
@@ -151,7 +151,8 @@ class Portfolio:
             if merged.num_vertices < _LEAST_PER_PART * most:
                 return build_by_value(self._graph, self._removed, near, with_terms=True)
             return build_coarse(self._graph, self._removed, merged, with_terms=True)
-        wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
+        usual = min(max(near.num_anchors // SEARCH.per_vertex, SEARCH.least_vertices), SEARCH.most_vertices)
+        wanted = self._wanted or max(usual, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
         tried, tiling = 0, None
         while True:
@@ -172,20 +173,14 @@ class Portfolio:
         places = (self._graph, self._removed, self.arrays, self.families)
         return build_tiling(*places, wanted, scattered=not self._wanted, near=near)
 
-    def prepare_partitioned(self) -> None:
-        """Compute what :meth:`partitioned` needs for all numbers of parts."""
-        for partitioners in self._asked_about if not self._options.given else ():
-            partitioners.prepare()
-
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
-        self.prepare_partitioned()
-        self._options.caller.both(lambda: self.surface, self._prepare_blocks)
+        for partitioners in () if self._options.given else self._asked_about:
+            partitioners.prepare()
+        self._options.caller.both(
+            lambda: self.surface, lambda: self._options.structured and self.layouts.heavy
+        )
         _ = self.structure
-
-    def _prepare_blocks(self) -> None:
-        if self._options.structured:
-            _ = self.layouts.heavy
 
     @property
     def coarse_vertices(self) -> int:

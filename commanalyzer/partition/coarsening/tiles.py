@@ -28,7 +28,6 @@ from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 
-DEFAULT_VERTICES = 16_384  # coarse vertices to aim at
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
 _SCATTERED = 0.6  # of all bytes between tiles: their order says nothing

@@ -241,9 +241,9 @@ def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> No
 def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, value in {"DEFAULT_VERTICES": 16, "LEAST_PER_PART": 1, "_MOST_LINKS": 0}.items():
+    tiled = replace(SEARCH, small_flows=0, least_vertices=16, most_vertices=16)
+    for name, value in {"LEAST_PER_PART": 1, "_MOST_LINKS": 0, "SEARCH": tiled}.items():
         monkeypatch.setattr(f"commanalyzer.partition.portfolio.{name}", value)
-    monkeypatch.setattr("commanalyzer.partition.portfolio.SEARCH", replace(SEARCH, small_flows=0))
     # Elements 0 to 63 of an array; 64 to 163 are in no array and each is read by two elements.
     rows = [row(i % 64, 64 + i % 100, (i + 1) % 64) for i in range(300)]
     graph = build(164, rows, inputs=range(64, 164), work=dict.fromkeys(range(64), 1.0))
