@@ -177,9 +177,8 @@ class Portfolio:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
         for partitioners in () if self._options.given else self._asked_about:
             partitioners.prepare()
-        self._options.caller.both(
-            lambda: self.surface, lambda: self._options.structured and self.layouts.heavy
-        )
+        structured = self._options.structured
+        self._options.caller.both(lambda: self.surface, lambda: structured and self.layouts.heavy)
         _ = self.structure
 
     @property
@@ -313,8 +312,7 @@ class Portfolio:
         """
         if num_parts == 1 or not self._options.structured:
             return
-        least = math.inf
-        regular = self._regular.get(num_parts, {})
+        least, regular = math.inf, self._regular.get(num_parts, {})
         budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
         seconds = self.partitioners.refining_seconds(num_parts)
         chosen = sorted(itertools.islice(candidates, SEARCH.refined), key=lambda c: c.method in regular)
