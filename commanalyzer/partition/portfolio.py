@@ -321,8 +321,10 @@ class Portfolio:
             if budget.take(f"{candidate.method} refined", seconds, is_needed=number == 0) is None:
                 continue
             begin, limit = time.perf_counter(), SEARCH.near * least
-            refine = self._best_refinement if self._is_small else self._with_better_borders
-            part, cost = refine(candidate.part, num_parts, limit)
+            part = candidate.part
+            if self._is_small:
+                part = self._best_refinement(part, num_parts, limit)
+            part, cost = self._with_better_borders(part, num_parts, limit)
             if cost.imbalance <= self.allowed(num_parts):
                 least = min(least, cost.comm_bytes)
             if part is not candidate.part:
@@ -362,7 +364,7 @@ class Portfolio:
             slack = max(slack - over, 0.0)
         return part
 
-    def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
+    def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> Int32:
         """The best of some rounds; each balances the work as it lies after the round before.
 
         First as little as possible is moved until the work is balanced, then what lowers the volume, as long
@@ -378,8 +380,7 @@ class Portfolio:
             if passes and costs[-1].comm_bytes > hopeless_bytes:
                 break
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        best = best_of(volumes, excess, allowed)
-        return found[best], costs[best]
+        return found[best_of(volumes, excess, allowed)]
 
     def _refined_once(
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
