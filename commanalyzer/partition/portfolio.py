@@ -320,16 +320,15 @@ class Portfolio:
             self._options.caller.check()
             if budget.take(f"{candidate.method} refined", seconds, is_needed=number == 0) is None:
                 continue
-            begin, limit = time.perf_counter(), SEARCH.near * least
-            part = candidate.part
+            begin, part, limit = time.perf_counter(), candidate.part, SEARCH.near * least
             if self._is_small:
                 part = self._best_refinement(part, num_parts, limit)
             part, cost = self._with_better_borders(part, num_parts, limit)
             if cost.imbalance <= self.allowed(num_parts):
                 least = min(least, cost.comm_bytes)
             if part is not candidate.part:
-                seconds = time.perf_counter() - begin
-                yield replace(candidate, method=f"{candidate.method} refined", part=part, seconds=seconds)
+                took_s = time.perf_counter() - begin
+                yield replace(candidate, method=f"{candidate.method} refined", part=part, seconds=took_s)
 
     def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """``part`` with better borders: first what belongs together moves together, then value by value."""
