@@ -130,18 +130,6 @@ def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, Tr
 
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:
     """Graph of a second run in which the vertices in ``mask`` are words of workspaces."""
-    return graph_of(trace_again(recorded, mask, folder), recorded)
-
-
-def graph_of(trace: Trace, recorded: Recorded) -> ValueGraph:
-    """Graph of another recording of a program."""
-    return _checked_graph(trace, recorded.plan.sites)
-
-
-def trace_again(
-    recorded: Recorded, mask: NDArray[np.bool_], folder: Path, allowed_bytes: int | None = None
-) -> Trace:
-    """Trace of such a run, which may use so much memory. With none to speak of, no rounds are known apart."""
     executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)
     write_workspaces(
         folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites, recorded.trace
@@ -150,8 +138,6 @@ def trace_again(
         "COMMANALYZER_TRACE": str(folder / "trace"),
         "COMMANALYZER_WORKSPACE": str(folder / "workspace"),
     }
-    if allowed_bytes is not None:
-        environment["COMMANALYZER_MEMORY"] = str(allowed_bytes)
     run = run_target(
         executable,
         (),
@@ -161,7 +147,7 @@ def trace_again(
         environment=environment,
     )
     assert (run.stdout, run.exit_status) == (recorded.plain.stdout, recorded.plain.exit_status)
-    return read_trace(folder / "trace")
+    return _checked_graph(read_trace(folder / "trace"), recorded.plan.sites)
 
 
 def _checked_graph(trace: Trace, sites: SiteTable, *, has_regions: bool = False) -> ValueGraph:

@@ -87,7 +87,6 @@ FURTHER = {
     "e2e/trust/test_behind_the_back.py": "*/5",
     "fuzz/": "*/5",
     "fuzz/test_cpp.py": "*",
-    "property/test_entering_values.py": "*/4",
     "property/test_flows.py": "chains_of_loops_with_previews",
     "property/test_laws.py": "a_unit_changes",
     "property/test_mechanisms.py": "*/4",

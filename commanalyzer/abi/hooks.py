@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 15
+ABI_VERSION = 16
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -111,8 +111,6 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_rounds_look", "void", ("i32", "i64"), "a preview begins that looks at each round"),
         Hook("ca_round_seen", "void", ("i64",), "what a preview found out about a round"),
         Hook("ca_rounds_range", "void", ("i64", "i64"), "addresses that the rounds look at"),
-        Hook("ca_rounds_entering", "void", ("i64",), "a label that enters all rounds"),
-        Hook("ca_rounds_local", "void", ("i64", "i64"), "a local array of the rounds"),
         Hook("ca_rounds_first", "i64", (), "first round that runs with hooks"),
         Hook("ca_round_end", "i64", ("i64",), "the next one, behind a round that ran with hooks"),
         Hook("ca_rounds_end", "void", (), "the loop is left"),

@@ -134,24 +134,3 @@ bool ca_descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
   }
   return false;
 }
-
-/* All named values that these rows descend from, themselves included: their number and where their rows are.
- * UINT32_MAX if there are too many. */
-uint32_t ca_ancestors(uint32_t count, const uint64_t *rows, const uint32_t **found) {
-  static uint32_t list[MAX_VISITED];
-  uint32_t next[MAX_VISITED], known = 0;
-  searches++;
-  for (uint32_t i = 0; i < count && known < MAX_VISITED; i++)
-    if (visit((uint32_t)rows[i]))
-      list[known++] = (uint32_t)rows[i];
-  for (uint32_t at = 0; at < known; at++) {
-    uint32_t depth = push_parents(list[at], next, 0);
-    if (known + depth >= MAX_VISITED)
-      return UINT32_MAX;
-    for (uint32_t k = 0; k < depth; k++)
-      if (visit(next[k]))
-        list[known++] = next[k];
-  }
-  *found = list;
-  return known;
-}

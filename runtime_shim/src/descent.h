@@ -15,7 +15,6 @@ struct ca_definition {
 extern struct ca_definition *ca_definitions; /* by row */
 bool ca_descent_reserve(void);
 bool ca_descends(uint64_t ancestor, uint32_t count, const uint64_t *labels);
-uint32_t ca_ancestors(uint32_t count, const uint64_t *rows, const uint32_t **found);
 #pragma GCC visibility pop
 
 CA_INLINE bool ca_is_named(uint64_t label) { return (label & CA_REG) && (label & ~CA_ROLES) != CA_NOTHING; }

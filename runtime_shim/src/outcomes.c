@@ -79,7 +79,7 @@ CA_CALL void ca_state_changed(uint64_t word, uint64_t before, uint64_t state) {
   ((uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)] += difference;
   ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)] += difference;
   if (!CA_LIKELY(!ca_rounds.is_running)) {
-    ca_rounds_changed(word);
+    ca_rounds_changed();
     if (ca_state.num_recording == ca_rounds.depth)
       return; /* no loop inside a round is being recorded */
   }

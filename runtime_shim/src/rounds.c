@@ -4,13 +4,10 @@
  * round was recorded, and the stretches of the log that it counted. Rounds that the preview finds unchanged run
  * without hooks; they count their rows by the number of runs that the memory had.
  *
- * A round does what it did before if it finds the same shadow. No round may change the shadow, but for local
- * arrays that each round fills before it reads them; the digest of what rounds look at must be the same in all
- * runs. As soon as a round changes other shadow, all rounds behind it run with hooks, and the memory is made
- * anew. Which lifetime of a workspace word a store overwrites depends on the round before; it matters only if
- * what is stored was computed from that lifetime. Here, named values come from the round itself, or enter the
- * loop: there must be none in the memory that rounds look at, and those that enter must not descend from a
- * lifetime of the local arrays. Which values enter is part of the key, so a memory sees always the same ones.
+ * A round does what it did before if it finds the same shadow. No round may change the shadow; the digest of what
+ * rounds look at must be the same in all runs. As soon as a round changes it, all rounds behind it run with hooks,
+ * and the memory is made anew. There must be no named values in the memory that rounds look at. Which values enter
+ * is part of the key, so a memory sees always the same ones.
  */
 #include "prefix.h"
 #include "rounds.h"
@@ -72,7 +69,7 @@ static bool start_anew(struct ca_memory *memory) {
   memory->is_ready = false;
   memory->useless++;
   if (memory->useless > PATIENCE || !ca_memories_have_room(ca_rounds.seen) ||
-      (ca_has_workspace && ca_places_may_carry())) {
+      (ca_has_workspace && ca_places_have_named())) {
     ca_memory_give_up(memory);
     return false;
   }
@@ -208,8 +205,8 @@ CA_SLOW static void force(void) {
   ca_spoil_repeats(); /* nothing is noted for the round any more */
 }
 
-void ca_rounds_changed(uint64_t word) {
-  if (!ca_places_are_local(word) && !is_forced)
+void ca_rounds_changed(void) {
+  if (!is_forced)
     force();
 }
 

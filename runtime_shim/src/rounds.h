@@ -47,8 +47,7 @@ void ca_memories_give_up(void);
 /* What rounds look at (places.c). */
 void ca_places_begin(void);
 uint64_t ca_places_digest(void);
-bool ca_places_are_local(uint64_t word);
-bool ca_places_may_carry(void);
+bool ca_places_have_named(void);
 #pragma GCC visibility pop
 
 #endif

@@ -177,7 +177,7 @@ struct ca_round {
 extern struct ca_rounds ca_rounds;
 bool ca_rounds_reserve(void);
 bool ca_rounds_run(void);
-void ca_rounds_changed(uint64_t word);
+void ca_rounds_changed(void);
 void ca_rounds_stop(void);
 void ca_rounds_settle(void);
 uint32_t ca_previews_failed(uint32_t loop);

@@ -11,7 +11,6 @@ from commanalyzer.instrument.inspectors.preview_slices import Place
 from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewStorage
 from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
 from commanalyzer.instrument.iterations.round_copies import tally
-from commanalyzer.instrument.iterations.rounds import outside_places
 from commanalyzer.instrument.loops.loop_code import TOKEN
 from commanalyzer.instrument.loops.loop_names import block_at, suffixed
 from commanalyzer.instrument.loops.repeat_guards import GuardWriter, as_i64, multiplier, signed
@@ -147,8 +146,6 @@ class PreviewWriter:
             if instruction.name in self._plan.computed and instruction.opcode != "phi":
                 yield self._copied(instruction)
                 yield from self._noted(instruction)
-            elif instruction.opcode == "store" and instruction.first_line in self._plan.stores:
-                yield self._copied(instruction)
         yield from self._before_inner_loop(block.label)
         if self._is_apart and block.label == self._latch:
             yield from self._round_over("")
@@ -189,15 +186,9 @@ class PreviewWriter:
         return out
 
     def _tell_rounds(self, out: list[str]) -> None:
-        """Tells the recorder which memory rounds look at, and which labels enter the loop."""
-        for name in outside_places(self._plan):
-            first, end = self._plan.tracked[name]
+        """Tells the recorder which memory rounds look at."""
+        for name, (first, end) in self._plan.tracked.items():
             self._patch.call(out, "ca_rounds_range", *self._ranges.of(out, Place(name, first, end)))
-        for name, size in self._plan.private.sizes.items():
-            address = self._patch.address(out, name)
-            self._patch.call(out, "ca_rounds_local", address, size)
-        for label in self._plan.code.entering:
-            self._patch.call(out, "ca_rounds_entering", label)
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.

@@ -6,7 +6,7 @@ is there (``runtime_shim/src/snapshots.c``).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from commanalyzer.instrument.labelling.values import FunctionValues
@@ -40,10 +40,7 @@ class PreviewReads:
 
 
 def preview_reads(
-    values: FunctionValues,
-    computed: Iterable[Instruction],
-    steady: Mapping[str, LoopEnds],
-    own: Container[str] = (),
+    values: FunctionValues, computed: Iterable[Instruction], steady: Mapping[str, LoopEnds]
 ) -> PreviewReads | None:
     """What a preview reads; ``None`` if it is not worth while to keep it, or too much.
 
@@ -51,7 +48,6 @@ def preview_reads(
         values: Facts of the function.
         computed: Instructions of the preview.
         steady: Addresses that advance by a constant in an inner loop, with the edges of that loop.
-        own: Addresses of what the preview itself has written before.
     """
     instructions = list(computed)
     if any(o.type.kind == "float" for i in instructions for o in i.operands):
@@ -62,8 +58,6 @@ def preview_reads(
         if load.opcode != "load":
             continue
         address = load.operands[0].text
-        if address in own:
-            continue
         sizes[address] = max(sizes.get(address, 0), alloc_size_bytes(load.type))
         if not _is_in_every_round(values, load, steady.get(address)):
             elsewhere.add(address)

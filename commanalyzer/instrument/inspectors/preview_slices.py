@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.instrument.iterations.round_memory import RoundMemory
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
@@ -73,44 +72,6 @@ def preview_slice(
     return found
 
 
-def slice_with_stores(
-    values: FunctionValues,
-    roots: Iterable[str],
-    defined: dict[str, Instruction],
-    private: RoundMemory,
-    accesses: AccessTypes,
-    text: Text,
-) -> tuple[dict[str, Instruction] | None, tuple[Instruction, ...]]:
-    """The same through the local arrays of rounds: with the stores that its loads may read."""
-    needed = list(roots)
-    stores: dict[int, Instruction] = {}
-    while True:
-        found = preview_slice(values, needed, defined)
-        if found is None:
-            return None, ()
-        loads = [i for i in found.values() if i.opcode == "load" and i.operands[0].text in private.arrays]
-        added = [
-            store
-            for store in private.stores
-            if store.first_line not in stores
-            and any(_may_read(private, x, store, accesses, text) for x in loads)
-        ]
-        if not added:
-            return found, tuple(stores.values())
-        stores.update((store.first_line, store) for store in added)
-        if not all(is_number(store.operands[0].type) for store in added):
-            return None, ()
-        needed += operands_of(added)
-
-
-def _may_read(
-    private: RoundMemory, load: Instruction, store: Instruction, accesses: AccessTypes, text: Text
-) -> bool:
-    if private.arrays[load.operands[0].text] != private.arrays[store.operands[1].text]:
-        return False
-    return not accesses.are_apart(text(load.first_line), text(store.first_line))
-
-
 def is_number(type_: IrType) -> bool:
     """A preview can hold such a value."""
     if type_.kind == "float":
@@ -136,7 +97,6 @@ def overlaps(
     computed: dict[str, Instruction],
     accesses: AccessTypes,
     text: Text,
-    private: RoundMemory,
 ) -> tuple[Overlap, ...] | None:
     """Pairs of places that must be found apart before the preview is believed.
 
@@ -147,19 +107,18 @@ def overlaps(
         computed: What the preview computes.
         accesses: Types of accesses: most pairs are apart by them.
         text: Gives a line of the module.
-        private: Local arrays of rounds: the preview does with them what the loop does.
 
     Returns:
         ``None`` if there are too many, or some that certainly meet.
     """
     numbers = NestNumbers(values.function, values.cfg, loop)
-    loads = [i for i in computed.values() if i.opcode == "load" and i.operands[0].text not in private.arrays]
+    loads = [i for i in computed.values() if i.opcode == "load"]
     found: dict[Overlap, None] = {}
     for written in (i for b in blocks for i in b.instructions if i.opcode in ("store", "call")):
         place = _written(values, written)
         if place is None:
             return None
-        for load in loads if place.end and place.address not in private.arrays else ():
+        for load in loads if place.end else ():
             if accesses.are_apart(text(load.first_line), text(written.first_line)):
                 continue
             if _is_read_before(values, loop, numbers, load, written):

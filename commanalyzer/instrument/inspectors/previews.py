@@ -26,9 +26,7 @@ from commanalyzer.instrument.inspectors.preview_slices import (
     operands_of,
     overlaps,
     preview_slice,
-    slice_with_stores,
 )
-from commanalyzer.instrument.iterations.round_memory import RoundMemory, round_memory
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_code import LoopCode, loop_code
 from commanalyzer.ir.access_types import AccessTypes
@@ -78,8 +76,6 @@ class Previewed:
         steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
         advancing: The same of the loop itself.
         reads: What it reads, if it need not be made again while that does not change.
-        private: Local arrays of its rounds.
-        stores: First lines of the stores to them that the preview makes.
     """
 
     loop: Loop
@@ -93,8 +89,6 @@ class Previewed:
     steady: dict[str, Steady]
     advancing: dict[str, Steady]
     reads: PreviewReads | None
-    private: RoundMemory
-    stores: frozenset[int]
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -135,7 +129,6 @@ def previewed(
     blocks: list[Block],
     accesses: AccessTypes,
     text: Text,
-    fills_private: bool = True,
 ) -> Previewed | str:
     """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
 
@@ -147,7 +140,6 @@ def previewed(
         blocks: Its blocks.
         accesses: Types of accesses.
         text: Gives a line of the module.
-        fills_private: The preview fills local arrays that rounds write before they read them.
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers)
@@ -161,29 +153,23 @@ def previewed(
     roots = [*tracked, *registers.conditions]
     roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
     defined = {i.name: i for b in blocks for i in b.instructions if i.name}
-    private = round_memory(values, loop, edges) if fills_private else RoundMemory({}, {}, ())
-    computed, _ = slice_with_stores(values, roots, defined, private, accesses, text)
+    computed = preview_slice(values, roots, defined)
     if computed is None:
         return _NOT_TWICE
     if not _advances(values, loop, tracked, defined):
         return "its rounds look at the same addresses, as time steps do"
-    pairs = overlaps(values, loop, blocks, computed, accesses, text, private)
+    pairs = overlaps(values, loop, blocks, computed, accesses, text)
     if pairs is None:
         return "its stores may change its addresses or branches"
     ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
     roots += [name for name in ends if name not in roots]
-    computed, stores = slice_with_stores(values, roots, defined, private, accesses, text)
+    computed = preview_slice(values, roots, defined)
     if computed is None:
         return _NOT_TWICE
     steady, advancing = _constant_strides(values, loop, [*tracked, *ends, *_loaded(computed)])
-    reads = preview_reads(
-        values, computed.values(), {name: found.ends for name, found in steady.items()}, private.arrays
-    )
-    outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
-    return Previewed(
-        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads,
-        private, frozenset(s.first_line for s in stores),
-    )  # fmt: skip
+    reads = preview_reads(values, computed.values(), {name: found.ends for name, found in steady.items()})
+    outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
+    return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads)
 
 
 def _loaded(computed: Mapping[str, Instruction]) -> list[str]:

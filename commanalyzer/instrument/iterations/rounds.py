@@ -5,8 +5,7 @@ the recorder keeps what the preview found out per round, and only rounds in whic
 hooks (:mod:`commanalyzer.instrument.iterations.round_copies`, ``runtime_shim/src/rounds.c``).
 
 A round does what it did before if its addresses and branches are the same and it finds the same shadow. The
-preview tells the former. The latter holds where no round changes the shadow, but for local arrays that each
-round fills before it reads them (:mod:`.round_memory`): the recorder checks that. No
+preview tells the former. The latter holds where no round changes the shadow: the recorder checks that. No
 label may pass from round to round in a register.
 """
 
@@ -17,7 +16,6 @@ from commanalyzer.instrument.inspectors.previews import Previewed
 
 _MOST_INSTRUCTIONS = 600  # the loop is written out twice more
 _MOST_PLACES = 32
-_MOST_ARRAYS = 8
 
 
 def are_known_apart(patch: FunctionPatch, plan: Previewed) -> bool:
@@ -34,9 +32,4 @@ def are_known_apart(patch: FunctionPatch, plan: Previewed) -> bool:
         return False  # what decides does not change
     if sum(len(b.instructions) for b in plan.blocks) > _MOST_INSTRUCTIONS:
         return False
-    return len(outside_places(plan)) <= _MOST_PLACES and len(plan.private.sizes) <= _MOST_ARRAYS
-
-
-def outside_places(plan: Previewed) -> list[str]:
-    """Addresses that the loop looks at, but for local arrays of its rounds."""
-    return [name for name in plan.tracked if name not in plan.private.arrays]
+    return len(plan.tracked) <= _MOST_PLACES

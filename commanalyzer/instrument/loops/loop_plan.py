@@ -92,16 +92,7 @@ class _Maker:
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
             return "part of a loop that is previewed"
         lines = self._module.lines
-        plan = previewed(
-            self._values,
-            self._patch,
-            loop,
-            ends,
-            blocks,
-            self._accesses,
-            lambda n: lines[n],
-            fills_private=self._mechanisms.private_arrays,
-        )
+        plan = previewed(self._values, self._patch, loop, ends, blocks, self._accesses, lambda n: lines[n])
         if isinstance(plan, str):
             return plan
         if self._is_protecting or not self._mechanisms.memoised_inspectors:
