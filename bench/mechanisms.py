@@ -1,6 +1,6 @@
 """What each mechanism of recording gains: CPU time without it over that with all of them.
 
-    python -m bench.mechanisms [--only heat2d,life] [--repeat N] [--names iterations,outcomes]
+    python -m bench.mechanisms [--only heat2d,life] [--repeat N] [--names inspectors,outcomes]
 
 CPU time of one recording of a whole run, in which private temporaries are not told apart. Workloads run for
 about 0.6 s, foreign programs as in their short runs; with and without take turns. A mechanism that leaves the

@@ -113,21 +113,6 @@ def instrumented(
     return module, plan, build_instrumented(rewrite(module, plan), frontend)
 
 
-def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, TraceStatistics]:
-    """Graph and statistics of a recording that may use so much memory."""
-    _, plan, executable = instrumented(compile_sources([source]))
-    path = source.with_suffix(".trace")
-    environment = {"COMMANALYZER_TRACE": str(path)}
-    if allowed_bytes is not None:
-        environment["COMMANALYZER_MEMORY"] = str(allowed_bytes)
-    run = run_target(
-        executable, (), stdin=subprocess.DEVNULL, limits=LIMITS, capture=True, environment=environment
-    )
-    assert run.exit_status == 0
-    trace = read_trace(path)
-    return build_graph(trace, plan.sites), trace.statistics
-
-
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:
     """Graph of a second run in which the vertices in ``mask`` are words of workspaces."""
     executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)

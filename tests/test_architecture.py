@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "abi": 251,
+    "abi": 239,
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_460,
@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 4_086,
-    "instrument": 7_520,
+    "instrument": 7_169,
     "interpreter": 3_800,
     "ir": 5_387,
     "laws": 2_931,
@@ -58,9 +58,9 @@ BUDGETS = {
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
-    "runtime_shim/src": 5_935,
+    "runtime_shim/src": 5_401,
     "runtime_shim/supervisor": 115,
-    "tests": 44_618,
+    "tests": 44_571,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -91,7 +91,7 @@ FURTHER = {
     "property/test_laws.py": "a_unit_changes",
     "property/test_mechanisms.py": "*/4",
     "property/test_programs.py": "*",
-    "property/test_rounds.py": "columns */5",
+    "property/test_rounds.py": "*/5",
     "shim/test_driver.py": "repeated_chains",
     "shim/test_sanitizers.py": "hooks/9",
     "unit/communication/test_passes.py": "more_parts",

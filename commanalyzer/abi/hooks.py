@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 16
+ABI_VERSION = 17
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -102,18 +102,6 @@ HOOKS: dict[str, Hook] = {
         Hook(
             "ca_repeat_previewed", "i32", ("i32", "i64", "i64", "i32", "i32"), "ca_repeat_known, counts too"
         ),
-        Hook(
-            "ca_repeat_apart",
-            "i32",
-            ("i32", "i64", "i64", "i32", "i32"),
-            "the same; or each round is known by itself",
-        ),
-        Hook("ca_rounds_look", "void", ("i32", "i64"), "a preview begins that looks at each round"),
-        Hook("ca_round_seen", "void", ("i64",), "what a preview found out about a round"),
-        Hook("ca_rounds_range", "void", ("i64", "i64"), "addresses that the rounds look at"),
-        Hook("ca_rounds_first", "i64", (), "first round that runs with hooks"),
-        Hook("ca_round_end", "i64", ("i64",), "the next one, behind a round that ran with hooks"),
-        Hook("ca_rounds_end", "void", (), "the loop is left"),
         Hook("ca_preview_same", "i32", ("i64", "ptr"), "a preview would find out what it did before"),
         Hook("ca_preview_seen", "void", ("i64", "ptr", "i32", "i32", "i64"), "what a preview found out"),
         Hook("ca_repeat_end", "void", ("i64",), "the loop that was not known is left"),

@@ -46,8 +46,6 @@ class RepeatedLoop:
         preview: Blocks of the preview, the first for the branch from the preheader; they lead to the guard.
         offer: Lines behind the guard that compute ``is_taken``, where the loop is not known.
         is_taken: Register (i1): the copy may run all the same.
-        apart: Register (i32) instead of ``known``: 1 if the copy may run, 2 if each round is known by itself.
-        latch: Last block of a round, for loops whose rounds are known apart.
     """
 
     preheader: str
@@ -65,8 +63,6 @@ class RepeatedLoop:
     preview: tuple[str, ...] = ()
     offer: tuple[str, ...] = ()
     is_taken: str = ""
-    apart: str = ""
-    latch: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ class Mechanisms:
         nest_events: The same for loops around reductions.
         inspectors: Loops whose addresses depend on data are looked through first, to see what they will do.
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
-        iterations: Of a loop whose iterations differ at times, only those that differ run with hooks.
         early_end: A recording that shows private temporaries ends, as another one follows.
     """
 
@@ -33,7 +32,6 @@ class Mechanisms:
     nest_events: bool = True
     inspectors: bool = True
     memoised_inspectors: bool = True
-    iterations: bool = True
     early_end: bool = True
 
     @property

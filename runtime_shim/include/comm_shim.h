@@ -46,7 +46,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 16u
+#define CA_ABI_VERSION 17u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull

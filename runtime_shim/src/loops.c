@@ -64,30 +64,4 @@ CA_CALL uint32_t ca_repeat_previewed(uint32_t loop, uint64_t hash, uint64_t chan
   return 0;
 }
 
-/* What a preview found out about its next round. */
-CA_HOOK void ca_round_seen(uint64_t hash) {
-  uint64_t number = ca_rounds.seen;
-  if (number >= ca_rounds.limit)
-    return;
-  ca_rounds.seen = number + 1;
-  struct ca_round *changed = ca_rounds.list + ca_rounds.num_changed;
-  *changed = (struct ca_round){number, hash | 1};
-  ca_rounds.num_changed += ca_rounds.hashes[number] != (hash | 1);
-}
-
-/* The same as ca_repeat_previewed for a loop whose rounds may be known apart: 2 if they are. */
-CA_CALL uint32_t ca_repeat_apart(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
-                                 uint32_t num_counters) {
-  uint64_t known_as = ca_preview_hash(hash);
-  const struct ca_repeat *known = num_counters ? ca_repeat_again(known_as, changes) : 0;
-  if (known) {
-    ca_preview_repeated(loop, known);
-    return 1;
-  }
-  if (num_counters && ca_rounds_run())
-    return 2;
-  ca_preview_failed(loop, known_as, changes, first_counter, num_counters);
-  return 0;
-}
-
 CA_HOOK void ca_repeat_end(uint64_t changes) { ca_repeat_over(changes); }

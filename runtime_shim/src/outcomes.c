@@ -78,11 +78,6 @@ CA_CALL void ca_state_changed(uint64_t word, uint64_t before, uint64_t state) {
   uint64_t difference = mixed(word, state) - mixed(word, before);
   ((uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)] += difference;
   ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)] += difference;
-  if (!CA_LIKELY(!ca_rounds.is_running)) {
-    ca_rounds_changed();
-    if (ca_state.num_recording == ca_rounds.depth)
-      return; /* no loop inside a round is being recorded */
-  }
   if (ca_state.num_kept)
     note(word, before, ca_recording_since());
 }
@@ -139,7 +134,7 @@ static void find_effects(const struct entry *outcome, uint64_t count, struct eff
 CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
   struct effects *known = (struct effects *)outcomes.data + repeat->first_outcome;
   const struct entry *outcome = (const struct entry *)outcomes.data + repeat->first_outcome + 1;
-  if (ca_state.num_kept || ca_rounds.is_running) { /* each change is noted */
+  if (ca_state.num_kept) { /* each change is noted */
     for (uint64_t i = 0; i < repeat->num_outcomes; i++)
       ca_set_state(outcome[i].word, outcome[i].state);
   } else if (known->count == UNKNOWN) {

@@ -54,8 +54,7 @@ static struct preview *previews; /* by block counter */
 
 bool ca_repeats_reserve(void) {
   bool reserved = ca_repeat_index_reserve() && ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 32 * GIB) &&
-                  ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_outcomes_reserve() &&
-                  ca_rounds_reserve();
+                  ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_outcomes_reserve();
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
   return reserved && previews;
 }
@@ -85,7 +84,6 @@ static void settle(struct ca_repeat *repeat) {
 void ca_repeats_settle(void) {
   for (uint32_t i = 1; i < ca_num_repeats(); i++)
     settle(&ca_state.repeats[i]);
-  ca_rounds_settle();
 }
 
 CA_SLOW void ca_spoil_repeats(void) {
@@ -203,8 +201,6 @@ CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, u
   recording->num_counters = num_counters;
   memcpy(recording->counters, ca_block_counters + first_counter, num_counters * sizeof(uint64_t));
 }
-
-uint32_t ca_previews_failed(uint32_t loop) { return previews[loop].failures; }
 
 uint64_t ca_preview_blocks(uint64_t hash) {
   uint32_t found = ca_repeat_latest(ca_preview_hash(hash));
@@ -327,40 +323,4 @@ CA_SLOW void ca_repeat_over(uint64_t changes) {
     ca_state.num_kept--;
     remember(&recordings[depth], changes);
   }
-}
-
-/* A loop whose rounds are known apart can be recorded round by round: none around it is recorded. */
-bool ca_rounds_may_record(void) { return !ca_state.num_kept && ca_state.num_recording < LONGEST_NEST; }
-
-void ca_rounds_record(void) { begin(0, 0, true); }
-
-void ca_rounds_recorded(void) {
-  ca_state.num_recording--;
-  ca_state.num_kept = 0;
-}
-
-/* A round begins: nothing is known of it yet. */
-void ca_round_record(void) {
-  struct recording *recording = &recordings[ca_state.num_recording - 1];
-  forget_notes();
-  recording->start = (uint64_t)(ca_state.cursor - ca_state.cells);
-  recording->first_jump = 0;
-  recording->is_spoilt = false;
-  ca_state.num_kept = 1;
-}
-
-/* First row and end of each stretch of the log that the round counted; how many, UINT32_MAX if that is not
- * known or there are more than `most`. */
-uint32_t ca_round_recorded(uint32_t *bounds, uint32_t most) {
-  const struct recording *recording = &recordings[ca_state.num_recording - 1];
-  uint64_t before = stretches.bytes;
-  bool is_known = !recording->is_spoilt && num_jumps() < most;
-  uint32_t count = is_known ? push_stretches(recording) : UINT32_MAX;
-  const struct stretch *found = (const struct stretch *)(stretches.data + before);
-  for (uint32_t k = 0; count != UINT32_MAX && k < count; k++) {
-    bounds[2 * k] = found[k].first;
-    bounds[2 * k + 1] = found[k].end;
-  }
-  stretches.bytes = before;
-  return count;
 }

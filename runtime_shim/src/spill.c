@@ -107,7 +107,6 @@ static bool fill_file(int file, uint64_t size) {
 
 static void spill(void) {
   ca_snapshots_stop();
-  ca_rounds_stop();
   int file = open(spill_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0)
     return;

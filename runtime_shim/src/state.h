@@ -158,35 +158,6 @@ void ca_spoil_repeats(void);
 uint64_t ca_preview_blocks(uint64_t hash); /* that a previewed loop executes; 0 if it was not recorded */
 void ca_snapshots_stop(void);
 
-/* Rounds of a loop that are known apart (rounds.c). */
-struct ca_rounds {
-  uint64_t *hashes;      /* of each round, when it was recorded; + 1 at least */
-  uint64_t limit;        /* rounds that may be looked at; 0: nobody asked */
-  uint64_t seen;         /* rounds of the preview */
-  uint64_t num_changed;  /* of them */
-  struct ca_round *list; /* the rounds that changed, in their order */
-  uint64_t next;         /* place in the list */
-  bool is_running;       /* the loop is; every change of the shadow is looked at */
-  uint32_t depth;        /* loops that are being recorded, with the one whose rounds are known apart */
-};
-
-struct ca_round {
-  uint64_t number;
-  uint64_t hash;
-};
-extern struct ca_rounds ca_rounds;
-bool ca_rounds_reserve(void);
-bool ca_rounds_run(void);
-void ca_rounds_changed(void);
-void ca_rounds_stop(void);
-void ca_rounds_settle(void);
-uint32_t ca_previews_failed(uint32_t loop);
-bool ca_rounds_may_record(void);
-void ca_rounds_record(void);
-void ca_rounds_recorded(void);
-void ca_round_record(void);
-uint32_t ca_round_recorded(uint32_t *bounds, uint32_t most);
-
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;
 void ca_workspace_read(const char *path);

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.graphs import assert_same_graph
 from tests.property.loop_programs import loop_program
 from tests.property.test_flows import check
-from tests.recorded import graph_under, record_source
+from tests.recorded import record_source
 
 _CHANGES = ["little changed", "little changed elsewhere", "two exchanged", "to and fro"]
 
@@ -58,32 +55,3 @@ def test_values_that_change_against_each_other_are_seen_to_change(ahead: int, ba
     text = _DIAGONAL.replace("AHEAD", str(ahead)).replace("BACK", str(back))
     recorded = record_source(text)
     check(text, recorded)
-
-
-_WANDERING = """
-#include <stdio.h>
-#define N 60000
-static double grid[4 * N], weight[N];
-static int cell[N];
-int main(void) {
-  for (int i = 0; i < N; i++) { cell[i] = i; weight[i] = 0.5 * i; }
-  for (int t = 0; t < 60; t++) {
-    for (int i = 0; i < N; i++) grid[cell[i]] += 0.5 * weight[i];
-    for (int i = 0; t > 2 && i < N - 1; i++) if (i % 3) cell[i] = (cell[i] * 5 + t) % (4 * N);
-  }
-  printf("%g %g\\n", grid[7], grid[N]);
-  return 0;
-}
-"""
-
-
-def test_columns_may_move_to_the_disk_while_rounds_are_known(tmp_path: Path) -> None:
-    """The graph is the same, wherever in the run the limit of memory is reached."""
-    source = tmp_path / "wandering.c"
-    source.write_text(_WANDERING)
-    kept, statistics = graph_under(source, None)
-    assert statistics.spilled_bytes == 0
-    for percent in (100, 140, 160):
-        graph, spilled = graph_under(source, statistics.peak_rss_bytes * percent // 100)
-        assert spilled.spilled_bytes > 0
-        assert_same_graph(graph, kept)

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.inspectors.preview_ranges import PreviewRanges
 from commanalyzer.instrument.inspectors.preview_reads import PreviewReads
-from commanalyzer.instrument.inspectors.preview_slices import Place
 from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewStorage
 from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
-from commanalyzer.instrument.iterations.round_copies import tally
 from commanalyzer.instrument.loops.loop_code import TOKEN
 from commanalyzer.instrument.loops.loop_names import block_at, suffixed
 from commanalyzer.instrument.loops.repeat_guards import GuardWriter, as_i64, multiplier, signed
@@ -20,7 +18,6 @@ from commanalyzer.ir.model import Block, Instruction, Operand
 _MAX_COUNTERS = 256
 _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
 _MIXER = signed(0xD6E8FEB86659FD93)
-_LAST = signed(0xA0761D6478BD642F)
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 Text = Callable[[int], str]
@@ -34,17 +31,13 @@ class PreviewWriter:
         plan: What to write.
         number: Of the loop in its function.
         text: Gives a line of the module without debug information.
-        is_apart: Its rounds are known apart.
     """
 
-    def __init__(
-        self, patch: FunctionPatch, plan: Previewed, number: int, text: Text, *, is_apart: bool = False
-    ) -> None:
+    def __init__(self, patch: FunctionPatch, plan: Previewed, number: int, text: Text) -> None:
         self._patch = patch
         self._plan = plan
         self._number = number
         self._text = text
-        self._is_apart = is_apart
         self._storage = f"%ca.look.{number}"
         self._kept = PreviewStorage(patch, self._storage)
         self._num_hashed = 0  # in the block that is written
@@ -54,20 +47,11 @@ class PreviewWriter:
         self._slots = {name: first + 2 * k for k, name in enumerate(plan.watched)}
         self._num_slots = first + 2 * len(self._slots)
         self._ranges = PreviewRanges(patch, plan, self._kept, self._slots)
-        self._hash_slot = _HASH
-        if is_apart:  # of the round; that of all rounds is made of them
-            self._hash_slot = self._num_slots
-            self._num_slots += 1
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
         self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
         behind = block_at("guard" if plan.reads is None else "seen", plan.loop.header, number)
-        self._behind = behind
-        self._latch = plan.loop.latches[0]
-        is_over = is_apart and self._latch != plan.ends.exiting
-        self._renamed[f"%{plan.ends.exit}"] = (
-            block_at("over", plan.loop.header, number) if is_over else behind
-        )
+        self._renamed[f"%{plan.ends.exit}"] = behind
 
     def write(self, identity: int) -> RepeatedLoop | None:
         """The loop as it will be; ``identity`` is the block counter of its header."""
@@ -86,21 +70,14 @@ class PreviewWriter:
         guard: list[str] = []
         looked_at, key = self._ranges.changes(guard), self._kept.get(guard, _HASH)
         number = self._ranges.unless_overlapping(guard, count)
-        apart = known = ""
-        if self._is_apart:
-            self._tell_rounds(guard)
-            apart = self._patch.call(guard, "ca_repeat_apart", identity, key, looked_at, first, number)
-            self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end", "ca_count_blocks"}
-            self._patch.entry += [f"  {tally(self._number, c)} = alloca i64, align 8" for c in counters]
-        else:
-            found = self._patch.call(guard, "ca_repeat_previewed", identity, key, looked_at, first, number)
-            known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
+        found = self._patch.call(guard, "ca_repeat_previewed", identity, key, looked_at, first, number)
+        known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
         behind: list[str] = []
         self._patch.call(behind, "ca_repeat_end", self._ranges.changes(behind))
         return RepeatedLoop(
             plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
             tuple(b.label for b in plan.blocks), self._number, tuple(guard), known, (), tuple(behind),
-            tuple(due), is_due, tuple(self._blocks(identity)), apart=apart, latch=self._latch,
+            tuple(due), is_due, tuple(self._blocks(identity)),
         )  # fmt: skip
 
     def _blocks(self, identity: int) -> Iterator[str]:
@@ -117,8 +94,6 @@ class PreviewWriter:
             address = self._patch.address(start.lines, name)
             self._kept.set(start.lines, self._reads[name], address)
             self._kept.set(start.lines, self._reads[name] + 1, address)
-        if self._is_apart:
-            self._patch.call(start.lines, "ca_rounds_look", identity, key)
         self._begin_advancing(start.lines)
         first = self._name(f"%{self._plan.loop.header}")
         yield from ("", f"{look[1:]}:", *start.lines)
@@ -128,9 +103,6 @@ class PreviewWriter:
             yield from self._unless_same(key, first, self._plan.reads)
         for block in self._plan.blocks:
             yield from self._block(block)
-        if self._is_apart and self._latch != self._plan.ends.exiting:
-            over = block_at("over", self._plan.loop.header, self._number)
-            yield from ("", f"{over[1:]}:", *self._round_over(str(_LAST)), f"  br label {self._behind}")
 
     def _block(self, block: Block) -> Iterator[str]:
         """A block of the preview."""
@@ -139,16 +111,12 @@ class PreviewWriter:
         yield from ("", f"{self._name(f'%{block.label}')[1:]}:", *(self._copied(phi) for phi in phis))
         for phi in phis:
             yield from self._noted(phi)
-        if self._is_apart and block.label == self._plan.loop.header:
-            yield from self._round_begun(phis)
         yield from self._behind_inner_loop(block.label)
         for instruction in block.instructions[:-1]:
             if instruction.name in self._plan.computed and instruction.opcode != "phi":
                 yield self._copied(instruction)
                 yield from self._noted(instruction)
         yield from self._before_inner_loop(block.label)
-        if self._is_apart and block.label == self._latch:
-            yield from self._round_over("")
         yield self._copied(block.terminator)
 
     def _begin_advancing(self, out: list[str]) -> None:
@@ -159,36 +127,6 @@ class PreviewWriter:
                 value = writer.value(advancing.first)
                 out += writer.lines
                 self._kept.set(out, self._slots[name] + (advancing.stride < 0), value)
-
-    def _round_begun(self, phis: list[Instruction]) -> list[str]:
-        """A round is decided by what enters it in registers, and by what it finds."""
-        out: list[str] = []
-        total = "0"
-        for number, phi in enumerate(phi for phi in phis if phi.type.kind != "float"):
-            value = as_i64(self._patch, out, self._name(phi.name), phi.type)
-            term = self._patch.compute(out, "mul", value, signed(multiplier(number + 1)))
-            total = self._patch.compute(out, "add", total, term)
-        self._kept.set(out, self._hash_slot, total)
-        return out
-
-    def _round_over(self, mark: str) -> list[str]:
-        """The recorder is told about a round that was looked at; a last one that is shorter has a mark.
-
-        Its hash becomes part of that of the loop.
-        """
-        out: list[str] = []
-        found = self._kept.get(out, self._hash_slot)
-        if mark:
-            found = self._patch.compute(out, "add", found, mark)
-        total = self._patch.compute(out, "mul", self._kept.get(out, _HASH), _MIXER)
-        self._kept.set(out, _HASH, self._patch.compute(out, "add", total, found))
-        self._patch.call(out, "ca_round_seen", found)
-        return out
-
-    def _tell_rounds(self, out: list[str]) -> None:
-        """Tells the recorder which memory rounds look at."""
-        for name, (first, end) in self._plan.tracked.items():
-            self._patch.call(out, "ca_rounds_range", *self._ranges.of(out, Place(name, first, end)))
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
@@ -258,14 +196,14 @@ class PreviewWriter:
 
     def _hash(self, out: list[str], value: str) -> None:
         """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
-        total = self._kept.get(out, self._hash_slot)
+        total = self._kept.get(out, _HASH)
         if self._num_hashed == 0:
             total = self._patch.compute(out, "mul", total, _MIXER)
         # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
         weight = signed(multiplier(self._num_hashed + 1))
         value = self._patch.compute(out, "mul", value, weight)
         self._num_hashed += 1
-        self._kept.set(out, self._hash_slot, self._patch.compute(out, "add", total, value))
+        self._kept.set(out, _HASH, self._patch.compute(out, "add", total, value))
 
     def _before_inner_loop(self, block: str) -> list[str]:
         """The first addresses of the loop that is entered from ``block``."""

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from commanalyzer.instrument.code import RepeatedLoop
-from commanalyzer.instrument.iterations.round_copies import RoundCopies, values_behind
 from commanalyzer.instrument.loops.loop_code import TOKEN
 from commanalyzer.instrument.loops.loop_names import INCOMING as _INCOMING
-from commanalyzer.instrument.loops.loop_names import block_at, blocks_of, suffixed
+from commanalyzer.instrument.loops.loop_names import block_at, suffixed
 from commanalyzer.ir.model import Block, Function
 
 Text = Callable[[int], str]
@@ -27,7 +26,6 @@ class LoopCopies:
     def __init__(self, function: Function, repeated: Sequence[RepeatedLoop], text: Text) -> None:
         self._function = function
         self._text = text
-        self._instrumented: dict[str, list[str]] = {}
         self._blocks = {block.label: block for block in function.blocks}
         self._repeated = repeated
         self._before = {loop.preheader: loop for loop in repeated}
@@ -39,7 +37,6 @@ class LoopCopies:
     def joined(self, block: Block, lines: list[str]) -> list[str]:
         """Lines of an instrumented block, with its branches to and from copies."""
         result = list(lines)
-        self._instrumented[block.label] = lines
         behind = self._behind.get(block.label)
         if behind is not None:
             phis = next((k for k, line in enumerate(result) if " = phi " not in line), len(result))
@@ -63,10 +60,6 @@ class LoopCopies:
     def _choice(self, loop: RepeatedLoop) -> list[str]:
         """The guard and the branch to the copy or the instrumented loop."""
         copy = block_at("entry", loop.header, loop.number)
-        if loop.apart:
-            apart = block_at("apart", loop.header, loop.number)
-            ways = f"i32 1, label {copy} i32 2, label {apart}"
-            return [*loop.guard, f"  switch i32 {loop.apart}, label %{loop.header} [ {ways} ]"]
         if not loop.offer:
             return [*loop.guard, f"  br i1 {loop.known}, label {copy}, label %{loop.header}"]
         behind = block_at("offer", loop.header, loop.number)
@@ -118,17 +111,7 @@ class LoopCopies:
                 *loop.behind,
                 f"  br label %{loop.exit}",
             ]
-            if loop.apart:
-                result += RoundCopies(loop, self._blocks, self._with_hooks(loop), self._text).blocks()
         return result
-
-    def _with_hooks(self, loop: RepeatedLoop) -> dict[str, list[str]]:
-        """Blocks of a round with hooks: loops inside it run without them where they are known."""
-        copies = LoopCopies(self._function, [x for x in self._repeated if _is_known_in(x, loop)], self._text)
-        lines: list[str] = []
-        for label in loop.blocks:
-            lines += [f"{label}:", *copies.joined(self._blocks[label], self._instrumented[label])]
-        return blocks_of([*lines, *copies.blocks()])
 
     def _copied(self, loop: RepeatedLoop, line: str) -> str:
         """A line of the copy: registers and labels of the loop have other names."""
@@ -153,8 +136,7 @@ class LoopCopies:
             if label != left:
                 return found[0]
             instrumented = block_at("exit", loop.header, loop.number)
-            ways = f"[ {value}, {instrumented} ], [ {renamed.get(value, value)}, {renamed[left]} ]"
-            return f"{ways}, {values_behind(loop, self._blocks, value)}" if loop.apart else ways
+            return f"[ {value}, {instrumented} ], [ {renamed.get(value, value)}, {renamed[left]} ]"
 
         return _INCOMING.sub(both, phi)
 
@@ -162,14 +144,3 @@ class LoopCopies:
         names = [f"%{label}" for label in loop.blocks]
         names += [i.name for label in loop.blocks for i in self._blocks[label].instructions if i.name]
         return {name: suffixed(name, f".ca.{loop.number}") for name in names}
-
-
-def _is_known_in(inner: RepeatedLoop, loop: RepeatedLoop) -> bool:
-    """A loop inside another one whose effect is known without a preview."""
-    within = set(loop.blocks) - {loop.header}
-    return (
-        not inner.preview
-        and inner.header in within
-        and inner.preheader in loop.blocks
-        and inner.exit in within
-    )

@@ -12,7 +12,6 @@ from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoo
 from commanalyzer.instrument.inspectors.preview_code import PreviewWriter
 from commanalyzer.instrument.inspectors.preview_reads import may_protect_memory
 from commanalyzer.instrument.inspectors.previews import Previewed, previewed
-from commanalyzer.instrument.iterations.rounds import are_known_apart
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_findings import obstacle, why_not_single_ended
 from commanalyzer.instrument.loops.repeats import (
@@ -100,8 +99,7 @@ class _Maker:
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
-        is_apart = self._mechanisms.iterations and are_known_apart(self._patch, plan)
-        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart)
+        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]))
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
             return "too many blocks"
@@ -114,11 +112,9 @@ class _Maker:
             return "known", ""
         plan = self._previews[-1]
         if plan.follows_values:
-            apart = ": rounds known apart" if loop.apart else ""
-            return "previewed", f"computed numbers decide addresses or branches{apart}"
+            return "previewed", "computed numbers decide addresses or branches"
         if plan.reads is None:
             return "previewed", "reads too many arrays to keep them"
         if plan.reads.sizes:
-            again = "again when they change" + (", rounds known apart" if loop.apart else "")
-            return "previewed", f"arrays decide addresses, rounds or branches: {again}"
+            return "previewed", "arrays decide addresses, rounds or branches: again when they change"
         return "previewed", "has branches or rounds that may not happen"

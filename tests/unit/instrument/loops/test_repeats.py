@@ -140,18 +140,18 @@ def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expec
         ),
         (
             "positive",
-            [("previewed", "computed numbers decide addresses or branches: rounds known apart")],
+            [("previewed", "computed numbers decide addresses or branches")],
         ),
         (
             "cell",
-            [("previewed", "computed numbers decide addresses or branches: rounds known apart")],
+            [("previewed", "computed numbers decide addresses or branches")],
         ),
         (
             "sparse",
             [
                 (
                     "previewed",
-                    "arrays decide addresses, rounds or branches: again when they change, rounds known apart",
+                    "arrays decide addresses, rounds or branches: again when they change",
                 ),
                 ("with the outer loop", "part of a loop that is previewed"),
             ],

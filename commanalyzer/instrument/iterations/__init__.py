@@ -1,1 +1,0 @@
-"""Loops whose iterations are known apart: in each run only few do something new."""
