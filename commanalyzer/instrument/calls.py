@@ -6,14 +6,19 @@ from commanalyzer.abi import hooks
 from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.labelling.demand import Demand
 from commanalyzer.instrument.labelling.labels import LabelBook
-from commanalyzer.instrument.labelling.passing import argument_slot, pass_value, passed_types, result_slot
+from commanalyzer.instrument.labelling.passing import (
+    argument_slot,
+    pass_value,
+    pass_variadics,
+    passed_types,
+    result_slot,
+)
 from commanalyzer.instrument.labelling.scalars import value_width
 from commanalyzer.instrument.labelling.values import (
     MASKED_LOADS,
     CallFacts,
     holds_value,
 )
-from commanalyzer.instrument.labelling.variadics import pass_variadics
 from commanalyzer.instrument.library import LibraryPlanner
 from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.libcalls import CallKind

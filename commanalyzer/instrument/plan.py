@@ -17,6 +17,7 @@ from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.labelling.demand import Demand, demand
 from commanalyzer.instrument.labelling.label_code import write_labels
 from commanalyzer.instrument.labelling.labels import LabelBook
+from commanalyzer.instrument.labelling.passing import plan_variadic_function
 from commanalyzer.instrument.labelling.recurrences import Component, components
 from commanalyzer.instrument.labelling.values import (
     MASKED_STORES,
@@ -26,7 +27,6 @@ from commanalyzer.instrument.labelling.values import (
     function_values,
     source_arguments,
 )
-from commanalyzer.instrument.labelling.variadics import plan_variadic_function
 from commanalyzer.instrument.loops.loop_plan import plan_repeats
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.operations.blocks import plan_blocks

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
-from commanalyzer.instrument.inspectors.preview_ranges import PreviewRanges
 from commanalyzer.instrument.inspectors.preview_reads import PreviewReads
-from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewStorage
+from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewRanges, PreviewStorage
 from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
 from commanalyzer.instrument.loops.loop_code import TOKEN
 from commanalyzer.instrument.loops.loop_names import block_at, suffixed

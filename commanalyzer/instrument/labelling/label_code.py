@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from commanalyzer.instrument.labelling.choices import ChoiceWriter
-from commanalyzer.instrument.labelling.cycles import CycleWriter
+from commanalyzer.instrument.labelling.choices import ChoiceWriter, CycleWriter
 from commanalyzer.instrument.labelling.labels import LabelBook, Labels
-from commanalyzer.instrument.labelling.lanes import LaneWriter, combined, part_types
+from commanalyzer.instrument.labelling.lanes import LaneWriter, part_types
 from commanalyzer.instrument.labelling.origins import source_labels
 from commanalyzer.instrument.labelling.recurrences import Component, accumulated_load, fold_of
 from commanalyzer.instrument.labelling.reductions import ReductionWriter
 from commanalyzer.instrument.labelling.values import Flow, FunctionValues
 from commanalyzer.ir.loops.extremum_stores import extremum_stores
-from commanalyzer.ir.model import Instruction
 from commanalyzer.vcg.graph import Fold
 
 
@@ -129,34 +127,5 @@ def _plain(book: LabelBook, choices: ChoiceWriter, lanes: LaneWriter, name: str)
     if len(book.values.cfg.predecessors[block]) == 1:
         return book.labels(instruction.operands[0].text, instruction.incoming[0])
     if part_types(instruction.type):
-        return _phi_of_parts(book, instruction, block)
+        return choices.phi_of_parts(instruction, block)
     return choices.phi(instruction, block)
-
-
-def _phi_of_parts(book: LabelBook, instruction: Instruction, block: str) -> Labels:
-    """A phi per label of every part; what is chosen is taken as computed."""
-    count = len(part_types(instruction.type))
-    edges = list(zip(instruction.operands, instruction.incoming, strict=True))
-    sides = [book.parts(o.text, count, p) for o, p in edges]
-    controls = [_edge_control(book, block, p) for p in instruction.incoming]
-    lines = book.patch.phis.setdefault(block, [])
-    parts = []
-    for lane in range(count):
-        columns = [
-            (*book.clean_part(side[lane], book.edge(p)), *control)
-            for side, p, control in zip(sides, instruction.incoming, controls, strict=True)
-        ]
-        names = []
-        for k in range(max(len(c) for c in columns)):
-            texts = [c[k] if k < len(c) else "0" for c in columns]
-            incoming = [(t, f"%{p}") for t, p in zip(texts, instruction.incoming, strict=True)]
-            names.append(book.patch.join(lines, incoming))
-        parts.append(Labels(tuple(names)))
-    return combined(book, parts, book.anchor(instruction.name))
-
-
-def _edge_control(book: LabelBook, block: str, predecessor: str) -> tuple[str, ...]:
-    out = book.edge(predecessor)
-    conditions = book.values.edge_conditions(block, predecessor)
-    labels = [label for c in conditions for label in book.clean(c, predecessor, out)]
-    return tuple(book.control(label, out) for label in labels)

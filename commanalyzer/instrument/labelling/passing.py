@@ -3,15 +3,24 @@
 Argument ``i`` travels in ``ca_arguments[i]``; further scalars of a vector or aggregate, and second words,
 in ``ca_argument_parts[16 i + 2 k + word]``. A second word's label is 0 where it belongs to the first one's
 value. Caller and callee decide by the type alone, so that function pointers work.
+
+The front end has turned ``va_arg`` into loads from the areas that ``va_list`` points to (System V x86-64), so
+labels of variadic arguments only have to be in the shadow there: the caller describes, ``va_start`` writes.
 """
 
 from __future__ import annotations
 
+from commanalyzer.abi import hooks
+from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labelling.labels import NOTHING, Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.lanes import combined, part_types
-from commanalyzer.ir.model import IrType, Operand
+from commanalyzer.ir.model import Function, Instruction, IrType, Operand
+from commanalyzer.ir.types import alloc_size_bytes, size_bytes
 
 MAX_PASSED_PARTS = 8
+_GENERAL, _FLOATING, _MEMORY, _COPIED = range(4)
+_STORAGE = "%ca.variadics"
+_VA_START = "@llvm.va_start"
 
 
 def is_wide(type_: IrType) -> bool:
@@ -129,3 +138,41 @@ def _wide(book: LabelBook, low: str, high: str, out: list[str]) -> Labels:
     parts = (Labels((lower,), Exact.DYNAMIC), Labels((upper,), Exact.DYNAMIC))
     names = (low, book.without_exact(high, out))
     return Labels(names, Exact.DYNAMIC, high=high, parts=parts)
+
+
+def pass_variadics(book: LabelBook, call: Instruction, block: str, out: list[str]) -> None:
+    """Describe the arguments of a call behind the fixed ones."""
+    if call.callee_type is None or not call.callee_type.text.endswith("...)"):
+        return
+    first = len(call.callee_type.elements) - 1
+    arguments = call.operands[first:]
+    book.patch.call(out, "ca_pass_variadics", len(arguments))
+    for number, operand in enumerate(arguments):
+        if (type_ := call.copied.get(first + number)) is not None:
+            address = book.patch.address(out, operand.text)
+            described = (_COPIED, alloc_size_bytes(type_), 0, address, "0")
+        else:
+            low, high = words_of(book, operand, block, out)
+            site = book.argument_site(call, operand, first + number)
+            described = (_kind(operand.type), max(4, size_bytes(operand.type)), site, low, high)
+        book.patch.call(out, "ca_pass_variadic", number, *described)
+
+
+def plan_variadic_function(function: Function, patch: FunctionPatch) -> None:
+    """Plan ``va_start`` in a function that is variadic itself."""
+    if not function.is_vararg:
+        return
+    starts = [i for b in function.blocks for i in b.instructions if i.callee.startswith(_VA_START)]
+    if not starts:
+        return
+    patch.entry.append(f"  {_STORAGE} = alloca [{hooks.VARIADICS_BYTES} x i8], align 8")
+    patch.call(patch.entry, "ca_take_variadics", _STORAGE)
+    for start in starts:
+        out = patch.after.setdefault(start.last_line, [])
+        patch.call(out, "ca_va_start", _STORAGE, start.operands[0].text)
+
+
+def _kind(type_: IrType) -> int:
+    if type_.text in ("x86_fp80", "fp128"):
+        return _MEMORY
+    return _FLOATING if type_.kind in ("float", "vector") else _GENERAL
