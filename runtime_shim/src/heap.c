@@ -167,7 +167,8 @@ static void *fresh_block(struct site_arena *arena, uint32_t site, uint64_t asked
   return (void *)payload;
 }
 
-static void *allocate(uint32_t site, uint64_t size, uint64_t alignment, bool *is_fresh) {
+/* Fresh blocks are 0; others are cleared if that is asked for. */
+static void *allocate(uint32_t site, uint64_t size, uint64_t alignment, bool clears) {
   struct site_arena *arena = arena_of(site);
   if (size > CA_ARENA_BYTES || !arena) {
     errno = ENOMEM;
@@ -178,10 +179,10 @@ static void *allocate(uint32_t site, uint64_t size, uint64_t alignment, bool *is
   if (list && list->first) {
     struct free_block *reused = list->first;
     list->first = merged(reused->left, reused->right);
-    *is_fresh = false;
+    if (clears)
+      memset(reused, 0, size);
     return reused;
   }
-  *is_fresh = true;
   void *payload = fresh_block(arena, site, size, alignment);
   if (!payload)
     errno = ENOMEM;
@@ -193,10 +194,7 @@ static bool in_arena(const void *pointer) {
   return address >= CA_ARENA_BASE && address < CA_ARENA_BASE + CA_ARENA_BYTES;
 }
 
-CA_CALL void *ca_malloc(uint32_t site, uint64_t size) {
-  bool is_fresh;
-  return allocate(site, size, 16, &is_fresh);
-}
+CA_CALL void *ca_malloc(uint32_t site, uint64_t size) { return allocate(site, size, 16, false); }
 
 CA_CALL void *ca_calloc(uint32_t site, uint64_t count, uint64_t size) {
   uint64_t bytes;
@@ -204,24 +202,18 @@ CA_CALL void *ca_calloc(uint32_t site, uint64_t count, uint64_t size) {
     errno = ENOMEM;
     return 0;
   }
-  bool is_fresh;
-  void *payload = allocate(site, bytes, 16, &is_fresh);
-  if (payload && !is_fresh)
-    memset(payload, 0, bytes);
-  return payload;
+  return allocate(site, bytes, 16, true);
 }
 
 CA_CALL void *ca_aligned_alloc(uint32_t site, uint64_t alignment, uint64_t size) {
-  bool is_fresh;
-  return allocate(site, size, alignment, &is_fresh);
+  return allocate(site, size, alignment, false);
 }
 
 CA_CALL int ca_posix_memalign(uint32_t site, void **out, uint64_t alignment, uint64_t size) {
   if (alignment & (alignment - 1) || alignment < sizeof(void *))
     return EINVAL;
   int saved = errno;
-  bool is_fresh;
-  void *payload = allocate(site, size, alignment, &is_fresh);
+  void *payload = allocate(site, size, alignment, false);
   errno = saved;
   if (!payload)
     return ENOMEM;
@@ -280,8 +272,7 @@ __attribute__((used, visibility("default"))) void free(void *pointer) {
 static uint64_t payload_bytes(const void *payload) { return ((const struct block *)payload - 1)->size; }
 
 static void *move_block(uint32_t site, void *old, uint64_t size) {
-  bool is_fresh;
-  void *payload = allocate(site, size, 16, &is_fresh);
+  void *payload = allocate(site, size, 16, false);
   if (!payload)
     return 0;
   uint64_t kept = payload_bytes(old);

@@ -4,7 +4,6 @@
 
 #define MOST_ROUNDS (1ull << 40)
 
-uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 void ca_repeat_over(uint64_t changes);
 uint32_t ca_preview_begin(uint32_t loop);
 void ca_preview_repeated(uint32_t loop, const struct ca_repeat *known);

@@ -16,9 +16,6 @@
 #define MOST_STREAMS 48u
 #define IS_REDUCTION (1ull << 62) /* of what is given */
 
-uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
-
-
 /* What a round loads, adds up or stores. */
 struct access {
   struct ca_stream stream; /* as it was given: of words */

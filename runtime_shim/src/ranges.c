@@ -19,8 +19,6 @@
 #define SEGMENT_ROUNDS 8u
 #define SPARE_SEGMENTS 4u /* that may be shorter */
 
-uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
-
 struct store {
   uint32_t site;
   uint32_t words;

@@ -147,6 +147,7 @@ void ca_repeats_settle(void);
 void ca_repeat_outcome(const struct ca_repeat *repeat);
 void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
+uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 bool ca_repeat_index_reserve(void);
 uint32_t ca_num_repeats(void);
 uint32_t ca_repeat_latest(uint64_t hash);

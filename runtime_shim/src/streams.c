@@ -2,42 +2,32 @@
 #include "streams.h"
 #include "state.h"
 
-/* From loop `d` inward. */
-static bool is_own(const struct ca_stream *sink, uint32_t words, uint64_t rounds, const struct ca_around *around,
-                   uint32_t d, uint64_t word) {
+/* Whether all words from loop `d` inward hold values of their own; or they do from now on. */
+static bool are_own(const struct ca_stream *sink, uint32_t words, uint64_t rounds, const struct ca_around *around,
+                    uint32_t d, uint64_t word, bool makes) {
   bool is_inner = d == around->count, found = true;
   uint64_t stride = is_inner ? sink->stride : sink->outer[d];
   uint64_t count = !stride ? 1 : is_inner ? rounds : around->rounds[d];
-  for (uint64_t i = 0; i < count && found; i++, word += stride)
+  for (uint64_t i = 0; i < count && found; i++, word += stride) {
     if (!is_inner)
-      found = is_own(sink, words, rounds, around, d + 1, word);
-    else
-      for (uint32_t k = 0; k < words; k++)
+      found = are_own(sink, words, rounds, around, d + 1, word, makes);
+    for (uint32_t k = 0; k < words && is_inner; k++)
+      if (makes)
+        ca_set_state(word + k, 0);
+      else
         found &= !*ca_shadow(word + k);
+  }
   return found;
 }
 
 /* All words that a store stores to hold values of their own; those of workspaces never do. */
 bool ca_stream_is_own(const struct ca_stream *sink, uint32_t words, uint64_t rounds, const struct ca_around *around) {
-  return is_own(sink, words, rounds, around, 0, sink->first);
-}
-
-static void make_own(const struct ca_stream *sink, uint32_t words, uint64_t rounds, const struct ca_around *around,
-                     uint32_t d, uint64_t word) {
-  bool is_inner = d == around->count;
-  uint64_t stride = is_inner ? sink->stride : sink->outer[d];
-  uint64_t count = !stride ? 1 : is_inner ? rounds : around->rounds[d];
-  for (uint64_t i = 0; i < count; i++, word += stride)
-    if (!is_inner)
-      make_own(sink, words, rounds, around, d + 1, word);
-    else
-      for (uint32_t k = 0; k < words; k++)
-        ca_set_state(word + k, 0);
+  return are_own(sink, words, rounds, around, 0, sink->first, false);
 }
 
 /* They do from now on. */
 void ca_stream_make_own(const struct ca_stream *sink, uint32_t words, uint64_t rounds, const struct ca_around *around) {
-  make_own(sink, words, rounds, around, 0, sink->first);
+  are_own(sink, words, rounds, around, 0, sink->first, true);
 }
 
 /* The labels at `word`, from loop `d` inward, begin with this one and advance by the strides of `found`. */
