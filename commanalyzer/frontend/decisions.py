@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from commanalyzer.ir.cfg import ControlFlow, Loop, control_flow
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.library_files import default_library
-from commanalyzer.ir.model import Function, Instruction, Module, Operand
+from commanalyzer.ir.model import Function, Instruction, IrType, Module, Operand
 from commanalyzer.ir.parsing.parser import parse_module
 
 DECISION = "commanalyzer.decision"
@@ -35,22 +35,24 @@ def with_decisions(module: Module) -> Module:
     """Module with the stores in front of ends of blocks and of calls, and the variables behind everything."""
     lines = list(module.lines)
     flows = {f.name: control_flow(f) for f in module.functions}
-    looping = _looping(module, flows)
+    looping, plain = _looping(module, flows), {g.name for g in module.globals if _is_number(g.type)}
     variables: list[str] = []
     for function in module.functions:
-        decisions = _Decisions(function, flows[function.name], looping)
+        decisions = _Decisions(function, flows[function.name], looping, plain)
         found = [(DECISION, *each) for each in decisions.found()]
         found += [(OUTPUT, *each) for each in decisions.printed()]
         for kind, reader, value in found:
             name, type_, is_real = f"{kind}.{len(variables)}", value.type.text, value.type.kind == "float"
             change = f"fneg {type_} {value.text}" if is_real else f"xor {type_} {value.text}, -1"
-            old = lines[reader.first_line]
-            place = "".join(_PLACE.findall(old)[:1])
-            lines[reader.first_line] = (
-                f"  %{name} = {change}{place}\n  store {type_} %{name}, ptr @{name}{place}\n{old}"
-            )
+            place = "".join(_PLACE.findall(lines[reader.first_line])[:1])
+            stored = f"  %{name} = {change}{place}\n  store {type_} %{name}, ptr @{name}{place}"
+            lines[reader.first_line] = f"{stored}\n{lines[reader.first_line]}"
             variables.append(f"@{name} = internal global {type_} zeroinitializer")
     return parse_module("\n".join([*lines, *variables])) if variables else module
+
+
+def _is_number(type_: IrType) -> bool:
+    return type_.kind in ("int", "float") or (type_.kind == "array" and type_.count == 1)
 
 
 def is_added(instruction: Instruction) -> bool:
@@ -59,7 +61,7 @@ def is_added(instruction: Instruction) -> bool:
     return place[1:].startswith(USES)
 
 
-def _looping(module: Module, flows: dict[str, ControlFlow]) -> frozenset[str]:
+def _looping(module: Module, flows: dict[str, ControlFlow]) -> set[str]:
     """Functions with loops, or that call such."""
     calls = {
         f.name: {i.callee for b in f.blocks for i in b.instructions if i.opcode in _CALLS}
@@ -69,14 +71,14 @@ def _looping(module: Module, flows: dict[str, ControlFlow]) -> frozenset[str]:
     while fresh:
         found |= fresh
         fresh = {name for name, callees in calls.items() if name not in found and callees & found}
-    return frozenset(found)
+    return found
 
 
 class _Decisions:
     """Conditions at the ends of rounds of one function."""
 
-    def __init__(self, function: Function, cfg: ControlFlow, looping: frozenset[str]) -> None:
-        self._cfg, self._looping = cfg, looping
+    def __init__(self, function: Function, cfg: ControlFlow, looping: set[str], plain: set[str]) -> None:
+        self._cfg, self._looping, self._plain = cfg, looping, plain
         self._blocks = {block.label: block for block in function.blocks}
         self._defined = {i.name: (b.label, i) for b in function.blocks for i in b.instructions if i.name}
 
@@ -104,14 +106,12 @@ class _Decisions:
         _, made = self._defined.get(value.text, ("", None))
         while made is not None and made.opcode in _CASTS:
             _, made = self._defined.get(made.operands[0].text, ("", None))
-        is_element = made is not None and made.opcode == "load" and made.operands[0].text[:1] != "@"
-        return made is not None and not is_element and value.type.kind in ("int", "float")
+        is_element = made is not None and made.opcode == "load" and made.operands[0].text not in self._plain
+        return made is not None and not is_element and _is_number(value.type)
 
     def _contains_loops(self, loop: Loop) -> bool:
-        if any(inner.parent == loop.header for inner in self._cfg.loops.values()):
-            return True
-        called = (i.callee for b in loop.blocks for i in self._blocks[b].instructions if i.opcode in _CALLS)
-        return any(callee in self._looping for callee in called)
+        called = {i.callee for b in loop.blocks for i in self._blocks[b].instructions if i.opcode in _CALLS}
+        return bool(called & self._looping) or any(i.parent == loop.header for i in self._cfg.loops.values())
 
     def _leaves(self, label: str, loop: Loop) -> bool:
         """The block's condition ends the loop, and the program goes on."""
@@ -135,8 +135,8 @@ class _Decisions:
                 yield from ((block, o) for o in instruction.operands if self._changes(o, loop))
 
     def _changes(self, value: Operand, loop: Loop) -> bool:
-        kind, (block, _) = value.type, self._defined.get(value.text, ("", None))
-        return block in loop.blocks and (kind.kind == "float" or (kind.kind == "int" and kind.bits >= 8))
+        kind, in_loop = value.type, self._defined.get(value.text, ("", None))[0] in loop.blocks
+        return in_loop and (kind.kind == "float" or (kind.kind == "int" and kind.bits >= 8))
 
     def _counts(self, value: Operand) -> bool:
         """The number of a round, or what is a constant number of steps from it."""
