@@ -291,7 +291,7 @@ def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
 
 
 def _portfolio(view: View, options: CountOptions, budget_s: float, caller: Caller) -> Portfolio:
-    """Candidates on values or, of a large graph or where the user says so, on coarse vertices."""
+    """Candidates of a view, on as many coarse vertices as the user says."""
     chosen = replace(_portfolio_options(view, options), caller=caller, budget_s=budget_s)
     wanted = options.coarsen if isinstance(options.coarsen, int) else 0
     if options.coarsen == "never":

@@ -390,10 +390,15 @@ class Portfolio:
         if cost.imbalance > (allowed := self.allowed(num_parts)) and len(view.hubs.hub):
             part, most = part.copy(), allowed * float(work.sum()) / num_parts
             part[view.hubs.hub] = view.hubs.spread(part, coarse, num_parts, work, most)
-        n, more = view.tiling.num_vertices, {"hopeless": hopeless_bytes / max(cost.comm_bytes, 1)}
-        weight = np.bincount(vertex[~removed], work[~removed], n).astype(np.float64)
-        settled = np.bincount(part[removed], work[removed], num_parts).astype(np.float64)
-        found = self._by_value.improved(coarse, num_parts, weight, settled, passes=passes, **more)
+        n = view.tiling.num_vertices
+        found = self._by_value.improved(
+            coarse,
+            num_parts,
+            work_flops=np.bincount(vertex[~removed], work[~removed], n).astype(np.float64),
+            settled=np.bincount(part[removed], work[removed], num_parts).astype(np.float64),
+            passes=passes,
+            hopeless=hopeless_bytes / max(cost.comm_bytes, 1),
+        )
         owners = placement.owners(found, num_parts)
         return np.where(removed, part, owners).astype(np.int32)
 

@@ -120,7 +120,7 @@ class CoarsePartitioners:
         if nets is None:
             return edge_cut(links, part), imbalance(links.work_flops, part, num_parts)
         if len(part) < nets.num_vertices:
-            part = self._refined(part, num_parts, fixed=part >= 0, passes=1)
+            part = self.improved(part, num_parts, fixed=part >= 0, passes=1)
         return connectivity(nets, part, num_parts), imbalance(nets.work_flops, part, num_parts)
 
     def followed(self, coarse: Int32, num_parts: int) -> Int32:
@@ -129,41 +129,47 @@ class CoarsePartitioners:
             return coarse
         if not self._is_affordable(num_parts):
             return voted(self.view.adjacency, coarse, num_parts)
-        return self._refined(coarse, num_parts, fixed=coarse >= 0, passes=1)
+        return self.improved(coarse, num_parts, fixed=coarse >= 0, passes=1)
 
     def improved(
         self,
-        coarse: Int32,
+        part: Int32,
         num_parts: int,
-        work_flops: Float64,
-        settled: Float64,
         *,
+        fixed: Bool | None = None,
+        work_flops: Float64 | None = None,
+        settled: Float64 | None = None,
         passes: int = PASSES,
         hopeless: float = math.inf,
     ) -> Int32:
-        """Return refined parts of all vertices, terms included.
+        """Return refined parts of all vertices; terms are placed beside what they are computed from.
 
         Args:
-            coarse: int32[N], parts of the coarse vertices.
+            part: int32[N], parts of the coarse vertices, -1 for those to be placed.
             num_parts: Number of parts p.
-            work_flops: float64[N], work where each is, as far as the parts stay the same.
+            fixed: bool[N], vertices that keep their part; None for none, and passes go on while they gain.
+            work_flops: float64[N], work where each is, as far as the parts stay the same: terms move for the
+                balance, too; None for that of the hypergraph.
             settled: float64[p], work of each part that no vertex stands for.
             passes: See :func:`~commanalyzer.partition.refinement.refine.refine`.
             hopeless: Likewise.
         """
         hypergraph, nets, budget_s = self.view.hypergraph, self._nets, self.options.budget_s
         assert hypergraph is not None and nets is not None
-        more = hypergraph.num_vertices - len(coarse)
+        terms = hypergraph.num_vertices - len(part)
+        least = max(LEAST_GAIN, least_gain(hypergraph.num_pins, num_parts, budget_s))
         return refine(
             hypergraph,
             nets,
-            np.concatenate((coarse, np.full(more, -1, np.int32))),
+            np.concatenate((part, np.full(terms, -1, np.int32))),
             num_parts,
             imbalance=self.options.imbalance,
-            work_flops=np.concatenate((work_flops, np.zeros(more))),
+            fixed=None if fixed is None else np.concatenate((fixed, np.zeros(terms, np.bool_))),
+            num_values=len(part) if work_flops is None else None,
+            work_flops=None if work_flops is None else np.concatenate((work_flops, np.zeros(terms))),
             settled=settled,
             passes=passes,
-            least_gain=max(LEAST_GAIN, least_gain(hypergraph.num_pins, num_parts, budget_s)),
+            least_gain=least if fixed is None else 0.0,
             hopeless=hopeless,
         )
 
@@ -197,32 +203,8 @@ class CoarsePartitioners:
             return error
         part = core.part
         if num_parts > 1 and options.structured and self._is_affordable(num_parts):
-            part = self._refined(part, num_parts)
+            part = self.improved(part, num_parts)
         return self._name(objective, seed - options.seed), part
-
-    def _refined(
-        self, part: Int32, num_parts: int, *, fixed: Bool | None = None, passes: int = PASSES
-    ) -> Int32:
-        hypergraph, nets = self.view.hypergraph, self._nets
-        assert hypergraph is not None and nets is not None
-        wanted = least_gain(hypergraph.num_pins, num_parts, self.options.budget_s)
-        least = max(LEAST_GAIN, wanted) if fixed is None else 0.0
-        slack, n = self.options.imbalance, self.view.tiling.num_vertices
-        terms = np.full(hypergraph.num_vertices - len(part), -1, np.int32)
-        part = np.concatenate((part, terms))
-        if fixed is not None:
-            fixed = np.concatenate((fixed, np.zeros(len(terms), np.bool_)))
-        return refine(
-            hypergraph,
-            nets,
-            part,
-            num_parts,
-            imbalance=slack,
-            fixed=fixed,
-            num_values=n,
-            passes=passes,
-            least_gain=least,
-        )
 
     def _mtkahypar(self, num_parts: int, budget: Budget, failures: list[str]) -> Iterator[Divided]:
         nets, options = self.view.hypergraph, self.options

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.coarsening.coarse import build_by_value
 from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.libraries.metis import partition
-from commanalyzer.vcg.graph import Bool, Int32, SourceRole, ValueGraph
+from commanalyzer.partition.owners import owners_in
+from commanalyzer.vcg.graph import Bool, HomeKind, HomeObject, Int32, SourceRole, ValueGraph
+from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.structure.hubs import find_hubs
 from tests.graphs import build, chain, folded, row
 
@@ -104,3 +108,23 @@ def test_hub_links_have_the_bytes_of_all_flows_between_hubs_and_other_values() -
     found = zip(links.link_hub.tolist(), links.link_vertex.tolist(), links.link_bytes.tolist(), strict=True)
     assert sorted(found) == [(0, 0, 8), (0, 1, 8), (1, 2, 8)]
     assert links.owners(np.array([0, 1, 1], np.int32), 2).tolist() == [1, 1]  # 8 and 16 bytes of both
+
+
+def test_owners_go_to_the_same_elements_of_another_graph() -> None:
+    """Objects have other numbers there, elements another order; a private temporary and what is new follow."""
+    u, v = (HomeObject(HomeKind.GLOBAL, name, size_bytes=16, key=name) for name in "uv")
+    one = replace(
+        build(5, [row(4, 0)]),
+        objects=(u, v),
+        home_object=np.array([0, 0, 1, 1, 1], np.int32),
+        home_offset=np.array([0, 8, 0, 8, 8]),
+        is_temporary=np.arange(5) == 4,
+    )
+    other = replace(
+        build(4, [row(1, 0)]),
+        objects=(v, u),
+        home_object=np.array([0, 0, 1, 1], np.int32),
+        home_offset=np.array([8, 0, 8, 16]),
+    )
+    part = np.array([3, 1, 2, 0, 5], np.int32)
+    assert owners_in(GraphStore.of(other), GraphStore.of(one), part).tolist() == [0, 2, 1, -1]
