@@ -26,7 +26,7 @@ from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.coarsening.surface import Surface
-from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling
+from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.policy import COSTS, SEARCH
@@ -78,13 +78,15 @@ class Candidate:
 class _Found:
     """A division of the coarse vertices, or of values and what it is on coarse vertices.
 
-    Owners of values are made when they are asked for: of large graphs, a list of them takes gigabytes.
+    Owners of values, and of elements without what follows them, are made when they are asked for: of large
+    graphs, a list of them takes gigabytes.
     """
 
     name: str
     coarse: Int32
     values: Callable[[], Int32] | None = None
     grain: float = 1.0
+    elements: Callable[[], Int32] | None = None
 
 
 class Portfolio:
@@ -227,6 +229,17 @@ class Portfolio:
         return CoarsePartitioners(view, self._options)
 
     @cached_property
+    def _by_task(self) -> CoarsePartitioners | None:
+        """Anchors of a small graph where private values that feed each other are one; None if none do."""
+        tiling = self.view.tiling
+        if not self._is_small or tiling.is_tiled or len(tiling.anchors) == 1:
+            return None
+        near = replace(tiling.neighbours, anchor=tiling.otherwise)
+        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor, "tasks")
+        view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
+        return CoarsePartitioners(view, self._options)
+
+    @cached_property
     def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
         """Partitioning libraries, asked about tiles, and about values where tiles may lose much.
 
@@ -237,7 +250,7 @@ class Portfolio:
         seconds = COSTS.by_value_s * tiling.neighbours.flows
         small = self._options.structured and seconds <= self._options.budget_s and not self._wanted
         if not small or tiling.cut_share <= _TILES_CUT or tiling.neighbours.is_dense:
-            return (self.partitioners,)
+            return (self.partitioners,) if self._by_task is None else (self.partitioners, self._by_task)
         wanted = graph.num_vertices
         values = build_tiling(graph, self._removed, (), (), wanted, near=tiling.neighbours)
         view = build_coarse(graph, self._removed, values)
@@ -441,7 +454,7 @@ class Portfolio:
         self._options.caller.check()
         values = partial(cut.owners, self._graph.num_vertices)
         coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
-        return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values), cut.grain)
+        return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values), cut.grain, values)
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""
@@ -459,7 +472,9 @@ class Portfolio:
             begin = time.perf_counter()
             if owners is not None:
                 coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
-                part = self._closely_followed(_Found(name, coarse, partial(np.asarray, owners)), num_parts)
+                values = partial(np.asarray, owners)
+                found = _Found(name, coarse, values, elements=values)
+                part = self._closely_followed(found, num_parts)
                 yield self._candidate(name, part, begin)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
@@ -470,20 +485,30 @@ class Portfolio:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
         part = self._placed(division, num_parts)
         given = np.zeros(0, np.int32) if division.values is None else division.values()
-        free = given < 0
-        if np.count_nonzero(free) < _FOLLOWERS * len(part):
+        free, parts = given < 0, [part]
+        if self._by_task is not None and division.elements is not None:
+            parts.append(self._followed_by_task(division.elements(), num_parts))
+        is_many = np.count_nonzero(free) >= _FOLLOWERS * len(part)
+        if is_many:
+            tiling = self.view.tiling
+            parts += [beside_neighbours(self._graph, tiling.vertex, a, given, part) for a in tiling.anchors]
+        if len(parts) == 1:
             return part
-        tiling = self.view.tiling
-        anchors = (tiling.neighbours.anchor, tiling.alone)[: 1 + tiling.has_tasks]
-        beside = [beside_neighbours(self._graph, tiling.vertex, a, given, part) for a in anchors]
-        parts = [part, *beside]
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
         start, find_work = parts[cheapest], costs[cheapest].find_work
-        other = follow_borders(self.surface, start, num_parts, self._options.imbalance, find_work, free)
+        slack = self._options.imbalance
+        other = follow_borders(self.surface, start, num_parts, slack, find_work, free) if is_many else None
         if other is not None:
             np.copyto(other, given, where=~free)  # also those that follow values which are not given
             parts.append(other)
             costs.append(self._cost(other, num_parts))
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
         return parts[best_of(volumes, excess, self.allowed(num_parts))]
+
+    def _followed_by_task(self, given: Int32, num_parts: int) -> Int32:
+        """Owners where each task is whole beside what it exchanges most with."""
+        assert self._by_task is not None
+        placement = Placement(self._by_task.view)
+        coarse = self._by_task.followed(placement.on_coarse(given), num_parts)
+        return placement.completed(coarse, given, num_parts)

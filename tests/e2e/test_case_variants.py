@@ -47,3 +47,12 @@ def test_the_best_division_costs_what_one_by_hand_does(
     best = ca.analyze(source, nodes=p, program_output="discard").best(p)
     by_hand = courant_bytes(width, p) if name == "courant" else path_bytes(width, p)
     assert 0.8 * by_hand <= best.comm_bytes <= 1.05 * by_hand  # a little less than squares
+
+
+def test_a_sum_of_each_cell_over_its_own_scratch_is_made_where_the_cell_is() -> None:
+    """Each step sends the row and the column behind a cut, 62 points each, to one of its sides."""
+    source = ROOT / "tests/e2e/fused/cell_sums.c"
+    result = ca.analyze(source, (5,), nodes=4, decompose=("q=block:2x2",), program_output="discard", jobs=1)
+    assert result.best(4).comm_bytes == 5 * (62 + 62) * 8
+    (given,) = (d for d in result.decompositions if d.method.startswith("q="))
+    assert given.comm_bytes <= 1.01 * 5 * (62 + 62) * 8

@@ -8,7 +8,7 @@ most frequent use).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -18,7 +18,7 @@ from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.coarsening import net_kernels as kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
-from commanalyzer.partition.coarsening.tiles import Tiling
+from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
 from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
 from commanalyzer.partition.owners import HubTraffic
@@ -119,9 +119,8 @@ def build_by_value(
         with_terms: Whether terms of reductions are vertices of the hypergraph.
     """
     near = near or find_neighbours(graph, removed)
-    vertex = np.cumsum(~removed, dtype=np.int32) - np.int32(1)
-    vertex[removed] = -1
-    tiling = Tiling(vertex, int(np.count_nonzero(~removed)), "values", near, near.anchor)
+    alone = replace(near, anchor=np.arange(len(removed), dtype=np.int32))
+    tiling = replace(by_anchor(alone, removed, near.anchor), neighbours=near)
     return build_coarse(graph, removed, tiling, with_terms=with_terms)
 
 

@@ -45,7 +45,8 @@ class Tiling:
         num_vertices: Their number N.
         name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
         neighbours: What was learnt on the way.
-        alone: int32[V], anchors where values that feed each other need not stay together.
+        otherwise: int32[V], anchors of the other kind: where values that feed each other stay together, or do
+            not; those of ``neighbours`` where that is no difference.
         groups: Arrays that were tiled alike, group by group.
         cut_share: Bytes between tiles, of those between values.
     """
@@ -54,7 +55,7 @@ class Tiling:
     num_vertices: int
     name: str
     neighbours: Neighbours
-    alone: Int32
+    otherwise: Int32
     groups: tuple[Blocks, ...] = ()
     cut_share: float = 0.0
 
@@ -64,14 +65,14 @@ class Tiling:
         return self.name != "values"
 
     @property
-    def has_tasks(self) -> bool:
-        """Whether values that feed each other stay together."""
-        return self.alone is not self.neighbours.anchor
+    def anchors(self) -> tuple[Int32, ...]:
+        """Both kinds of anchors, or the one that there is."""
+        return tuple({id(a): a for a in (self.neighbours.anchor, self.otherwise)}.values())
 
     @property
     def singly(self) -> Tiling:
         """The same coarse vertices, where every value follows itself."""
-        own = np.arange(len(self.alone), dtype=np.int32)
+        own = np.arange(len(self.vertex), dtype=np.int32)
         return replace(self, neighbours=replace(self.neighbours, anchor=own))
 
 
@@ -102,23 +103,25 @@ def build_tiling(
     best: _Placed | None = None
     if near.num_anchors > wanted:
         best = _least_cut(graph, removed, arrays, families, near, wanted, scattered=scattered)
-    followed = near if best is None else best.near
-    is_anchor = ~removed & (followed.anchor == own)
-    number = np.cumsum(is_anchor, dtype=np.int32)  # of an anchor: its place among them, and one
-    count = int(number[-1]) if len(number) else 0
     if best is None:
-        vertex = number[followed.anchor] - np.int32(1)
-    else:
-        used = np.zeros(int(best.tile.max()) + 1, np.bool_)
-        used[best.tile[is_anchor]] = True
-        number = np.cumsum(used, dtype=np.int32)
-        vertex = number[best.tile] - np.int32(1)
-        count = int(number[-1])
+        return by_anchor(near, removed, near.task_anchor if len(near.task_anchor) else near.anchor)
+    followed = replace(best.near, task_anchor=np.zeros(0, np.int32))  # only needed here
+    used = np.zeros(int(best.tile.max()) + 1, np.bool_)
+    used[best.tile[~removed & (followed.anchor == own)]] = True
+    number = np.cumsum(used, dtype=np.int32)
+    vertex = number[best.tile] - np.int32(1)
     vertex[removed] = -1
-    known = replace(followed, task_anchor=np.zeros(0, np.int32))  # only needed here
-    if best is None:
-        return Tiling(vertex, count, "values", known, near.anchor)
-    return Tiling(vertex, count, best.name, known, near.anchor, best.groups, best.cut_share)
+    groups, cut_share = best.groups, best.cut_share
+    return Tiling(vertex, int(number[-1]), best.name, followed, near.anchor, groups, cut_share)
+
+
+def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32, name: str = "values") -> Tiling:
+    """Return coarse vertices that are the anchors of ``near``; see :class:`Tiling` for ``otherwise``."""
+    number = np.cumsum(~removed & (near.anchor == np.arange(len(removed))), dtype=np.int32)
+    vertex = number[near.anchor] - np.int32(1)
+    vertex[removed] = -1
+    known = replace(near, task_anchor=np.zeros(0, np.int32))
+    return Tiling(vertex, int(number[-1]) if len(number) else 0, name, known, otherwise)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def test_hub_links_have_the_bytes_of_all_flows_between_hubs_and_other_values() -
 
 
 def test_owners_go_to_the_same_elements_of_another_graph() -> None:
-    """Objects have other numbers there, elements another order; a private temporary and what is new follow."""
+    """Objects have other numbers there, elements another order; temporaries and what is new follow."""
     u, v = (HomeObject(HomeKind.GLOBAL, name, size_bytes=16, key=name) for name in "uv")
     one = replace(
         build(5, [row(4, 0)]),
