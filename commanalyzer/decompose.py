@@ -276,12 +276,14 @@ def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int)
 
 
 def _chosen(found: list[Decomposition], portfolio: Portfolio) -> list[Decomposition]:
-    """``found`` with one of them marked as best."""
-    allowed = [portfolio.allowed(d.nodes, d.method) for d in found]
-    even = [d.imbalance <= limit for d, limit in zip(found, allowed, strict=True)]
-    imbalance = [1.0 if is_even else d.imbalance for d, is_even in zip(found, even, strict=True)]
-    best = best_of([d.comm_bytes for d in found], imbalance, 1.0)
-    return [replace(d, best=i == best, is_balanced=even[i]) for i, d in enumerate(found)]
+    """``found`` with one of them marked as best; what is as even as a balanced best is balanced, too."""
+    even = np.array([d.imbalance <= portfolio.allowed(d.nodes, d.method) for d in found])
+    imbalance = np.array([d.imbalance for d in found])
+    volumes = [d.comm_bytes for d in found]
+    for _ in range(2):  # the second time with what is as even as the best of the first
+        best = best_of(volumes, np.where(even, 1.0, imbalance).tolist(), 1.0)
+        even |= even[best] & (imbalance <= imbalance[best])
+    return [replace(d, best=i == best, is_balanced=bool(even[i])) for i, d in enumerate(found)]
 
 
 def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
@@ -292,7 +294,17 @@ def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
 
 def _portfolio(view: View, options: CountOptions, budget_s: float, caller: Caller) -> Portfolio:
     """Candidates of a view, on as many coarse vertices as the user says."""
-    chosen = replace(_portfolio_options(view, options), caller=caller, budget_s=budget_s)
+    chosen = PortfolioOptions(
+        options.nodes,
+        options.seed,
+        options.imbalance,
+        tuple(map(parse_rule, options.decompose)),
+        None if options.owner_map is None else read_owner_map(options.owner_map),
+        structured=view.model == "volume" and not options.given,
+        given=options.given,
+        caller=caller,
+        budget_s=budget_s,
+    )
     wanted = options.coarsen if isinstance(options.coarsen, int) else 0
     if options.coarsen == "never":
         wanted = view.graph.num_vertices
@@ -316,18 +328,6 @@ def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) ->
     if below:
         raise GraphInvariantError(f"a provable minimum of {least} bytes is above what {below[0]} sends")
     return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
-
-
-def _portfolio_options(view: View, options: CountOptions) -> PortfolioOptions:
-    return PortfolioOptions(
-        options.nodes,
-        options.seed,
-        options.imbalance,
-        tuple(map(parse_rule, options.decompose)),
-        None if options.owner_map is None else read_owner_map(options.owner_map),
-        structured=view.model == "volume" and not options.given,
-        given=options.given,
-    )
 
 
 def _count(

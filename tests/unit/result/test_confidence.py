@@ -6,6 +6,7 @@ import io
 import json
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,8 +32,8 @@ def found(
     """A division for four nodes that sends three times ``pair_bytes``."""
     made = sample_decomposition(4, method=method, best=best, pair_bytes=pair_bytes)
     exact = replace(made.communication, high_bytes=made.comm_bytes)
-    made = replace(made, communication=exact)
-    return replace(made, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=imbalance <= 1.03)
+    even = imbalance <= 1.03
+    return replace(made, communication=exact, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=even)
 
 
 @pytest.mark.parametrize(
@@ -138,25 +139,24 @@ def test_one_node_has_nothing_to_compare() -> None:
 
 def test_unbalanced_division_is_no_answer() -> None:
     item = found("metis cut", 40, best=True, imbalance=1.4)
-    result = sample_result(item)
-    stream = io.StringIO()
+    result, stream = sample_result(item), io.StringIO()
     show_result(result, make_console(stream))
     rows = [line for line in stream.getvalue().splitlines() if line.startswith("│")]
     assert rows[0].split("│")[1:4] == ["     4 ", " no balanced division found ", "     - "]
     assert "(nearest: metis cut)" in rows[1] and "120 B" in rows[1] and "1.400" in rows[1]
-    document = json.loads(json_text(result))
-    assert document["decompositions"][0]["balanced"] is False
+    assert json.loads(json_text(result))["decompositions"][0]["balanced"] is False
     assert header_of(result)["decompositions"][0]["is_balanced"] is False  # type: ignore[index, call-overload]
     assert "not balanced" in repr(item)
 
 
 def test_divisions_know_whether_they_are_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
     options = CountOptions((4,), ("volume",), 0.9, MachineParameters(), 1, 0.03, True)
-    store = GraphStore.of(grid(9))
-    divided = decompose(store, 81, options, SilentProgress())
-    assert all(d.is_balanced for d in divided.decompositions if d.best)
+    divide = partial(decompose, GraphStore.of(grid(9)), 81, options, SilentProgress())
+    assert all(d.is_balanced for d in divide().decompositions if d.best)
     monkeypatch.setattr(Portfolio, "allowed", lambda *_: 0.99)
-    divided = decompose(store, 81, options, SilentProgress())
+    divided = divide()
     assert not any(d.is_balanced for d in divided.decompositions)
     assert np.sum([d.best for d in divided.decompositions]) == 1
     assert any("no decomposition on 4 nodes (volume)" in text for text in divided.warnings)
+    monkeypatch.setattr(Portfolio, "allowed", lambda _, nodes, method="": 0.99 + (method == "mt-kahypar km1"))
+    assert all(d.is_balanced and d.best == (d.method == "metis cut") for d in divide().decompositions)
