@@ -37,13 +37,12 @@ from commanalyzer.partition.refinement.refine import (
     balance_weights,
     most_work,
 )
-from commanalyzer.partition.regular.divisions import best_by_dims, best_counted
 from commanalyzer.partition.regular.layouts import Cut, Layouts
 from commanalyzer.partition.regular.owner_map import map_owners
 from commanalyzer.partition.regular.rules import rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.partition.selection import Cost, RowCounter, best_of
+from commanalyzer.partition.selection import Cost, RowCounter, best_by_dims, best_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 
@@ -418,29 +417,18 @@ class Portfolio:
     def _blocks(self, num_parts: int) -> Iterator[_Found]:
         """The best blocks for each number of cut dimensions, and those of the least volume.
 
-        The coarse graph can only tell blocks apart where these are whole tiles: those that may come near the
-        cheapest are counted on the values.
+        All are counted on the values: coarse vertices only tell blocks apart where these are whole tiles.
         """
         each, cuts = self._options.caller.each, self.layouts.cuts(num_parts, self.allowed(num_parts))
         found = each(partial(self._cut, num_parts=num_parts), cuts)
-        guessed = [self.partitioners.cost(item.coarse, num_parts) for _, item in found]
 
-        def count_one(number: int) -> tuple[int, float]:
+        def count(item: tuple[int, _Found]) -> tuple[int, float]:
             self._options.caller.check()
-            cost = self._cost(self._placed(found[number][1], num_parts), num_parts)
-            return cost.comm_bytes, cost.imbalance
+            cost = self._cost(self._placed(item[1], num_parts), num_parts)
+            return cost.comm_bytes, 1.0 if cost.imbalance <= excess * item[1].grain else cost.imbalance
 
-        dims, count = [dims for dims, _ in found], partial(each, count_one)
-        if self._is_small:
-            excess, costs = 1.0 + self._options.imbalance, count(range(len(found)))
-            even = [
-                (b, 1.0 if i <= excess * f.grain else i) for (b, i), (_, f) in zip(costs, found, strict=True)
-            ]
-            for number in best_by_dims(dims, even, self.allowed(num_parts)):
-                yield found[number][1]
-            return
-        is_rough = self.view.hypergraph is None
-        for number in best_counted(dims, guessed, self.allowed(num_parts), count, is_rough=is_rough):
+        excess = 1.0 + self._options.imbalance
+        for number in best_by_dims([dims for dims, _ in found], each(count, found), self.allowed(num_parts)):
             yield found[number][1]
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:

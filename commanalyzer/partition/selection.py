@@ -17,6 +17,7 @@ from commanalyzer.vcg.storage.slices import Sliceable
 
 Entry = TypeVar("Entry")
 _LATEST = 16
+_NEARLY = 1.1  # times bytes and imbalance of the best: refinement mends a little
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,29 @@ def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: floa
     if within:
         return min(within, key=lambda i: comm_bytes[i])
     return min(range(len(imbalance)), key=lambda i: comm_bytes[i] * imbalance[i])
+
+
+def best_by_dims(cut_dims: Sequence[int], costs: Sequence[tuple[int, float]], allowed: float) -> list[int]:
+    """Return positions: for each number of cut dimensions (slabs, cubes) the best, and the least volume.
+
+    Where none is balanced, all that are nearly as good: which one refinement mends is seen then.
+
+    Args:
+        cut_dims: Number of cut dimensions of each division.
+        costs: Its bytes and its imbalance.
+        allowed: Limit of the imbalance.
+    """
+    chosen: list[int] = []
+    for dims in sorted(set(cut_dims)):  # of equal ones, the simplest is first
+        places = [i for i, cut in enumerate(cut_dims) if cut == dims]
+        volumes, imbalances = zip(*(costs[i] for i in places), strict=True)
+        best = best_of(volumes, imbalances, allowed)
+        kept = {best, int(np.argmin(volumes))} if min(volumes) < volumes[best] else {best}
+        if min(imbalances) > allowed:
+            most = _NEARLY * volumes[best] * imbalances[best]
+            kept |= {k for k, (v, i) in enumerate(zip(volumes, imbalances, strict=True)) if v * i <= most}
+        chosen += [places[k] for k in sorted(kept, key=lambda k: (k != best, volumes[k]))]
+    return chosen
 
 
 def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:

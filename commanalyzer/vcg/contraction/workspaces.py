@@ -92,11 +92,8 @@ class _Contents:
         return self._chosen(self.begun, self.reads_at_first, sourced, first, any_)
 
     @classmethod
-    def _chosen(
-        cls, begun: Int64, reads_at_first: Bool, sourced: Int64, first: Int64, any_: Int64
-    ) -> _Contents:
-        differing = np.where(reads_at_first, sourced, begun)
-        return cls(begun, differing, np.where(reads_at_first, first, any_), reads_at_first)
+    def _chosen(cls, begun: Int64, reads: Bool, sourced: Int64, first: Int64, any_: Int64) -> _Contents:
+        return cls(begun, np.where(reads, sourced, begun), np.where(reads, first, any_), reads)
 
     def varied(self, factor: int) -> Bool:
         """bool[V], no chain is more than one in ``factor`` lifetimes."""
@@ -166,7 +163,8 @@ def find_workspaces(store: GraphStore, places: Int64 | None = None, factor: int 
 def doubtful_workspaces(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
     """Return bool[V] twice: words that are workspaces beyond doubt, and all that may be."""
     possible = find_workspaces(store, places, FACTOR // 2)
-    return (find_workspaces(store, places, 2 * FACTOR) if possible.any() else possible), possible
+    certain = find_workspaces(store, places, 2 * FACTOR) if possible.any() else possible
+    return certain, possible | certain  # words copied to a few places hide what others hold
 
 
 def _differs(store: GraphStore, candidates: Bool) -> Bool:

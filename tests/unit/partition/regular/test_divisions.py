@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.partition.regular.divisions import best_by_dims, best_counted
 from commanalyzer.partition.regular.grids import Blocks, Spread, block_owners, cyclic_owners, process_grids
 from commanalyzer.partition.regular.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule, rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, find_arrays, shape_families
+from commanalyzer.partition.selection import best_by_dims
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import build, row
 
@@ -264,44 +264,8 @@ def test_broken_owner_maps_are_refused(tmp_path: Path, text: str, message: str) 
 def test_the_best_of_each_number_of_cut_dimensions_is_kept_and_the_least_volume() -> None:
     # blocks 4x4, 2x8, 8x2, 16x1: the cheapest is uneven, so that the best balanced one is kept as well
     assert best_by_dims([2, 2, 2, 1], [(100, 1.0), (90, 1.4), (120, 1.0), (300, 1.0)], 1.03) == [3, 0, 1]
-
-
-def test_only_what_may_come_near_the_cheapest_is_counted() -> None:
-    # By the guess, the second of two dimensions is better than the first; slabs are far from both.
-    asked: list[int] = []
-
-    def count(numbers: Sequence[int]) -> list[tuple[int, float]]:
-        asked.extend(numbers)
-        return [{2: (100, 1.0), 3: (110, 1.0)}[number] for number in numbers]
-
-    for first in (120, 400):  # the one with least surface is counted whatever the guess
-        asked.clear()
-        guessed = [(400, 1.0), (390, 1.0), (first, 1.0), (115, 1.0), (200, 1.0)]
-        assert best_counted([1, 1, 2, 2, 2], guessed, 1.03, count) == [1, 2]
-        assert asked == [2, 3]
-    assert best_counted([], [], 1.03, count) == []
-    # Slabs are guessed to be far better: of two dimensions the guess stands, or is counted if it is rough.
-    far = [(50, 1.0), (300, 1.0), (120, 2.0), (115, 1.0), (200, 1.0)]
-    asked.clear()
-    assert best_counted([1, 3, 2, 2, 2], far, 1.03, count) == [0, 3, 1]
-    assert asked == []
-    assert best_counted([1, 3, 2, 2, 2], far, 1.03, count, is_rough=True) == [0, 2, 1]
-    assert asked == [2, 3]
-
-
-def test_blocks_that_a_guess_does_not_tell_apart_are_counted_once() -> None:
-    asked: list[int] = []
-
-    def count(places: Sequence[int]) -> list[tuple[int, float]]:
-        asked.extend(places)
-        return [(10 - i, 1.0) for i in places]
-
-    guessed = [(0, 2.0), (0, 1.01), (0, 1.0), (0, 1.5), (0, 1.2)]  # the last two are of other dimensions
-    assert best_counted([1, 1, 1, 2, 2], guessed, 1.03, count) == [1, 4]
-    assert asked == []
-    # What it tells apart is counted, one each.
-    assert best_counted([1, 1, 1], [(100, 1.0), (105, 1.0), (105, 1.0)], 1.03, count) == [1]
-    assert asked == [0, 1]
+    # none is balanced: those whose product of bytes and imbalance is within a tenth of the least
+    assert best_by_dims([2, 2, 2], [(100, 1.4), (120, 1.2), (120, 1.4)], 1.03) == [0, 1]
 
 
 def test_programs_without_arrays_have_none() -> None:
