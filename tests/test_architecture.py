@@ -40,11 +40,11 @@ BUDGETS = {
     "laws": 2_931,
     "learning": 1_831,
     "machine": 3_152,
-    "partition": 8_513,
+    "partition": 8_506,
     "patterns": 1_281,
     "profiles": 2_487,
     "report": 7_634,
-    "result": 1_512,
+    "result": 1_489,
     "roofline": 970,
     "runtime": 831,
     "simulation": 1_873,
@@ -52,7 +52,7 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 121,
     "validation": 1_321,
-    "vcg": 9_955,
+    "vcg": 8_796,
     ".": 2_251,
     "runtime_shim/include": 337,
     "runtime_shim/models": 1_212,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 5_344,
     "runtime_shim/supervisor": 115,
-    "tests": 44_568,
+    "tests": 44_368,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -105,6 +105,7 @@ ADAPTERS = {
     "mtkahypar": {"partition.libraries.mtkahypar_call"},
     "numba": {"foundation.compiled"},
     "h5py": {"result.artifact_arrays"},
+    "blosc": {"vcg.storage.coding"},
     "mpi4py": {"machine.measuring.mpi", "sweep.executors"},
     "llvmlite": {
         "foundation.compiled",

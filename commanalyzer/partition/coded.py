@@ -7,11 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.vcg.graph import Int32
-from commanalyzer.vcg.storage.coding import Coded, ColumnWriter, Reader
-from commanalyzer.vcg.storage.spill import Spill
-
-_PIECE = 1 << 20
-_ENTRY_BYTES = 1
+from commanalyzer.vcg.storage.coding import Coded, Reader, encoded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,10 +27,7 @@ class Owners:
     @classmethod
     def of(cls, part: Int32) -> Owners:
         """Code ``part`` int32[V]."""
-        writer = ColumnWriter(Spill(), _ENTRY_BYTES)
-        for first in range(0, len(part), _PIECE):
-            writer.append(part[first : first + _PIECE])
-        return cls(writer.finish(), int(part.min()) if len(part) else 0, int(part.max(initial=-1)))
+        return cls(encoded(part), int(part.min()) if len(part) else 0, int(part.max(initial=-1)))
 
     def expand(self) -> Int32:
         """int32[V], read-only; made anew in every call."""

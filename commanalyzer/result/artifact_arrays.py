@@ -55,19 +55,9 @@ _BYTES = 1 << 53  # exact in floating-point numbers; 9 PB
 HEADER = (Stored("header", "uint8", ("bytes",)),)
 GRAPH = (
     Stored("pages", "int64", ("pages", 3), 0),
-    Stored("tables", "uint8", ("table bytes",)),
+    Stored("tables", "int64", ("pieces", 4)),
     Stored("columns", "int64", (len(COLUMNS), 2), 0),
-    *(Stored(f"literals/{c.name}", "uint8", (c.name,), is_optional=True) for c in COLUMNS),
-)
-# Files of schema 2 and 1; ranges are checked by the graph that they make.
-PLAIN_GRAPH = (
-    *(
-        Stored(c.name, c.dtype.name, (c.name,), is_optional=c.name == "is_temporary")
-        for c in COLUMNS
-        if c.name not in ("row_terms", "term_sources")
-    ),
-    Stored("term_ptr", "int64", ("term_ptr",), 0),
-    Stored("source_ptr", "int64", ("source_ptr",), 0),
+    *(Stored(f"data/{c.name}", "uint8", (c.name,), is_optional=True) for c in COLUMNS),
 )
 NAMES = (
     Stored("objects", "int64", ("objects", 8)),

@@ -1,15 +1,15 @@
 """Saves and loads an analysis result: one HDF5 file, ``*.cmz``.
 
-Layout, schema 4 (3 had no digest, 2 the plain arrays of the graph, 1 no ``graph/is_temporary``)::
+Layout, schema 5 (files of older ones held the graph in other forms; they are refused)::
 
     /            attributes kind, schema, digest (:class:`.artifact_arrays.Digest` of all below)
     /header      JSON text: all scalars, texts and small tuples of the result
     /graph/pages int64[P + 1, 3], rows, terms and flows before each place where the graph may be cut
-    /graph/tables, /graph/literals/NAME
-                 coded columns (:mod:`commanalyzer.vcg.storage.packing`): tables of all, one after the other;
-                 literals of those that have any
+    /graph/tables, /graph/data/NAME
+                 compressed columns (:mod:`commanalyzer.vcg.storage.coding`): tables of all, one after the
+                 other; data of those that have any
     /graph/columns
-                 int64[columns, 2], bytes of the tables of each column; CRC-32 of its tables and literals
+                 int64[columns, 2], pieces of each column; CRC-32 of its table and data
     /graph/text  uint8, UTF-8 of all distinct strings of objects and sites, separated by NUL
     /graph/objects, /graph/sites
                  int64 tables, one row per entry; strings are indices into text
@@ -31,7 +31,6 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.errors import ArtifactError, CommAnalyzerError
 from commanalyzer.foundation.files import write_atomically
@@ -40,7 +39,6 @@ from commanalyzer.result.artifact_arrays import (
     GRAPH,
     HEADER,
     NAMES,
-    PLAIN_GRAPH,
     Arrays,
     Digest,
     Group,
@@ -52,15 +50,14 @@ from commanalyzer.result.artifact_arrays import (
 )
 from commanalyzer.result.artifact_header import header_of, result_from_header
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site
+from commanalyzer.vcg.storage.coding import Coded
 from commanalyzer.vcg.storage.columns import COLUMNS
-from commanalyzer.vcg.storage.packing import pack, unpack
 from commanalyzer.vcg.storage.soundness import require_sound
 from commanalyzer.vcg.storage.store import GraphStore
 
 KIND = "commanalyzer.analysis"
-SCHEMA = 4
-_CODED, _DIGESTED = 3, 4  # schemas since which the graph is coded, and all is digested
+SCHEMA = 5
 _COLUMNS = tuple(column.name for column in COLUMNS)
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, CommAnalyzerError)
@@ -84,14 +81,14 @@ def load(path: Path) -> AnalysisResult:
     """Result saved in ``path``.
 
     Raises:
-        ArtifactError: If it is missing, of another kind, of a newer schema, truncated or damaged.
+        ArtifactError: If it is missing, of another kind, of another schema, truncated or damaged.
     """
     _require_hdf5(path)
     try:
         with open_file(path) as file:
             kind, schema = (file.attrs.get(name) for name in ("kind", "schema"))
             _check_kind(kind, schema, path)
-            return _read(file, int(schema))
+            return _read(file)
     except ArtifactError:
         raise
     except _DAMAGE as error:
@@ -119,11 +116,11 @@ def _require_hdf5(path: Path) -> None:
 def _check_kind(kind: object, schema: object, path: Path) -> None:
     if kind != KIND:
         raise ArtifactError(f"expected an HDF5 file of kind {KIND}, found {kind!r}", where=str(path))
-    if not isinstance(schema, np.integer) or not 1 <= schema <= SCHEMA:
+    if not isinstance(schema, np.integer) or schema != SCHEMA:
         raise ArtifactError(
-            f"expected schema {SCHEMA} or older, found {schema}",
+            f"expected schema {SCHEMA}, found {schema}",
             where=str(path),
-            hint="read it with the version of commanalyzer that wrote it, or a newer one",
+            hint="read it with the version of commanalyzer that wrote it, or analyse again",
         )
 
 
@@ -150,15 +147,15 @@ def _put(result: AnalysisResult, file: Group) -> None:
 
 def _store_arrays(graph: GraphStore) -> Arrays:
     """What :data:`GRAPH` holds."""
-    tables, columns, literals = [], [], {}
+    tables, columns, data = [], [], {}
     for name in _COLUMNS:
-        table, literal = pack(graph.columns[name])
-        tables.append(table)
-        columns.append((len(table), _checksum(table, literal)))
-        if len(literal):
-            literals[f"literals/{name}"] = literal
+        column = graph.columns[name]
+        tables.append(column.table)
+        columns.append((len(column.table), _checksum(column)))
+        if len(column.data):
+            data[f"data/{name}"] = column.data
     sizes = np.array(columns, dtype=np.int64)
-    return {"pages": graph.pages, "tables": np.concatenate(tables), "columns": sizes, **literals}
+    return {"pages": graph.pages, "tables": np.concatenate(tables), "columns": sizes, **data}
 
 
 def _name_arrays(graph: GraphStore) -> Arrays:
@@ -197,22 +194,19 @@ def _name_arrays(graph: GraphStore) -> Arrays:
     }
 
 
-def _read(file: Group, schema: int) -> AnalysisResult:
+def _read(file: Group) -> AnalysisResult:
     digest = Digest()
     header: object = json.loads(read_arrays(file, HEADER, digest)["header"].tobytes())
     group = member(file, "graph")
-    is_coded = member(group, "columns") is not None
-    if is_coded != (schema >= _CODED):
-        raise ValueError(f"expected the graph of a file of schema {schema}, found another")
-    arrays = read_arrays(group, GRAPH if is_coded else PLAIN_GRAPH, digest)
+    arrays = read_arrays(group, GRAPH, digest)
     names = _names(read_arrays(group, NAMES, digest))
     parts: list[Arrays] = []
     groups = member(file, "decompositions")
     while (part := member(groups, str(len(parts)))) is not None:
         parts.append(read_arrays(part, DECOMPOSITION, digest))
-    if schema >= _DIGESTED and file.attrs.get("digest") != digest.text:
+    if file.attrs.get("digest") != digest.text:
         raise ValueError("it was changed after it was written")
-    graph = _store(arrays, *names) if is_coded else _plain(arrays, *names)
+    graph = _store(arrays, *names)
     require_sound(graph)
     result = result_from_header(header, graph, parts)
     _require_sizes(result)
@@ -236,23 +230,16 @@ def _require_sizes(result: AnalysisResult) -> None:
 def _store(arrays: Arrays, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
     columns, begin = {}, 0
     for name, (size, checksum) in zip(_COLUMNS, arrays["columns"].tolist(), strict=True):
-        literal = arrays.get(f"literals/{name}", np.zeros(0, np.uint8))
         table = arrays["tables"][begin : begin + size]
-        if _checksum(table, literal) != checksum:
+        columns[name] = Coded(table, arrays.get(f"data/{name}", np.zeros(0, np.uint8)))
+        if _checksum(columns[name]) != checksum:
             raise ValueError(f"column {name} was changed after it was written")
-        columns[name] = unpack(table, literal)
         begin += size
     return GraphStore(columns, arrays["pages"], objects, sites)
 
 
-def _checksum(tables: NDArray[np.uint8], literal: NDArray[np.uint8]) -> int:
-    return zlib.crc32(literal.data, zlib.crc32(tables.data))
-
-
-def _plain(arrays: Arrays, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
-    """Graph of a file of schema 2 or 1."""
-    arrays.setdefault("is_temporary", np.zeros(len(arrays["is_input"]), dtype=np.bool_))
-    return GraphStore.of(ValueGraph(**arrays, objects=objects, sites=sites))
+def _checksum(column: Coded) -> int:
+    return zlib.crc32(column.data.data, zlib.crc32(np.ascontiguousarray(column.table, "<i8").data))
 
 
 def _names(arrays: Arrays) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:

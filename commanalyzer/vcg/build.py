@@ -19,7 +19,6 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Site, ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
-from commanalyzer.vcg.reading.coded_ranges import CodedRanges
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.storage.coding import read_only
@@ -146,25 +145,20 @@ def _add_chunks(
     has_outside: bool,
 ) -> None:
     """Append all rows, fills last. The rows of a chunk are coded while the next is formed."""
-    places = homes.ranges.starts, homes.ranges.base, homes.vertex, vertices.of_row
-    cells, outside = _split(tables.cells) if has_outside else (tables.cells, tables.cells[:0])
-    counts = cells[:, 1]
-    ranges = CodedRanges.of(tables.ranges, counts, places, sites.self_label, sites.fold)
     fills = [np.zeros((0, 4), np.int64)]
     rooms = Room(), Room()
     with ThreadPoolExecutor(max_workers=1) as coder:
         coded: Future[None] | None = None
-        for number, chunk in enumerate(tables.chunks(ranges.is_kept)):
+        for number, chunk in enumerate(tables.chunks()):
             if has_outside:
                 inside, other = _split(chunk.cells)
-                _note_outside(replace(chunk, cells=other), tables, outside, homes, vertices, ranges)
+                _note_outside(replace(chunk, cells=other), tables, homes, vertices)
                 chunk = replace(chunk, cells=inside)
-            chunk = replace(chunk, pieces=chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0])
-            rows = _form(chunk, tables, cells, homes, sites, vertices, ranges, rooms[number % 2])
+            rows = _form(chunk, tables, homes, sites, vertices, rooms[number % 2])
             fills.append(_fills(chunk))
             if coded is not None:
                 coded.result()
-            coded = coder.submit(writer.add_rows, rows, ranges.blocks(chunk.pieces))
+            coded = coder.submit(writer.add_rows, rows)
         if coded is not None:
             coded.result()
     for filled in _filled(np.concatenate(fills), homes):
@@ -180,10 +174,8 @@ def _split(cells: Int64) -> tuple[Int64, Int64]:
     return read_only(inside), read_only(outside)
 
 
-def _note_outside(
-    chunk: Chunk, tables: Tables, cells: Int64, homes: Homes, vertices: Vertices, coded: CodedRanges
-) -> None:
-    """Add up stores between executions of the region; ``cells``, and those of ``chunk``, count these."""
+def _note_outside(chunk: Chunk, tables: Tables, homes: Homes, vertices: Vertices) -> None:
+    """Add up stores between executions of the region; the cells of ``chunk`` count these."""
     from commanalyzer.vcg.reading.form_kernels import count_stores, find_sinks
 
     places = homes.ranges.starts, homes.ranges.base, homes.vertex, vertices.of_row
@@ -192,9 +184,7 @@ def _note_outside(
     find_sinks(heads, read_only(tables.names_of(chunk.origin[happened])), places, sinks)
     plain = sinks >= 0
     stored = sinks[plain], chunk.cells[happened[plain], 1], (heads[plain, 1] & _SITE).astype(np.int32)
-    pieces = chunk.pieces.copy()
-    pieces[:, 4] = len(stored[0])
-    count_stores(*stored, pieces, cells, coded.columns, vertices.outside, np.empty_like(vertices.producer))
+    count_stores(*stored, vertices.outside, np.empty_like(vertices.producer))
     for home, count, _ in _filled(_fills(chunk), homes):
         np.add.at(vertices.outside, home, count)
 
@@ -213,14 +203,12 @@ def _add_entering(vertices: Vertices, entries: int, site: int, writer: StoreWrit
 def _form(
     chunk: Chunk,
     tables: Tables,
-    cells: Int64,
     homes: Homes,
     sites: SiteColumns,
     vertices: Vertices,
-    coded: CodedRanges,
     room: Room,
 ) -> Rows:
-    """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
+    """Rows of a chunk in final form."""
     from commanalyzer.vcg.reading.form_kernels import count_stores, find_sinks, find_sources, form_rows
     from commanalyzer.vcg.reading.trace_kernels import CACHED
 
@@ -237,14 +225,13 @@ def _form(
     find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
     rows, num_terms, sources = form_rows(
         (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled),
-        chunk.group, chunk.pieces, sinks, tables.groups,
+        chunk.group, sinks, tables.groups,
         (ranges.starts, ranges.length, ranges.base, homes.vertex),
-        (sites.self_label, sites.fold), coded.columns,
+        (sites.self_label, sites.fold),
         vertices.state,
         (sink, count, site, fold, accumulates, terms, term_sources, source, role),
     )  # fmt: skip
-    stored = sink[:rows], count[:rows], site[:rows]
-    count_stores(*stored, chunk.pieces, cells, coded.columns, vertices.versions, vertices.producer)
+    count_stores(sink[:rows], count[:rows], site[:rows], vertices.versions, vertices.producer)
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],
         term_sources[:num_terms], source[:sources], role[:sources],

@@ -1,10 +1,6 @@
 """Compiled loops that bring rows into final form: labels to vertices, terms, sums per vertex, in one pass.
 
-Tables and places are those of :mod:`.trace_kernels`; *pieces* are consecutive rounds of a
-range that stay coded (:mod:`commanalyzer.vcg.reading.coded_ranges`)::
-
-    pieces  [k, 0] rows of the chunk before it    [k, 1] segment    [k, 2] first round    [k, 3] behind it
-            [k, 4] rows written before it         [k, 5] terms      [k, 6] sources
+Tables and places are those of :mod:`.trace_kernels`.
 """
 
 from __future__ import annotations
@@ -186,40 +182,8 @@ def _write_pair(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
 
 
 @compiled_in_place
-def _note_piece(piece: Any, kept: Any, state: Any) -> None:
-    """Note what a piece of a range reads and stores, in the order of its rows."""
-    _, first_store, sink, own, _, first_source, source = kept
-    n = piece[1]
-    for i in range(piece[2], piece[3]):
-        for s in range(first_store[n], first_store[n + 1]):
-            v = sink[s, 0] + i * sink[s, 1]
-            for k in range(first_source[s], first_source[s + 1]):
-                note_read(source[k, 0] + i * source[k, 1], state)
-            if own[s]:
-                note_read(v, state)
-            state[v] |= STORED
-
-
-@compiled_inline
-def _count_stored(v: Any, count: Any, site: Any, versions: Any, producer: Any) -> None:
-    """Count versions of a vertex; the first site that makes one is its producer."""
-    versions[v] += count
-    if producer[v] < 0:
-        producer[v] = site
-
-
-@compiled_in_place
-def count_stores(
-    row_sink: Any,
-    row_count: Any,
-    row_site: Any,
-    pieces: Any,
-    cells: Any,
-    kept: Any,
-    versions: Any,
-    producer: Any,
-) -> None:
-    """Add up versions and find producers, in the order of rows.
+def count_stores(row_sink: Any, row_count: Any, row_site: Any, versions: Any, producer: Any) -> None:
+    """Add up versions and find producers, the first sites that make one, in the order of rows.
 
     Apart from :func:`form_rows`, whose other work would wait for memory with every sink.
 
@@ -227,24 +191,14 @@ def count_stores(
         row_sink: int32, rows of a chunk.
         row_count: int64.
         row_site: int32.
-        pieces: Rounds of ranges between them, as :func:`form_rows` has left them.
-        cells: Cells of the whole trace.
-        kept: Columns of a :class:`~commanalyzer.vcg.reading.coded_ranges.CodedRanges`.
         versions: int64, result, per vertex.
         producer: int32, result.
     """
-    row_of, first_store, sink, _, site, _, _ = kept
-    row = 0
-    for k in range(len(pieces) + 1):
-        for r in range(row, pieces[k, 4] if k < len(pieces) else len(row_sink)):
-            _count_stored(row_sink[r], row_count[r], row_site[r], versions, producer)
-        if k == len(pieces):
-            break
-        row, n = pieces[k, 4], pieces[k, 1]
-        count = cells[row_of[n], 1]
-        for i in range(pieces[k, 2], pieces[k, 3] if count else 0):
-            for s in range(first_store[n], first_store[n + 1]):
-                _count_stored(sink[s, 0] + i * sink[s, 1], count, site[s], versions, producer)
+    for r in range(len(row_sink)):
+        v = row_sink[r]
+        versions[v] += row_count[r]
+        if producer[v] < 0:
+            producer[v] = row_site[r]
 
 
 @compiled_inline
@@ -300,12 +254,10 @@ def _write_row(
 def form_rows(
     chunk: Any,
     group: Any,
-    pieces: Any,
     sinks: Any,
     groups: Any,
     places: Any,
     sites: Any,
-    kept: Any,
     state: Any,
     out: Any,
 ) -> Any:
@@ -317,12 +269,10 @@ def form_rows(
         chunk: Heads, cells and origin of rows; sources from :func:`find_sources`, lost by the way; end and
             filled.
         group: First group of these rows or later ones.
-        pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
         sinks: int32, from :func:`find_sinks`.
         groups: Groups of the whole trace.
         places: Starts, length and base of ranges; vertices of words.
         sites: Per site, label that is the sink's own version in its operation; fold.
-        kept: Columns of a :class:`~commanalyzer.vcg.reading.coded_ranges.CodedRanges`.
         state: uint8, result, per vertex.
         out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
 
@@ -333,14 +283,8 @@ def form_rows(
     starts, length, base, vertex = places
     self_at, fold = sites
     ends = (0, 0, 0)
-    begin, piece = 0, 0
-    for row in range(len(heads) + 1):
-        while piece < len(pieces) and pieces[piece, 0] == row:
-            _note_piece(pieces[piece], kept, state)
-            pieces[piece, 4], pieces[piece, 5], pieces[piece, 6] = ends
-            piece += 1
-        if row == len(heads):
-            break
+    begin = 0
+    for row in range(len(heads)):
         if (heads[row, 1] >> FLAGS) & ROW_FILL:
             if cells[row, 1] != 0:
                 _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)

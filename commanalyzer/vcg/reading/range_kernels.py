@@ -306,7 +306,7 @@ def _write_round(
 ) -> Any:
     """Write the rows of round ``i`` of a range; return the next place, and the rows and labels written."""
     _, _, _, first_store, stores, range_labels, is_merged, merged, is_cut, first_piece, pieces = table
-    head, cell, origin, label, end, filled, _ = out
+    head, cell, origin, label, end, filled = out
     for s in range(first_store[n], first_store[n + 1]):
         times = count
         if is_merged[stores[s, 0]]:
@@ -335,7 +335,7 @@ def _write_plain(
     heads: Any, cells: Any, units: Any, row: Any, unit: Any, times: Any, out: Any, rows: Any, labels: Any
 ) -> Any:
     """Write a row that is no range, without its groups; return the labels written so far."""
-    head, cell, origin, label, end, filled, _ = out
+    head, cell, origin, label, end, filled = out
     head[rows, 0], head[rows, 1], origin[rows], filled[rows] = heads[row, 0], heads[row, 1], row, 0
     cell[rows, 0], cell[rows, 1] = cells[row, 0], times
     if (heads[row, 1] >> FLAGS) & ROW_FILL:
@@ -349,33 +349,26 @@ def _write_plain(
 
 
 @compiled_in_place
-def write_rows(trace: Any, table: Any, is_kept: Any, begin: Any, behind: Any, out: Any) -> Any:
+def write_rows(trace: Any, table: Any, begin: Any, behind: Any, out: Any) -> Any:
     """Write a chunk's rows, each of a merged site where it comes first.
-
-    Of segments that are kept only the pieces are noted: rows before, segment, first round, round behind.
 
     Args:
         trace: Its columns: heads, cells, units, groups, runs, listed.
         table: Columns of a :class:`~commanalyzer.vcg.reading.ranges.RangeTable`.
-        is_kept: bool[N].
         begin: Where the chunk begins: row, next segment, round in it, group, unit, place in merged sites.
         behind: Row, segment and round behind it.
-        out: Of a :class:`.tables.Chunk`: heads, cells, origin, label, end, filled, pieces.
+        out: Of a :class:`.tables.Chunk`: heads, cells, origin, label, end, filled.
 
-    Returns: Numbers of rows, labels and pieces; unit and place behind the chunk.
+    Returns: Numbers of rows and labels; unit and place behind the chunk.
     """
     heads, cells, units, groups, runs, listed = trace
     of_row, row_of, rounds, _, _, _, is_merged, merged, _, _, _ = table
     row, n, turn, group, unit, place = begin
-    rows, labels, found = 0, 0, 0
-    pieces = out[6]
+    rows, labels = 0, 0
     while (row, n, turn) != behind:
         if of_row[row] >= 0:
             stop = behind[2] if n == behind[1] else rounds[n]
-            if is_kept[n]:
-                pieces[found, 0], pieces[found, 1], pieces[found, 2], pieces[found, 3] = rows, n, turn, stop
-                found += stop > turn
-            for i in range(turn, turn if is_kept[n] else stop):
+            for i in range(turn, stop):
                 place, rows, labels = _write_round(n, i, row, cells[row, 1], table, place, out, rows, labels)
             if n == behind[1]:
                 break
@@ -397,4 +390,4 @@ def write_rows(trace: Any, table: Any, is_kept: Any, begin: Any, behind: Any, ou
                 rows += 1
         unit += units_of(heads[row, 1])
         row += 1
-    return rows, labels, found, unit, place
+    return rows, labels, unit, place

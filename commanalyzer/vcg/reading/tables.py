@@ -21,7 +21,6 @@ Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 
 CHUNK = 1 << 20  # labels and rows handled at once
-PIECE_COLUMNS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +86,9 @@ class Tables:
         """int64[last - first], flags of rows."""
         return self.heads[first:last, 1] >> 48
 
-    def chunks(self, is_kept: Bool | None = None) -> Iterator[Chunk]:
-        """All rows, some at a time; a chunk is valid until the next one is asked for.
-
-        Args:
-            is_kept: bool[N], segments of ranges that are not written out; default is none.
-        """
-        if self.ranges is None:
-            return self._recorded()
-        return self._written_out(
-            self.ranges, np.zeros(len(self.ranges.rounds), np.bool_) if is_kept is None else is_kept
-        )
+    def chunks(self) -> Iterator[Chunk]:
+        """All rows, some at a time; a chunk is valid until the next one is asked for."""
+        return self._recorded() if self.ranges is None else self._written_out(self.ranges)
 
     def _recorded(self) -> Iterator[Chunk]:
         """Rows as they were recorded: none is a range."""
@@ -105,7 +96,7 @@ class Tables:
 
         first, group, unit = 0, 0, 0
         end, filled = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-        label, none = np.empty(0, np.int64), np.empty((0, PIECE_COLUMNS), np.int64)
+        label = np.empty(0, np.int64)
         while first < self.num_rows:
             last, next_group, labels, units = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
             if labels > len(label):
@@ -113,7 +104,7 @@ class Tables:
             rows = last - first
             chunk = Chunk(
                 self.heads[first:last], self.cells[first:last], np.arange(first, last), group,
-                label[:labels], end[:rows], filled[:rows], none,
+                label[:labels], end[:rows], filled[:rows],
             )  # fmt: skip
             part = self.units[unit : unit + units]
             write_labels(
@@ -123,7 +114,7 @@ class Tables:
             yield chunk
             first, group, unit = last, next_group, unit + units
 
-    def _written_out(self, ranges: RangeTable, is_kept: Bool) -> Iterator[Chunk]:
+    def _written_out(self, ranges: RangeTable) -> Iterator[Chunk]:
         """Rows with ranges written out, each where it comes first."""
         from commanalyzer.vcg.reading.range_kernels import chunk_end, write_rows
 
@@ -139,15 +130,14 @@ class Tables:
                 label = np.empty(max(labels, CHUNK), np.int64)
             if rows > len(heads):
                 heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
-            pieces = np.zeros((behind[1] - at[1] + 1, PIECE_COLUMNS), np.int64)
-            rows, labels, found, unit, place = write_rows(
-                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), table, is_kept,
+            rows, labels, unit, place = write_rows(
+                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), table,
                 (*at, group, unit, place), tuple(behind),
-                (heads, cells, origin, label, end, filled, pieces),
+                (heads, cells, origin, label, end, filled),
             )  # fmt: skip
             yield Chunk(
                 read_only(heads[:rows]), read_only(cells[:rows]), origin[:rows], group,
-                label[:labels], end[:rows], filled[:rows], pieces[:found],
+                label[:labels], end[:rows], filled[:rows],
             )  # fmt: skip
             at, group = (behind[0], behind[1], behind[2]), next_group
 
@@ -164,7 +154,6 @@ class Chunk:
         label: int64, labels of these rows: the plain ones of a row in recorded order, then its groups'.
         end: int64[r], where the labels of each row end.
         filled: int64[r], words that each fill covers.
-        pieces: int64[k, 7], rounds of ranges that are not written out (:mod:`.form_kernels`).
     """
 
     heads: Int64
@@ -174,7 +163,6 @@ class Chunk:
     label: Int64
     end: Int64
     filled: Int64
-    pieces: Int64
 
 
 def _row_columns(rows: int) -> tuple[Int64, Int64, Int64, Int64, Int64]:

@@ -13,51 +13,46 @@ from commanalyzer.vcg.graph import Int64
 from commanalyzer.vcg.storage.coding import Coded, ColumnWriter, Reader
 from commanalyzer.vcg.storage.spill import Spill
 
-PIECE_FLOWS = 1 << 20
-"""Flows that are coded at once."""
-
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Name, type when expanded, and about the bytes of an entry that no pattern covers."""
+    """Name, and type when expanded."""
 
     name: str
     dtype: np.dtype[np.generic]
-    entry_bytes: int
 
 
-def _column(name: str, dtype: str, entry_bytes: int) -> Column:
-    return Column(name, np.dtype(dtype), entry_bytes)
+def _column(name: str, dtype: str) -> Column:
+    return Column(name, np.dtype(dtype))
 
 
 VERTEX_COLUMNS = (
-    _column("home_object", "int32", 1),
-    _column("home_offset", "int64", 3),
-    _column("width_bytes", "uint8", 1),
-    _column("versions", "int64", 1),
-    _column("is_temporary", "bool", 1),
-    _column("is_input", "bool", 1),
-    _column("producer_site", "int32", 1),
-    _column("work_flops", "float64", 8),
+    _column("home_object", "int32"),
+    _column("home_offset", "int64"),
+    _column("width_bytes", "uint8"),
+    _column("versions", "int64"),
+    _column("is_temporary", "bool"),
+    _column("is_input", "bool"),
+    _column("producer_site", "int32"),
+    _column("work_flops", "float64"),
 )
 ROW_COLUMNS = (
-    _column("row_sink", "int32", 3),
-    _column("row_count", "int64", 1),
-    _column("row_site", "int32", 1),
-    _column("row_fold", "uint8", 1),
-    _column("row_accumulates", "bool", 1),
-    _column("row_terms", "int64", 1),
+    _column("row_sink", "int32"),
+    _column("row_count", "int64"),
+    _column("row_site", "int32"),
+    _column("row_fold", "uint8"),
+    _column("row_accumulates", "bool"),
+    _column("row_terms", "int64"),
 )
-TERM_COLUMNS = (_column("term_sources", "int64", 1),)
-FLOW_COLUMNS = (_column("source", "int32", 3), _column("source_role", "uint8", 1))
+TERM_COLUMNS = (_column("term_sources", "int64"),)
+FLOW_COLUMNS = (_column("source", "int32"), _column("source_role", "uint8"))
 COLUMNS = (*VERTEX_COLUMNS, *ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
 
 
 def coded(column: Int64, spill: Spill) -> Coded:
     """Return a column in coded form."""
     writer = ColumnWriter(spill)
-    for first in range(0, len(column), PIECE_FLOWS):
-        writer.append(column[first : first + PIECE_FLOWS])
+    writer.append(column)
     return writer.finish()
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import LIMITS, check_limits
-from commanalyzer.vcg.storage.coding import Reader
-from commanalyzer.vcg.storage.columns import PIECE_FLOWS, ROW_COLUMNS, TERM_COLUMNS, Column, entries
+from commanalyzer.vcg.storage.coding import PIECE, Reader
+from commanalyzer.vcg.storage.columns import ROW_COLUMNS, TERM_COLUMNS, Column, entries
 from commanalyzer.vcg.storage.spill import machine_bytes
 from commanalyzer.vcg.storage.store import GraphStore
 
@@ -43,7 +43,7 @@ def _require_sums(store: GraphStore, column: Column, at: int) -> None:
     """Raise unless the lengths in ``column`` add up to what pages say in the place behind ``at``."""
     reader = Reader.of(store.columns[column.name])
     for (first, total), (last, end) in pairwise(store.pages[:, at : at + 2].tolist()):
-        for low in range(first, last, PIECE_FLOWS):
-            total += int(entries(column, reader, low, min(last, low + PIECE_FLOWS)).sum())
+        for low in range(first, last, PIECE):
+            total += int(entries(column, reader, low, min(last, low + PIECE)).sum())
         if total != end:
             raise GraphInvariantError(f"{_INCONSISTENT} {column.name} and pages differ")

@@ -26,21 +26,10 @@ from commanalyzer.vcg.graph import (
     ValueGraph,
     check_rows,
 )
-from commanalyzer.vcg.room import Room
-from commanalyzer.vcg.storage.coding import (
-    Blocks,
-    Coded,
-    ColumnWriter,
-    Hints,
-    Reader,
-    Scratch,
-    merged,
-    periods,
-)
+from commanalyzer.vcg.storage.coding import PIECE, Coded, ColumnWriter, Reader
 from commanalyzer.vcg.storage.columns import (
     COLUMNS,
     FLOW_COLUMNS,
-    PIECE_FLOWS,
     ROW_COLUMNS,
     TERM_COLUMNS,
     VERTEX_COLUMNS,
@@ -112,7 +101,7 @@ class GraphStore:
     def of(cls, graph: ValueGraph) -> GraphStore:
         """``graph`` in coded form."""
         writer = StoreWriter(Spill())
-        for part in row_slices(graph, PIECE_FLOWS):
+        for part in row_slices(graph, PIECE):
             writer.add_rows(Rows.of(part))
         writer.add_vertices({column.name: getattr(graph, column.name) for column in VERTEX_COLUMNS})
         store = writer.finish(graph.objects, graph.sites)
@@ -173,7 +162,7 @@ class GraphStore:
         column = next(c for c in VERTEX_COLUMNS if c.name == name)
         out = np.empty(len(index), column.dtype)
         bits = out.view(np.int64) if column.dtype.kind == "f" else out
-        Reader.of(self.columns[name]).fill_ranges(bits, index.astype(np.int64), np.ones(len(index), np.int64))
+        Reader.of(self.columns[name]).take(index.astype(np.int64), bits)
         return out
 
     def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[RowSlice]:
@@ -310,34 +299,23 @@ class StoreWriter:
 
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
-        scratch = Scratch()
-        self._writers = {c.name: ColumnWriter(spill, c.entry_bytes, scratch) for c in COLUMNS}
+        self._writers = {c.name: ColumnWriter(spill) for c in COLUMNS}
         self._pages = [np.zeros(3, np.int64)]
-        self._rooms = Room(), Room()
 
-    def add_rows(self, rows: Rows, known: Mapping[str, Blocks] | None = None) -> None:
-        """Append ``rows`` and what is ``known`` between them, by column; they make one page."""
+    def add_rows(self, rows: Rows) -> None:
+        """Append ``rows``; they make one page."""
         page = []
-        for group, hints in zip(
-            (ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), _hints(rows, *self._rooms), strict=True
-        ):
+        for group in (ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS):
             for column in group:
-                blocks = known.get(column.name) if known else None
-                self._writers[column.name].append(getattr(rows, column.name), hints, known=blocks)
+                self._writers[column.name].append(getattr(rows, column.name))
             page.append(self._writers[group[0].name].length)
         self._pages.append(np.array(page, np.int64))
 
     def add_vertices(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
         """Append vertices: the columns of :data:`VERTEX_COLUMNS`."""
-        offset = columns["home_offset"].astype(np.int64)
-        number = columns["home_object"].astype(np.int64)
-        key = (number << 40) - offset
-        key[:-1] += offset[1:]
-        (hints,) = periods(key, np.arange(1, len(key) + 1))
         for column in VERTEX_COLUMNS:
             values = columns[column.name]
-            bits = values.view(np.int64) if column.dtype.kind == "f" else values
-            self._writers[column.name].append(bits, hints)
+            self._writers[column.name].append(values.view(np.int64) if column.dtype.kind == "f" else values)
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time; no rows may be added any more."""
@@ -357,20 +335,3 @@ class StoreWriter:
         """The store; nothing may be added any more."""
         columns = {name: writer.finish() for name, writer in self._writers.items()}
         return GraphStore(columns, self.pages, objects, sites, self._spill.file_bytes)
-
-
-def _hints(rows: Rows, room: Room, of_terms_room: Room) -> tuple[Hints, Hints, Hints]:
-    """Where patterns of rows, terms and flows may begin: rows of one site come again in loops."""
-    num_rows, num_terms = len(rows.row_site), len(rows.term_sources)
-    key, term_end, flow_end = (room.words(name, num_rows) for name in ("key", "term end", "flow end"))
-    padded = room.words("source end", num_terms + 1)
-    key[:] = rows.row_site
-    np.cumsum(rows.row_terms, out=term_end)
-    padded[0], source_end = 0, padded[1:]
-    np.cumsum(rows.term_sources, out=source_end)
-    np.take(padded, term_end, out=flow_end, mode="clip")
-    of_rows, of_terms, of_flows = periods(key, room.numbers(num_rows), term_end, flow_end, room=room)
-    if num_terms > num_rows:  # reductions: their terms alternate, too
-        (of_each,) = periods(rows.term_sources, source_end, room=of_terms_room)
-        of_flows = merged(of_flows, of_each, of_terms_room)
-    return of_rows, of_terms, of_flows

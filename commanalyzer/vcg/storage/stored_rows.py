@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
 from commanalyzer.vcg.storage.coding import Coded, Reader
 from commanalyzer.vcg.storage.slices import RowSlice
+from commanalyzer.vcg.structure.segments import expand_ranges
 
 Entry = TypeVar("Entry", bound=np.generic)
 _ROW, _TERM, _FLOW = range(3)
@@ -155,7 +156,12 @@ class StoredRows(RowSlice):
 
     def _fill(self, name: str, axis: int, out: NDArray[np.generic], *, is_sum: bool = False) -> None:
         first, count = self._ranges.first[axis], self._ranges.count[axis]
-        self._readers[name].fill_ranges(out, first, count, is_sum=is_sum)
+        if len(first) == 1:
+            self._readers[name].fill(out, int(first[0]), is_sum=is_sum)
+        else:
+            self._readers[name].take(expand_ranges(first, count), out)
+            if is_sum:
+                np.cumsum(out, out=out)
 
 
 def _closed(array: NDArray[Entry]) -> NDArray[Entry]:

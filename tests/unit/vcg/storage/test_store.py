@@ -70,8 +70,7 @@ def test_columns_of_different_lengths_are_refused() -> None:
         replace(store, columns=columns, sites=store.sites)
 
 
-def test_stencils_are_flat_per_line() -> None:
-    """A chain takes the same few bytes at any length."""
-    sizes = [GraphStore.of(chain(n)).nbytes for n in (500, 2000)]
-    assert sizes[1] <= sizes[0] + 40
-    assert sizes[1] < 2000
+def test_stencils_take_few_bytes() -> None:
+    """A chain takes at least 30 times fewer than its arrays."""
+    graph = chain(2000)
+    assert GraphStore.of(graph).nbytes < graph.nbytes / 30
