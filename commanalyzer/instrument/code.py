@@ -1,7 +1,8 @@
 """What a plan inserts into a function, and where; no decision is taken here.
 
-Input: lines of IR from the planner. Output: :class:`FunctionPatch`, which :mod:`rewrite` splices into the
-module's text.
+Input: registers and numbers as text, from the planner. Output: :class:`FunctionPatch`, which :mod:`rewrite`
+splices into the module's text. Its lines know what they consist of (:class:`Event`), so that whoever has to
+know what inserted code does (:mod:`commanalyzer.instrument.loops.loop_code`) looks at fields, not at text.
 """
 
 from __future__ import annotations
@@ -11,19 +12,49 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
-from commanalyzer.instrument.events import (
-    SCRATCH,
-    Address,
-    Choice,
-    Computed,
-    Event,
-    HookCall,
-    Joined,
-    Slot,
-    Spilled,
-)
 
+SCRATCH = "%ca.scratch"  # labels that a hook takes in memory
 _DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
+
+
+class Event(str):
+    """An inserted line of IR.
+
+    Attributes:
+        result: Register that it defines, empty for none.
+        uses: Operands that are labels or addresses, registers or numbers.
+        what: What it does with them, see the subclasses; else empty.
+    """
+
+    __slots__ = ("result", "uses", "what")
+    result: str
+    uses: tuple[str, ...]
+    what: str
+
+
+class HookCall(Event):
+    """A call of the hook ``what``; ``uses`` are its arguments."""
+
+
+class Address(Event):
+    """The value of the pointer ``what`` (a register of the program, or a constant) as an integer."""
+
+
+class Computed(Event):
+    """The operation ``what`` (of comparisons with the predicate) on two integers of 64 bits."""
+
+    @property
+    def constant(self) -> int | None:
+        """The second operand, if it is a number."""
+        return int(self.uses[1]) if self.uses[1].lstrip("-").isdigit() else None
+
+
+class Choice(Event):
+    """One of two labels, by the condition ``what``: a register of the program, or computed from labels."""
+
+
+class Spilled(Event):
+    """A label that goes to memory for the next hook to take, or the place where it goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +158,10 @@ class FunctionPatch:
     def call(self, out: list[str], hook: str, *arguments: str | int, result: str = "") -> str:
         """Append a hook call to ``out`` and return its result register (empty for void hooks)."""
         self.used_hooks.add(hook)
-        result = "" if HOOKS[hook].returns == "void" else result or self.fresh()
-        return _appended(out, HookCall.of(hook, arguments, result))
+        signature, uses = HOOKS[hook], [str(argument) for argument in arguments]
+        result = "" if signature.returns == "void" else result or self.fresh()
+        typed = ", ".join(f"{t} {a}" for t, a in zip(signature.parameters, uses, strict=True))
+        return _appended(out, HookCall, f"call {signature.returns} @{hook}({typed})", result, uses, hook)
 
     def value(self, out: list[str], text: str) -> str:
         """Append ``text`` as the right-hand side of a new register that nothing is known of; return it."""
@@ -138,35 +171,45 @@ class FunctionPatch:
 
     def address(self, out: list[str], pointer: str) -> str:
         """Append the conversion of a pointer to an integer and return its register."""
-        return _appended(out, Address.of(pointer, self.fresh()))
+        return _appended(out, Address, f"ptrtoint ptr {pointer} to i64", self.fresh(), (), pointer)
 
     def compute(
         self, out: list[str], operation: str, left: str, right: str | int, *, result: str = ""
     ) -> str:
         """Append ``left operation right`` of 64-bit integers and return its register."""
-        return _appended(out, Computed.of(operation, left, right, result or self.fresh()))
+        uses, text = (left, str(right)), f"{operation} i64 {left}, {right}"
+        return _appended(out, Computed, text, result or self.fresh(), uses, operation)
 
     def choose(self, out: list[str], condition: str, yes: str, no: str) -> str:
         """Append the choice of a label and return its register."""
-        return _appended(out, Choice.of(condition, yes, no, self.fresh()))
+        text = f"select i1 {condition}, i64 {yes}, i64 {no}"
+        return _appended(out, Choice, text, self.fresh(), (yes, no), condition)
 
     def join(self, out: list[str], incoming: Sequence[tuple[str, str]], *, result: str = "") -> str:
         """Append a phi of labels and the blocks that they come from, and return its register."""
-        return _appended(out, Joined.of(incoming, result or self.fresh()))
+        ways = ", ".join(f"[ {label}, {block} ]" for label, block in incoming)
+        return _appended(
+            out, Event, f"phi i64 {ways}", result or self.fresh(), [label for label, _ in incoming]
+        )
 
     def spill(self, out: list[str], labels: Sequence[str]) -> str:
         """Append stores of ``labels`` to the scratch array and return the pointer to pass."""
         assert len(labels) <= MAX_LABELS
         self.needs_scratch = True
         for index, label in enumerate(labels):
-            slot = _appended(out, Slot.of(index, self.fresh())) if index else SCRATCH
-            out.append(Spilled.of(label, slot))
+            place = f"getelementptr inbounds i64, ptr {SCRATCH}, i64 {index}"
+            slot = _appended(out, Spilled, place, self.fresh()) if index else SCRATCH
+            _appended(out, Spilled, f"store i64 {label}, ptr {slot}, align 8", "", (label,))
         return SCRATCH
 
 
-def _appended(out: list[str], event: Event) -> str:
+def _appended(
+    out: list[str], kind: type[Event], text: str, result: str, uses: Sequence[str] = (), what: str = ""
+) -> str:
+    event = kind(f"  {result} = {text}" if result else f"  {text}")
+    event.result, event.uses, event.what = result, tuple(uses), what
     out.append(event)
-    return event.result
+    return result
 
 
 def without_debug(line: str) -> str:

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
 from commanalyzer.frontend.regions import prevent_inlining
-from commanalyzer.instrument.code import FunctionPatch, plain_text, without_debug
-from commanalyzer.instrument.events import SCRATCH
+from commanalyzer.instrument.code import SCRATCH, FunctionPatch, plain_text, without_debug
 from commanalyzer.instrument.loops.loop_copies import LoopCopies
 from commanalyzer.instrument.plan import ModulePlan
 from commanalyzer.ir.model import Block, Function, Module

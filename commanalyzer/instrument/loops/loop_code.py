@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from commanalyzer.abi.hooks import MAX_INLINE_LABELS
-from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.events import SCRATCH, Address, Choice, Computed, Event, HookCall
+from commanalyzer.instrument.code import SCRATCH, Address, Choice, Computed, Event, FunctionPatch, HookCall
 from commanalyzer.ir.loops.polynomials import Polynomial
 from commanalyzer.ir.model import Block, Operand
 from commanalyzer.ir.types import I64, PTR
@@ -81,8 +80,8 @@ class Numbers(Protocol):
 def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Polynomial]) -> Polynomial | None:
     """The address that a line computes: of a pointer, or some bytes behind one of ``addresses``."""
     if isinstance(line, Address):
-        return numbers.polynomial(Operand(PTR, line.pointer))
-    if isinstance(line, Computed) and line.operation == "add" and line.uses[0] in addresses:
+        return numbers.polynomial(Operand(PTR, line.what))
+    if isinstance(line, Computed) and line.what == "add" and line.uses[0] in addresses:
         return None if line.constant is None else addresses[line.uses[0]] + Polynomial.number(line.constant)
     return None
 
@@ -122,9 +121,9 @@ class _Reader:
             return self._set_address(line.result, address)
         if isinstance(line, HookCall):
             return self._call(line, block)
-        if isinstance(line, Choice) and not self._is_followed(line.condition):
+        if isinstance(line, Choice) and not self._is_followed(line.what):
             return False
-        if isinstance(line, Address) or (isinstance(line, Computed) and line.operation not in _ON_LABELS):
+        if isinstance(line, Address) or (isinstance(line, Computed) and line.what not in _ON_LABELS):
             return False
         return self._define(line.result) and self._use(line.uses)
 
@@ -151,7 +150,7 @@ class _Reader:
         everywhere = Counter(
             line.uses[0]
             for line in patch.lines()
-            if isinstance(line, HookCall) and line.hook in ("ca_accumulator_reset", "ca_accumulator_close")
+            if isinstance(line, HookCall) and line.what in ("ca_accumulator_reset", "ca_accumulator_close")
         )
         for storage, count in begun_or_ended.items():
             if count != everywhere[storage] or storage not in self._resets or storage not in self._closed:
@@ -175,7 +174,7 @@ class _Reader:
         return True
 
     def _call(self, call: HookCall, block: str) -> bool:
-        hook, arguments, result = call.hook, call.uses, call.result
+        hook, arguments, result = call.what, call.uses, call.result
         if hook == "ca_count_block":
             self._code.counters.append((int(arguments[0]), block))
             return True

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.events import HookCall, Slot, Spilled
+from commanalyzer.instrument.code import FunctionPatch, HookCall, Spilled
 from commanalyzer.instrument.loops.loop_code import Numbers
 from commanalyzer.instrument.loops.range_events import (
     MOST_OUTER,
@@ -80,19 +79,19 @@ class NestReader:
 
     def read_outer(self, line: str) -> bool:
         """Take a line of the outer loop; false if it does more than beginning, ending and storing sums."""
-        if isinstance(line, (Slot, Spilled)):
+        if isinstance(line, Spilled):
             self._spilled += line.uses
             return True
-        if not isinstance(line, HookCall) or not line.hook.startswith(("ca_accumulator_", "ca_term_")):
+        if not isinstance(line, HookCall) or not line.what.startswith(("ca_accumulator_", "ca_term_")):
             taken = self._outer.read(line)
             known = sum(isinstance(entry, RangeStore) for entry in self.entries)
             self.entries += self._outer.stores[known:]
             return taken and all(self._is_outer(store.labels) for store in self._outer.stores[known:])
         arguments = line.uses
-        if line.hook == "ca_accumulator_reset":
+        if line.what == "ca_accumulator_reset":
             return self._begin(arguments[0], int(arguments[1]))
         terms = self._terms.pop(arguments[0], None)
-        if line.hook != "ca_accumulator_close" or terms is None:
+        if line.what != "ca_accumulator_close" or terms is None:
             return False
         number = sum(isinstance(entry, NestReduction) for entry in self.entries)
         self._outer.labels[line.result] = RangeLabel(number)
@@ -109,10 +108,10 @@ class NestReader:
     def read_inner(self, line: str, header: str) -> bool:
         """Take a line of the inner loop at ``header``; false if it does more than adding terms."""
         reader = self._inner.setdefault(header, RangeReader(self._numbers))
-        if not isinstance(line, HookCall) or not line.hook.startswith("ca_term_"):
+        if not isinstance(line, HookCall) or not line.what.startswith("ca_term_"):
             return reader.read(line) and not reader.stores
         storage, *names = line.uses
-        if line.hook == "ca_term_many" or self._terms.get(storage, ()) is not None:
+        if line.what == "ca_term_many" or self._terms.get(storage, ()) is not None:
             return False  # not begun, or the second term of a round
         labels = tuple(reader.labels.get(name) or self._outer.label(name) for name in names)
         self._terms[storage] = header, labels

@@ -21,8 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
-from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.events import Computed, Event, HookCall
+from commanalyzer.instrument.code import Computed, Event, FunctionPatch, HookCall
 from commanalyzer.instrument.loops.loop_code import Numbers, computed_address
 from commanalyzer.instrument.loops.repeat_guards import GuardWriter, signed
 from commanalyzer.ir.loops.polynomials import Polynomial
@@ -79,14 +78,14 @@ class RangeReader:
             self.addresses[line.result] = address
             return True
         if isinstance(line, Computed):
-            if line.operation not in ("and", "or") or line.constant is None:
+            if line.what not in ("and", "or") or line.constant is None:
                 return False
-            is_mark = _is_above_word(line.operation, line.constant)
-            return is_mark and self._mark(line.result, line.uses[0], (line.operation, line.uses[1]))
+            is_mark = _is_above_word(line.what, line.constant)
+            return is_mark and self._mark(line.result, line.uses[0], (line.what, line.uses[1]))
         return isinstance(line, HookCall) and self._call(line)
 
     def _call(self, call: HookCall) -> bool:
-        hook, arguments, result = call.hook, call.uses, call.result
+        hook, arguments, result = call.what, call.uses, call.result
         if hook == "ca_count_block" or hook.startswith("ca_term_"):
             return True
         if hook == "ca_load" and arguments[0] in self.addresses:

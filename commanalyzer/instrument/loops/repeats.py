@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 
-from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
-from commanalyzer.instrument.events import HookCall
+from commanalyzer.instrument.code import FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, inserted_lines, loop_code
 from commanalyzer.instrument.loops.nest_events import NestReader, loops_around, offer_nest
@@ -259,7 +258,7 @@ def _are_read(
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:
     lines = inserted_lines(patch, block)
-    return all(isinstance(line, HookCall) and line.hook == "ca_count_block" for line in lines)
+    return all(isinstance(line, HookCall) and line.what == "ca_count_block" for line in lines)
 
 
 def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:
