@@ -105,7 +105,7 @@ def explain_loops(request: AnalysisRequest) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile.
     """
-    from commanalyzer.instrument.loops.loop_findings import loops_text
+    from commanalyzer.instrument.loops.loop_plan import loops_text
     from commanalyzer.instrument.plan import PlanOptions, plan_module
     from commanalyzer.ir.library_files import library_with
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.allocations import AllocationPlanner
-from commanalyzer.instrument.labelling.demand import Demand
 from commanalyzer.instrument.labelling.labels import LabelBook
-from commanalyzer.instrument.labelling.passing import (
+from commanalyzer.instrument.labelling.origins import (
     argument_slot,
     pass_value,
     pass_variadics,
     passed_types,
     result_slot,
 )
-from commanalyzer.instrument.labelling.scalars import value_width
+from commanalyzer.instrument.labelling.recurrences import Demand
 from commanalyzer.instrument.labelling.values import (
     MASKED_LOADS,
     CallFacts,
     holds_value,
+    value_width,
 )
 from commanalyzer.instrument.library import LibraryPlanner
 from commanalyzer.instrument.sites import SiteRecord

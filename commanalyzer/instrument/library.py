@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.labelling.labels import LabelBook
-from commanalyzer.instrument.labelling.origins import memory_label
+from commanalyzer.instrument.labelling.origins import as_i64, byte_count, memory_label, pointer_value
 from commanalyzer.instrument.labelling.values import source_arguments
-from commanalyzer.instrument.ranges import byte_count, pointer_value
-from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.libcalls import CallKind, LibraryCall, MemoryRange
-from commanalyzer.ir.model import Instruction, Operand
+from commanalyzer.ir.model import Instruction
 
 _SAME_ARGUMENTS = {
     "malloc": "ca_malloc",
@@ -60,7 +58,7 @@ class LibraryPlanner:
         if not known.writes:
             return
         label = self._sources(instruction, known, out)
-        site = self._site(instruction, "store", known.width)
+        site = self._labels.call_site(instruction, "store", known.width)
         for written in known.writes:
             address, size = self._range(instruction, written, out)
             self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
@@ -78,7 +76,7 @@ class LibraryPlanner:
                 self._scanned(instruction, written, label, out)
             else:
                 address, size = self._range(instruction, written, out)
-                site = self._site(instruction, "store", known.width)
+                site = self._labels.call_site(instruction, "store", known.width)
                 self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
 
     def _input(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
@@ -88,7 +86,7 @@ class LibraryPlanner:
                 continue
             address, size = self._range(instruction, written, out)
             width = written.size.constant if written.size.is_constant else 8
-            site = self._site(instruction, "input", min(width, 16))
+            site = self._labels.call_site(instruction, "input", min(width, 16))
             self._patch.call(out, "ca_input", site, address, size)
 
     def _scanned(self, instruction: Instruction, written: MemoryRange, label: str, out: list[str]) -> None:
@@ -98,7 +96,7 @@ class LibraryPlanner:
         if not pointers:
             return
         kind = "input" if label == "0" else "store"
-        sites = [self._site(instruction, kind, width) for width in _SCANNED_WIDTHS]
+        sites = [self._labels.call_site(instruction, kind, width) for width in _SCANNED_WIDTHS]
         template = operands[written.size.arguments[0]].text
         assigned = instruction.name or _ALL_ASSIGNED
         addresses = self._patch.spill(out, pointers)
@@ -112,7 +110,7 @@ class LibraryPlanner:
             labels.append(memory_label(self._labels, instruction, known, out))
         if len(labels) <= 1:
             return labels[0] if labels else "0"
-        site = self._site(instruction, "register", 8)
+        site = self._labels.call_site(instruction, "register", 8)
         return self._patch.call(out, "ca_join", site, len(labels), self._patch.spill(out, labels))
 
     # ---- memory --------------------------------------------------------------------------------------------
@@ -122,17 +120,19 @@ class LibraryPlanner:
         operands = instruction.operands
         if known.size.is_string:
             pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
-            self._patch.call(out, "ca_copy_string", self._site(instruction, "copy", 0), *pointers)
+            self._patch.call(out, "ca_copy_string", self._labels.call_site(instruction, "copy", 0), *pointers)
             return
         size = byte_count(self._patch, out, instruction, known.size)
         pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
-        self._patch.call(out, "ca_copy_words", self._site(instruction, "copy", 0), *pointers, size)
+        self._patch.call(
+            out, "ca_copy_words", self._labels.call_site(instruction, "copy", 0), *pointers, size
+        )
 
     def _fill(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         assert known.size is not None
         size = byte_count(self._patch, out, instruction, known.size)
         target = pointer_value(self._patch, out, instruction.operands[known.pointer])
-        self._patch.call(out, "ca_fill", self._site(instruction, "fill", 4), target, size)
+        self._patch.call(out, "ca_fill", self._labels.call_site(instruction, "fill", 4), target, size)
 
     def _permute(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         assert known.size is not None and known.element is not None
@@ -162,7 +162,7 @@ class LibraryPlanner:
             elif known.alignment >= 0:
                 hook = "ca_aligned_alloc"
                 operand = instruction.operands[known.alignment]
-                arguments = [f"i64 {self._as_i64(before, operand)}"]
+                arguments = [f"i64 {as_i64(self._patch, before, operand)}"]
             arguments.append(f"i64 {byte_count(self._patch, before, instruction, known.size)}")
         self._replace(instruction, hook, [f"i32 {self._allocations.path(instruction)}", *arguments])
 
@@ -202,18 +202,6 @@ class LibraryPlanner:
     def _range(self, instruction: Instruction, found: MemoryRange, out: list[str]) -> tuple[str, str]:
         address = pointer_value(self._patch, out, instruction.operands[found.pointer])
         return address, byte_count(self._patch, out, instruction, found.size, address)
-
-    def _as_i64(self, out: list[str], operand: Operand) -> str:
-        if operand.type.bits == 64:
-            return operand.text
-        return self._patch.value(out, f"zext {operand.type} {operand.text} to i64")
-
-    def _site(self, instruction: Instruction, kind: str, width: int) -> int:
-        result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
-        function = self._values.function.name
-        return self._sites.add_site(
-            SiteRecord(function, result, kind, width, self._labels.place(instruction))
-        )
 
 
 _Plan = Callable[[LibraryPlanner, Instruction, LibraryCall, list[str]], None]

@@ -14,11 +14,10 @@ from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.frames import plan_frame
-from commanalyzer.instrument.labelling.demand import Demand, demand
 from commanalyzer.instrument.labelling.label_code import write_labels
 from commanalyzer.instrument.labelling.labels import LabelBook
-from commanalyzer.instrument.labelling.passing import plan_variadic_function
-from commanalyzer.instrument.labelling.recurrences import Component, components
+from commanalyzer.instrument.labelling.origins import plan_variadic_function
+from commanalyzer.instrument.labelling.recurrences import Component, Demand, components, demand
 from commanalyzer.instrument.labelling.values import (
     MASKED_STORES,
     CallFacts,

@@ -8,8 +8,7 @@ from commanalyzer.abi import hooks
 from commanalyzer.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.origins import lane_address
 from commanalyzer.instrument.labelling.recurrences import accumulated_load, fold_of
-from commanalyzer.instrument.labelling.scalars import scalar_leaves, value_width
-from commanalyzer.instrument.labelling.values import holds_value
+from commanalyzer.instrument.labelling.values import holds_value, scalar_leaves, value_width
 from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import ExtremumStore

@@ -1,22 +1,26 @@
-"""Writes previews, see :mod:`.previews`: code only, nothing is decided here."""
+"""Writes previews, see :mod:`.previews`: code only, nothing is decided here.
+
+What a preview keeps from round to round lies in slots of local storage, which become registers. They hold
+addresses: the shadow there is looked at, and which of them meet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
-from commanalyzer.instrument.inspectors.preview_reads import PreviewReads
-from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewRanges, PreviewStorage
-from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
+from commanalyzer.instrument.inspectors.preview_slices import Place
+from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed, PreviewReads
 from commanalyzer.instrument.loops.loop_code import TOKEN
-from commanalyzer.instrument.loops.loop_names import block_at, suffixed
-from commanalyzer.instrument.loops.repeat_guards import GuardWriter, as_i64, multiplier, signed
+from commanalyzer.instrument.loops.loop_copies import block_at, suffixed
+from commanalyzer.instrument.loops.repeat_guards import GuardWriter, as_i64, changes, multiplier, signed
 from commanalyzer.ir.loops.polynomials import Polynomial
 from commanalyzer.ir.model import Block, Instruction, Operand
 
 _MAX_COUNTERS = 256
 _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
 _MIXER = signed(0xD6E8FEB86659FD93)
+_LOW, _HIGH = 0, 1  # sides of an address: the slot of the least one and the next one
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 Text = Callable[[int], str]
@@ -38,14 +42,12 @@ class PreviewWriter:
         self._number = number
         self._text = text
         self._storage = f"%ca.look.{number}"
-        self._kept = PreviewStorage(patch, self._storage)
         self._num_hashed = 0  # in the block that is written
         reads = plan.reads.sizes if plan.reads is not None else ()
         self._reads = {name: _FIRST_SLOT + 2 * k for k, name in enumerate(reads)}
         first = _FIRST_SLOT + 2 * len(reads)
         self._slots = {name: first + 2 * k for k, name in enumerate(plan.watched)}
         self._num_slots = first + 2 * len(self._slots)
-        self._ranges = PreviewRanges(patch, plan, self._kept, self._slots)
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
         self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
@@ -67,12 +69,12 @@ class PreviewWriter:
         asked = self._patch.call(due, "ca_preview_due", identity)
         is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
         guard: list[str] = []
-        looked_at, key = self._ranges.changes(guard), self._kept.get(guard, _HASH)
-        number = self._ranges.unless_overlapping(guard, count)
+        looked_at, key = self._changes(guard), self._get(guard, _HASH)
+        number = self._unless_overlapping(guard, count)
         found = self._patch.call(guard, "ca_repeat_previewed", identity, key, looked_at, first, number)
         known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
         behind: list[str] = []
-        self._patch.call(behind, "ca_repeat_end", self._ranges.changes(behind))
+        self._patch.call(behind, "ca_repeat_end", self._changes(behind))
         return RepeatedLoop(
             plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
             tuple(b.label for b in plan.blocks), self._number, tuple(guard), known, (), tuple(behind),
@@ -85,14 +87,14 @@ class PreviewWriter:
         integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
         entering = [start.value(Polynomial.of(name)) for name in integers]
         key = start.hashed([str(identity + 1), *entering, *self._plan.code.entering])
-        self._kept.set(start.lines, _HASH, key)
+        self._set(start.lines, _HASH, key)
         for slot in (*self._reads.values(), *self._slots.values()):
-            self._kept.set(start.lines, slot + LEAST, str(_MOST))
-            self._kept.set(start.lines, slot + MOST, str(_LEAST))
+            self._set(start.lines, slot + _LOW, str(_MOST))
+            self._set(start.lines, slot + _HIGH, str(_LEAST))
         for name in (name for name in self._reads if name not in self._plan.computed):
             address = self._patch.address(start.lines, name)
-            self._kept.set(start.lines, self._reads[name], address)
-            self._kept.set(start.lines, self._reads[name] + 1, address)
+            self._set(start.lines, self._reads[name], address)
+            self._set(start.lines, self._reads[name] + 1, address)
         self._begin_advancing(start.lines)
         first = self._name(f"%{self._plan.loop.header}")
         yield from ("", f"{look[1:]}:", *start.lines)
@@ -125,7 +127,7 @@ class PreviewWriter:
                 writer = GuardWriter(self._patch, advancing.types)
                 value = writer.value(advancing.first)
                 out += writer.lines
-                self._kept.set(out, self._slots[name] + (advancing.stride < 0), value)
+                self._set(out, self._slots[name] + (advancing.stride < 0), value)
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
@@ -151,10 +153,7 @@ class PreviewWriter:
     def _moved(self, source: str, target: str) -> list[str]:
         out: list[str] = []
         for number in range(self._num_slots):
-            place = self._patch.value(out, f"getelementptr inbounds i64, ptr {source}, i64 {number}")
-            value = self._patch.value(out, f"load i64, ptr {place}, align 8")
-            place = self._patch.value(out, f"getelementptr inbounds i64, ptr {target}, i64 {number}")
-            out.append(f"  store i64 {value}, ptr {place}, align 8")
+            self._set(out, number, self._get(out, number, source), target)
         return out
 
     def _name(self, text: str) -> str:
@@ -176,10 +175,10 @@ class PreviewWriter:
         if is_hashed:
             self._hash(out, value)
         if is_noted and instruction.name in self._plan.advancing:
-            side = MOST if self._plan.advancing[instruction.name].stride >= 0 else LEAST
-            self._kept.set(out, self._slots[instruction.name] + side, value)
+            side = _HIGH if self._plan.advancing[instruction.name].stride >= 0 else _LOW
+            self._set(out, self._slots[instruction.name] + side, value)
         elif is_noted:
-            self._kept.note(out, self._slots[instruction.name], value)
+            self._note(out, self._slots[instruction.name], value)
         if instruction.opcode == "load":
             self._note_read(out, instruction.operands[0])
         return out
@@ -191,18 +190,18 @@ class PreviewWriter:
             return
         if address.text in self._plan.computed:
             value = as_i64(self._patch, out, self._renamed[address.text], address.type)
-            self._kept.note(out, self._reads[address.text], value)
+            self._note(out, self._reads[address.text], value)
 
     def _hash(self, out: list[str], value: str) -> None:
         """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
-        total = self._kept.get(out, _HASH)
+        total = self._get(out, _HASH)
         if self._num_hashed == 0:
             total = self._patch.compute(out, "mul", total, _MIXER)
         # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
         weight = signed(multiplier(self._num_hashed + 1))
         value = self._patch.compute(out, "mul", value, weight)
         self._num_hashed += 1
-        self._kept.set(out, _HASH, self._patch.compute(out, "add", total, value))
+        self._set(out, _HASH, self._patch.compute(out, "add", total, value))
 
     def _before_inner_loop(self, block: str) -> list[str]:
         """The first addresses of the loop that is entered from ``block``."""
@@ -214,7 +213,7 @@ class PreviewWriter:
                 value = writer.value(steady.first)
                 out += [TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), line) for line in writer.lines]
                 for slot in slots:
-                    self._kept.note(out, slot, self._renamed.get(value, value))
+                    self._note(out, slot, self._renamed.get(value, value))
         return out
 
     def _behind_inner_loop(self, block: str) -> list[str]:
@@ -225,7 +224,7 @@ class PreviewWriter:
             if steady.ends.exit == block and slots:
                 value = as_i64(self._patch, out, self._renamed[name], self._plan.computed[name].type)
                 for slot in slots:
-                    self._kept.note(out, slot, value)
+                    self._note(out, slot, value)
         return out
 
     def _steady_slots(self, name: str) -> list[int]:
@@ -235,3 +234,54 @@ class PreviewWriter:
         if reads is not None and name in reads.steady:
             found.append(self._reads[name])
         return found
+
+    def _place(self, out: list[str], number: int, storage: str) -> str:
+        address = storage or self._storage
+        return self._patch.value(out, f"getelementptr inbounds i64, ptr {address}, i64 {number}")
+
+    def _get(self, out: list[str], number: int, storage: str = "") -> str:
+        """Register with what is in a slot."""
+        return self._patch.value(out, f"load i64, ptr {self._place(out, number, storage)}, align 8")
+
+    def _set(self, out: list[str], number: int, value: str, storage: str = "") -> None:
+        """Put ``value`` into a slot."""
+        out.append(f"  store i64 {value}, ptr {self._place(out, number, storage)}, align 8")
+
+    def _note(self, out: list[str], slot: int, value: str) -> None:
+        """The least and largest of all values, in two slots."""
+        for side, predicate in ((_LOW, "slt"), (_HIGH, "sgt")):
+            known = self._get(out, slot + side)
+            bit = self._patch.value(out, f"icmp {predicate} i64 {value}, {known}")
+            self._set(out, slot + side, self._patch.choose(out, bit, value, known))
+
+    def _changes(self, out: list[str]) -> str:
+        """Changes so far of the shadow of all addresses."""
+        places = (Place(name, first, end) for name, (first, end) in self._plan.tracked.items())
+        return changes(self._patch, out, (self._range(out, place) for place in places))
+
+    def _range(self, out: list[str], place: Place) -> tuple[str, str]:
+        """First and last address of a place in all rounds; the first behind the last if there were none."""
+        name = place.address
+        if name in self._slots:
+            low = self._get(out, self._slots[name] + _LOW)
+            high = self._get(out, self._slots[name] + _HIGH)
+        else:
+            type_ = self._plan.outside.get(name)
+            low = high = name
+            if type_ is None or type_.kind == "ptr":  # globals, too
+                low = high = self._patch.address(out, name)
+        low = self._patch.compute(out, "add", low, place.first)
+        return low, self._patch.compute(out, "add", high, place.end - 1)
+
+    def _unless_overlapping(self, out: list[str], count: int) -> str:
+        """``count``, or 0 if the loop may change what the preview read."""
+        places = dict.fromkeys(p for o in self._plan.overlaps for p in (o.read, o.written))
+        ranges = {place: self._range(out, place) for place in places}
+        result = str(count)
+        for overlap in self._plan.overlaps:
+            (low, high), (first, last) = ranges[overlap.read], ranges[overlap.written]
+            begins = self._patch.value(out, f"icmp sle i64 {low}, {last}")
+            ends = self._patch.value(out, f"icmp sle i64 {first}, {high}")
+            both = self._patch.value(out, f"and i1 {begins}, {ends}")
+            result = self._patch.value(out, f"select i1 {both}, i32 0, i32 {result}")
+        return result

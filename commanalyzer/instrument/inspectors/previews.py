@@ -8,8 +8,9 @@ executions of its blocks.
 
 A preview does what the loop is going to do if no store of the nest changes what the preview loads: by the
 types of the accesses, because a round reads before it writes, or because the ranges of addresses that the
-preview noted are apart (:mod:`.preview_slices`). A time loop is not previewed as a
-whole: its rounds repeat, it does not.
+preview noted are apart (:mod:`.preview_slices`). While what it loads does not change (the recorder keeps it,
+see ``snapshots.c``), it need not be made again. A time loop is not previewed as a whole: its rounds repeat,
+it does not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.inspectors.preview_reads import PreviewReads, preview_reads
 from commanalyzer.instrument.inspectors.preview_slices import (
     Overlap,
     Place,
@@ -33,11 +33,15 @@ from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.loops.induction import LoopEnds, NestNumbers, loop_ends, round_number
 from commanalyzer.ir.loops.polynomials import Polynomial
-from commanalyzer.ir.model import Block, Instruction, IrType, Operand
+from commanalyzer.ir.model import Block, Instruction, IrType, Module, Operand
+from commanalyzer.ir.types import alloc_size_bytes
 
 DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
 _MAX_TRACKED = 192
 _NOT_TWICE = "addresses or branches from what cannot be done twice"
+_MOST_READS = 32
+_BITS_PER_SIZE = 2
+_PROTECTING = frozenset({"@mprotect", "@pkey_mprotect"})
 Text = Callable[[int], str]
 
 
@@ -58,6 +62,26 @@ class _Registers:
     def decides(self, condition: str) -> bool:
         self.conditions[condition] = None
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewReads:
+    """Loads of a preview that is made again only if what they found has changed.
+
+    Attributes:
+        sizes: Bytes that are loaded, per address as the program prints it.
+        steady: Those that are read in every round of an inner loop through which they advance by a constant.
+    """
+
+    sizes: Mapping[str, int]
+    steady: frozenset[str]
+
+    @property
+    def packed_sizes(self) -> int:
+        """Logarithms of the sizes (1, 2, 4 or 8) in the order of the addresses, 2 bits each."""
+        return sum(
+            (size.bit_length() - 1) << (_BITS_PER_SIZE * k) for k, size in enumerate(self.sizes.values())
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +191,7 @@ def previewed(
     if computed is None:
         return _NOT_TWICE
     steady, advancing = _constant_strides(values, loop, [*tracked, *ends, *_loaded(computed)])
-    reads = preview_reads(values, computed.values(), {name: found.ends for name, found in steady.items()})
+    reads = _preview_reads(values, computed.values(), {name: found.ends for name, found in steady.items()})
     outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
     return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads)
 
@@ -241,3 +265,46 @@ def _outside(
             definition = values.definitions.get(name)
             found[name] = types[name] if definition is None else definition.instruction.type
     return found
+
+
+def _preview_reads(
+    values: FunctionValues, computed: Iterable[Instruction], steady: Mapping[str, LoopEnds]
+) -> PreviewReads | None:
+    """What a preview reads; ``None`` if it is not worth while to keep it, or too much.
+
+    Args:
+        values: Facts of the function.
+        computed: Instructions of the preview.
+        steady: Addresses that advance by a constant in an inner loop, with the edges of that loop.
+    """
+    instructions = list(computed)
+    if any(o.type.kind == "float" for i in instructions for o in i.operands):
+        return None  # numbers are what programs compute: they change
+    sizes: dict[str, int] = {}
+    elsewhere: set[str] = set()
+    for load in instructions:
+        if load.opcode != "load":
+            continue
+        address = load.operands[0].text
+        sizes[address] = max(sizes.get(address, 0), alloc_size_bytes(load.type))
+        if not _is_in_every_round(values, load, steady.get(address)):
+            elsewhere.add(address)
+    if len(sizes) > _MOST_READS:
+        return None
+    return PreviewReads(sizes, frozenset(sizes.keys() - elsewhere))
+
+
+def _is_in_every_round(values: FunctionValues, load: Instruction, ends: LoopEnds | None) -> bool:
+    """A load in the loop through which its address advances, not in a loop inside it."""
+    if ends is None:
+        return False
+    block = values.block_of(load.name)
+    cfg = values.cfg
+    return cfg.innermost_loop[block] == cfg.innermost_loop[ends.exiting] and cfg.dominates(
+        block, ends.exiting
+    )
+
+
+def may_protect_memory(module: Module) -> bool:
+    """The program may forbid itself to read its memory: nobody else may look at it then."""
+    return any(declaration.name in _PROTECTING for declaration in module.declarations)

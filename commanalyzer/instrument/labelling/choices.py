@@ -1,18 +1,291 @@
-"""Labels of registers that take one of several operands: ``select`` and ``phi``.
+"""Labels of registers that hold several values, and of those that take one of several operands.
 
-The label registers are chosen exactly as the program chooses. Conditions that select are sources in the role
-of selecting (control), and what they select is no plain copy any more.
+Each scalar inside a vector, an aggregate or a pair of words in 64 bits has labels of its own (its *part*), so
+that ``<4 x double>`` code has the flows of the scalar loop it was made from. Where an operation does not say
+which part goes where, nothing is returned and the register's labels are the union of its operands'.
+
+For ``select`` and ``phi`` the label registers are chosen exactly as the program chooses. Conditions that
+select are sources in the role of selecting (control), and what they select is no plain copy any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from commanalyzer.instrument.labelling.labels import MAX_STATIC_LABELS, Exact, LabelBook, Labels
-from commanalyzer.instrument.labelling.lanes import combined, part_types
+from commanalyzer.instrument.labelling.labels import MAX_STATIC_LABELS, NOTHING, Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.recurrences import Component
-from commanalyzer.instrument.labelling.values import Flow
-from commanalyzer.ir.model import Instruction
+from commanalyzer.instrument.labelling.values import ROTATIONS, Flow, scalar_leaves
+from commanalyzer.ir.model import Instruction, IrType, Operand
+from commanalyzer.ir.opcodes import BINARY, CASTS
+from commanalyzer.ir.types import size_bytes
+
+MAX_PARTS = 32
+Parts = tuple[Labels, ...]
+_UNLIKE_LANES = ("@llvm.vector.", "@llvm.masked.", "@llvm.experimental.", "@llvm.matrix.", "@llvm.vp.")
+_LOW_WORD = str((1 << 32) - 1)
+_HIGH_WORD = str(-(1 << 32))
+
+
+def part_types(type_: IrType) -> tuple[IrType, ...]:
+    """Scalars inside a vector or aggregate with labels of their own; empty if it has none (or too many)."""
+    if type_.kind not in ("vector", "array", "struct"):
+        return ()
+    if type_.kind != "struct" and type_.count > MAX_PARTS:
+        return ()
+    leaves = tuple(leaf for leaf, _ in scalar_leaves(type_))
+    return leaves if len(leaves) <= MAX_PARTS else ()
+
+
+def combined(book: LabelBook, parts: Sequence[Labels], out: list[str]) -> Labels:
+    """Labels of a register with these parts."""
+    names = dict.fromkeys(label for part in parts for label in book.clean_part(part, out))
+    return Labels(tuple(names), parts=tuple(parts))
+
+
+class LaneWriter:
+    """Writes the label code of registers with parts."""
+
+    def __init__(self, book: LabelBook) -> None:
+        self._book = book
+
+    def write(self, instruction: Instruction, block: str) -> Labels | None:
+        """Labels of the result with a part per scalar, ``None`` if the operation has no such rule."""
+        handler = _HANDLERS.get(instruction.opcode)
+        parts = handler(self, instruction, block) if handler else None
+        if parts is None:
+            return None
+        if part_types(instruction.type):
+            return combined(self._book, parts, self._out(instruction))
+        return self._scalar(instruction, parts)
+
+    def _scalar(self, instruction: Instruction, parts: Parts) -> Labels:
+        """A scalar result: one part is the scalar itself, two are the words of 64 bits."""
+        if len(parts) == 1:
+            return parts[0]
+        found = combined(self._book, parts, self._out(instruction))
+        low = parts[0]
+        if instruction.opcode == "zext":  # a widened copy
+            return Labels(low.names, low.exact, low.words, low.high, found.parts)
+        return found
+
+    def _out(self, instruction: Instruction) -> list[str]:
+        return self._book.anchor(instruction.name)
+
+    def parts(self, operand: Operand, block: str) -> Parts:
+        """Labels of every scalar inside an operand."""
+        return self._book.parts(operand.text, len(part_types(operand.type)) or 1, block)
+
+    def words(self, operand: Operand, block: str) -> Parts | None:
+        """Labels of both words of a 64-bit integer, if they are known apart."""
+        name = operand.text
+        if name not in self._book.values.carrying:
+            return (NOTHING, NOTHING)
+        found = self._book.labels(name, block)
+        if len(found.parts) == 2:
+            return found.parts
+        if found.exact is Exact.YES and found.words == 1:
+            return (found, NOTHING)
+        return None
+
+    # ---- vectors and aggregates ----------------------------------------------------------------------------
+
+    def _lanewise(self, instruction: Instruction, block: str) -> Parts | None:
+        count = len(part_types(instruction.type))
+        operands = [o for o in instruction.operands if o.text in self._book.values.carrying]
+        if not count or any(_lanes(o.type) not in (0, count) for o in operands):
+            return None
+        out = self._out(instruction)
+        columns = [self.parts(o, block) * (1 if _lanes(o.type) else count) for o in operands]
+        if instruction.opcode in ("freeze", "bitcast", "sext", "zext", "fpext", "sitofp", "uitofp"):
+            return columns[0]
+        rows = zip(*columns, strict=True)
+        return tuple(self._book.united_parts(row, out) for row in rows)
+
+    def _call(self, instruction: Instruction, block: str) -> Parts | None:
+        if instruction.callee in ROTATIONS and instruction.operands[2].text == "32":
+            high, low = (self.words(o, block) for o in instruction.operands[:2])
+            return None if high is None or low is None else (low[1], high[0])
+        if not instruction.callee.startswith("@llvm.") or instruction.callee.startswith(_UNLIKE_LANES):
+            return None
+        return self._lanewise(instruction, block) if instruction.type.kind == "vector" else None
+
+    def _cast(self, instruction: Instruction, block: str) -> Parts | None:
+        source = instruction.operands[0]
+        if instruction.opcode == "bitcast" and _lanes(source.type) != _lanes(instruction.type):
+            return self._regrouped(instruction, block)
+        if instruction.opcode == "trunc" and source.type.bits == 64 and instruction.type.bits <= 32:
+            words = self.words(source, block)
+            if words is None:
+                return None
+            whole = instruction.type.bits == 32
+            return (words[0] if whole else Labels(self._book.clean_part(words[0], self._out(instruction))),)
+        if instruction.opcode == "zext" and source.type.kind == "int" and instruction.type.bits == 64:
+            return (self._book.labels(source.text, block), NOTHING)
+        return self._lanewise(instruction, block)
+
+    def _regrouped(self, instruction: Instruction, block: str) -> Parts | None:
+        """A bit cast that divides 64-bit values into words, or the other way round."""
+        source, result = instruction.operands[0], instruction.type
+        sizes = [{size_bytes(leaf) for leaf in part_types(t) or (t,)} for t in (source.type, result)]
+        if sizes == [{8}, {4}]:
+            halves = [self._halves(part) for part in self._wide_parts(source, block)]
+            return None if None in halves else tuple(p for pair in halves if pair for p in pair)
+        if sizes == [{4}, {8}]:
+            parts = self.parts(source, block)
+            if result.kind in ("int", "float"):
+                return parts
+            out = self._out(instruction)
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            return tuple(self._book.united_parts(pair, out) for pair in pairs)
+        return None
+
+    def _wide_parts(self, source: Operand, block: str) -> Parts:
+        if part_types(source.type):
+            return self.parts(source, block)
+        return (self._book.labels(source.text, block),)
+
+    def _halves(self, part: Labels) -> Parts | None:
+        if not part.names:
+            return (NOTHING, NOTHING)
+        if len(part.parts) == 2:
+            return part.parts
+        if part.exact is not Exact.YES or part.words != 2 or not part.high:
+            return None
+        high = self._book.high_label(part.high)
+        return (Labels(part.names[:1], Exact.YES), Labels((high,), Exact.YES))
+
+    def _extractelement(self, instruction: Instruction, block: str) -> Parts | None:
+        vector, index = instruction.operands
+        parts = self.parts(vector, block)
+        if not index.text.isdigit() or int(index.text) >= len(parts) or len(parts) != vector.type.count:
+            return None
+        return (parts[int(index.text)],)
+
+    def _insertelement(self, instruction: Instruction, block: str) -> Parts | None:
+        vector, element, index = instruction.operands
+        parts = self.parts(vector, block)
+        if not index.text.isdigit() or int(index.text) >= len(parts) or len(parts) != vector.type.count:
+            return None
+        return _replaced(parts, int(index.text), self.parts(element, block))
+
+    def _shufflevector(self, instruction: Instruction, block: str) -> Parts | None:
+        left, right = (self.parts(o, block) for o in instruction.operands)
+        if len(left) != instruction.operands[0].type.count or len(instruction.indices) > MAX_PARTS:
+            return None
+        pool = left + right
+        return tuple(NOTHING if lane < 0 else pool[lane] for lane in instruction.indices)
+
+    def _extractvalue(self, instruction: Instruction, block: str) -> Parts | None:
+        aggregate = instruction.operands[0]
+        if not part_types(aggregate.type):
+            return None
+        first, count = _leaf_range(aggregate.type, instruction.indices)
+        return self.parts(aggregate, block)[first : first + count]
+
+    def _insertvalue(self, instruction: Instruction, block: str) -> Parts | None:
+        aggregate, member = instruction.operands
+        if not part_types(aggregate.type):
+            return None
+        first, _ = _leaf_range(aggregate.type, instruction.indices)
+        return _replaced(self.parts(aggregate, block), first, self.parts(member, block))
+
+    # ---- choices -------------------------------------------------------------------------------------------
+
+    def _select(self, instruction: Instruction, block: str) -> Parts | None:
+        count = len(part_types(instruction.type))
+        condition, yes, no = instruction.operands
+        if not count or (condition.type.kind == "vector" and condition.type.count != count):
+            return None
+        out = self._out(instruction)
+        sides = zip(self.parts(yes, block), self.parts(no, block), strict=True)
+        return tuple(self.chosen(condition, lane, a, b, block, out) for lane, (a, b) in enumerate(sides))
+
+    def chosen(
+        self, condition: Operand, lane: int, yes: Labels, no: Labels, block: str, out: list[str]
+    ) -> Labels:
+        """Labels of one lane that is ``yes`` or ``no``; the lane's condition selects."""
+        patch = self._book.patch
+        control: tuple[str, ...] = ()
+        if self._book.values.control_flows and condition.text in self._book.values.carrying:
+            parts = self.parts(condition, block)
+            part = parts[lane] if len(parts) > 1 else parts[0]
+            control = tuple(patch.call(out, "ca_control", n) for n in self._book.clean_part(part, out))
+        bit = condition.text
+        if condition.type.kind == "vector":
+            bit = patch.value(out, f"extractelement {condition.type} {bit}, i64 {lane}")
+        is_copy = not control and yes.exact is no.exact is Exact.YES and yes.words == no.words == 1
+        texts = [side.names if is_copy else self._book.clean_part(side, out) for side in (yes, no)]
+        names = []
+        for k in range(max(len(t) for t in texts)):
+            a, b = (t[k] if k < len(t) else "0" for t in texts)
+            names.append(patch.choose(out, bit, a, b))
+        return Labels(tuple(dict.fromkeys((*names, *control))), Exact.YES if is_copy else Exact.NO)
+
+    # ---- words of 64-bit integers --------------------------------------------------------------------------
+
+    def _shift(self, instruction: Instruction, block: str) -> Parts | None:
+        value, amount = instruction.operands
+        if instruction.type.bits != 64 or amount.text != "32":
+            return self._lanewise(instruction, block)
+        words = self.words(value, block)
+        if words is None:
+            return None
+        return (NOTHING, words[0]) if instruction.opcode == "shl" else (words[1], NOTHING)
+
+    def _and(self, instruction: Instruction, block: str) -> Parts | None:
+        value, mask = instruction.operands
+        if instruction.type.bits != 64 or mask.text not in (_LOW_WORD, _HIGH_WORD):
+            return self._lanewise(instruction, block)
+        words = self.words(value, block)
+        if words is None:
+            return None
+        return (words[0], NOTHING) if mask.text == _LOW_WORD else (NOTHING, words[1])
+
+    def _or(self, instruction: Instruction, block: str) -> Parts | None:
+        """Two words that are put together: each side has one of them."""
+        if instruction.type.bits != 64:
+            return self._lanewise(instruction, block)
+        sides = [self.words(o, block) for o in instruction.operands]
+        low = [s for s in sides if s is not None and s[0].names and not s[1].names]
+        high = [s for s in sides if s is not None and s[1].names and not s[0].names]
+        if len(low) != 1 or len(high) != 1:
+            return None
+        return (low[0][0], high[0][1])
+
+
+def _lanes(type_: IrType) -> int:
+    return len(part_types(type_))
+
+
+def _replaced(parts: Parts, first: int, new: Parts) -> Parts:
+    return parts[:first] + new + parts[first + len(new) :]
+
+
+def _leaf_range(type_: IrType, indices: Sequence[int]) -> tuple[int, int]:
+    """First leaf and number of leaves of the member at ``indices``."""
+    first = 0
+    for index in indices:
+        members = type_.elements if type_.kind == "struct" else type_.elements * type_.count
+        first += sum(len(scalar_leaves(m)) for m in members[:index])
+        type_ = members[index]
+    return first, len(scalar_leaves(type_))
+
+
+_Handler = Callable[[LaneWriter, Instruction, str], "Parts | None"]
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys((*BINARY, "fneg", "freeze", "icmp", "fcmp"), LaneWriter._lanewise),
+    **dict.fromkeys(CASTS, LaneWriter._cast),
+    **dict.fromkeys(("shl", "lshr", "ashr"), LaneWriter._shift),
+    "and": LaneWriter._and,
+    "or": LaneWriter._or,
+    "call": LaneWriter._call,
+    "select": LaneWriter._select,
+    "extractelement": LaneWriter._extractelement,
+    "insertelement": LaneWriter._insertelement,
+    "shufflevector": LaneWriter._shufflevector,
+    "extractvalue": LaneWriter._extractvalue,
+    "insertvalue": LaneWriter._insertvalue,
+}
 
 
 class ChoiceWriter:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from commanalyzer.instrument.labelling.choices import ChoiceWriter, CycleWriter
+from commanalyzer.instrument.labelling.choices import ChoiceWriter, CycleWriter, LaneWriter, part_types
 from commanalyzer.instrument.labelling.labels import LabelBook, Labels
-from commanalyzer.instrument.labelling.lanes import LaneWriter, part_types
 from commanalyzer.instrument.labelling.origins import source_labels
 from commanalyzer.instrument.labelling.recurrences import Component, accumulated_load, fold_of
 from commanalyzer.instrument.labelling.reductions import ReductionWriter

@@ -14,8 +14,7 @@ from enum import Enum
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labelling.redundancy import LabelForms
-from commanalyzer.instrument.labelling.scalars import value_width
-from commanalyzer.instrument.labelling.values import Flow, FunctionValues
+from commanalyzer.instrument.labelling.values import Flow, FunctionValues, value_width
 from commanalyzer.instrument.sites import SiteRecord, SiteTable
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace
@@ -249,13 +248,11 @@ class LabelBook:
         """Where the source has ``instruction``."""
         return self.debug.place(instruction.debug_location)
 
-    def read_site(self, instruction: Instruction, width: int) -> int:
-        """A new site for what a library call computes from memory."""
+    def call_site(self, instruction: Instruction, kind: str, width: int) -> int:
+        """A new site for what a library call makes."""
         result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
-        place = self.place(instruction)
-        return self.sites.add_site(
-            SiteRecord(self.values.function.name, result, "register", width, place, Fold.NONE)
-        )
+        function, place = self.values.function.name, self.place(instruction)
+        return self.sites.add_site(SiteRecord(function, result, kind, width, place))
 
     def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
         """A new site for an argument as a value of its own."""

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from commanalyzer.instrument.code import RepeatedLoop
 from commanalyzer.instrument.loops.loop_code import TOKEN
-from commanalyzer.instrument.loops.loop_names import INCOMING as _INCOMING
-from commanalyzer.instrument.loops.loop_names import block_at, suffixed
 from commanalyzer.ir.model import Block, Function
 
+BlockRole = Literal["entry", "exit", "look", "recall", "seen", "guard", "offer"]
+"""Blocks that are added around a loop: ``entry`` in front of its copy; ``exit`` behind the instrumented loop;
+``look`` in front of a preview, ``recall`` takes what a preview found out before, ``seen`` says what it found
+out, ``guard`` behind it; ``offer`` between a guard and the instrumented loop."""
+
+_INCOMING = re.compile(r'\[ ([^\[\]]+?), (%(?:[\w.$-]+|"[^"]*")) \]')
 Text = Callable[[int], str]
+
+
+def suffixed(name: str, suffix: str) -> str:
+    """A register or label with another name."""
+    return f'{name[:-1]}{suffix}"' if name.endswith('"') else name + suffix
+
+
+def block_at(role: BlockRole, header: str, number: int) -> str:
+    """Label of a block that is added around loop ``number``."""
+    return suffixed(f"%{header}", f".ca.{number}.{role}")
 
 
 class LoopCopies:
@@ -24,7 +39,6 @@ class LoopCopies:
     """
 
     def __init__(self, function: Function, repeated: Sequence[RepeatedLoop], text: Text) -> None:
-        self._function = function
         self._text = text
         self._blocks = {block.label: block for block in function.blocks}
         self._repeated = repeated
@@ -37,32 +51,33 @@ class LoopCopies:
     def joined(self, block: Block, lines: list[str]) -> list[str]:
         """Lines of an instrumented block, with its branches to and from copies."""
         result = list(lines)
-        behind = self._behind.get(block.label)
-        if behind is not None:
-            phis = next((k for k, line in enumerate(result) if " = phi " not in line), len(result))
-            result[:phis] = [self._with_copy(behind, line) for line in result[:phis]]
-        left = self._left.get(block.label)
-        if left is not None:
-            old, new = f"%{left.exit}", block_at("exit", left.header, left.number)
+        if (loop := self._behind.get(block.label)) is not None:  # it takes the copy's values, too
+            renamed, left = self._renamed[loop.number], _at("exit", loop)
+            last = renamed[f"%{loop.exiting}"]
+            _rejoin(result, loop.exiting, lambda v: f"[ {v}, {left} ], [ {renamed.get(v, v)}, {last} ]")
+        if (loop := self._left.get(block.label)) is not None:
+            old, new = f"%{loop.exit}", _at("exit", loop)
             result[-1] = TOKEN.sub(lambda m: new if m[0] == old else m[0], result[-1])
-        before = self._before.get(block.label)
-        if before is not None:
-            result[-1:] = self._choice(before) if not before.preview else self._question(before)
-        entered = self._headers.get(block.label)
-        if entered is not None and entered.preview:
-            phis = next((k for k, line in enumerate(result) if " = phi " not in line), len(result))
-            result[:phis] = [self._also_from_guard(entered, line) for line in result[:phis]]
-        if entered is not None and entered.offer:
-            phis = next((k for k, line in enumerate(result) if " = phi " not in line), len(result))
-            result[:phis] = [self._from_offer(entered, line) for line in result[:phis]]
+        if (loop := self._before.get(block.label)) is not None:
+            ways = f"label {_at('look', loop)}, label %{loop.header}"
+            asked = [*loop.due, f"  br i1 {loop.is_due}, {ways}"]  # whether a preview is worth while
+            result[-1:] = asked if loop.preview else self._choice(loop)
+        if (loop := self._headers.get(block.label)) is not None:  # it takes the preheader's values
+            before = f"%{loop.preheader}"
+            if loop.preview:
+                guard = _at("guard", loop)
+                _rejoin(result, loop.preheader, lambda v: f"[ {v}, {before} ], [ {v}, {guard} ]")
+            if loop.offer:
+                offer = _at("offer", loop)
+                _rejoin(result, loop.preheader, lambda v: f"[ {v}, {offer} ]")
         return result
 
     def _choice(self, loop: RepeatedLoop) -> list[str]:
         """The guard and the branch to the copy or the instrumented loop."""
-        copy = block_at("entry", loop.header, loop.number)
+        copy = _at("entry", loop)
         if not loop.offer:
             return [*loop.guard, f"  br i1 {loop.known}, label {copy}, label %{loop.header}"]
-        behind = block_at("offer", loop.header, loop.number)
+        behind = _at("offer", loop)
         return [
             *loop.guard,
             f"  br i1 {loop.known}, label {copy}, label {behind}",
@@ -72,75 +87,43 @@ class LoopCopies:
             f"  br i1 {loop.is_taken}, label {copy}, label %{loop.header}",
         ]
 
-    def _question(self, loop: RepeatedLoop) -> list[str]:
-        """The branch to the preview, if it is worth while."""
-        look = block_at("look", loop.header, loop.number)
-        return [*loop.due, f"  br i1 {loop.is_due}, label {look}, label %{loop.header}"]
-
-    def _also_from_guard(self, loop: RepeatedLoop, phi: str) -> str:
-        """A phi of the header that takes the same value behind a preview."""
-        guard, preheader = block_at("guard", loop.header, loop.number), f"%{loop.preheader}"
-        return _INCOMING.sub(lambda m: f"{m[0]}, [ {m[1]}, {guard} ]" if m[2] == preheader else m[0], phi)
-
-    def _from_offer(self, loop: RepeatedLoop, phi: str) -> str:
-        """A phi of the header that takes the preheader's value behind an offer."""
-        offer = block_at("offer", loop.header, loop.number)
-        return _INCOMING.sub(
-            lambda m: f"[ {m[1]}, {offer} ]" if m[2] == f"%{loop.preheader}" else m[0],
-            phi,
-        )
-
     def blocks(self) -> list[str]:
         """All blocks that are new; those of the function were asked for before."""
         result: list[str] = []
         for loop in self._repeated:
             renamed = self._renamed[loop.number]
             if loop.preview:
-                guard = block_at("guard", loop.header, loop.number)
+                guard = _at("guard", loop)
                 result += [*loop.preview, "", f"{guard[1:]}:", *self._choice(loop)]
-            result += ["", f"{block_at('entry', loop.header, loop.number)[1:]}:", *loop.before_copy]
+            result += ["", f"{_at('entry', loop)[1:]}:", *loop.before_copy]
             result.append(f"  br label {renamed[f'%{loop.header}']}")
             for label in loop.blocks:
                 block = self._blocks[label]
                 result += ["", f"{renamed[f'%{label}'][1:]}:"]
                 lines = range(block.instructions[0].first_line, block.instructions[-1].last_line + 1)
                 result += [self._copied(loop, self._text(line)) for line in lines if self._text(line)]
-            result += [
-                "",
-                f"{block_at('exit', loop.header, loop.number)[1:]}:",
-                *loop.behind,
-                f"  br label %{loop.exit}",
-            ]
+            result += ["", f"{_at('exit', loop)[1:]}:", *loop.behind, f"  br label %{loop.exit}"]
         return result
 
     def _copied(self, loop: RepeatedLoop, line: str) -> str:
         """A line of the copy: registers and labels of the loop have other names."""
-        if line.lstrip().startswith("#dbg_"):
-            return ""
         renamed = self._renamed[loop.number]
-        preheader = f"%{loop.preheader}"
-        return TOKEN.sub(
-            lambda m: (
-                block_at("entry", loop.header, loop.number) if m[0] == preheader else renamed.get(m[0], m[0])
-            ),
-            line,
-        )
-
-    def _with_copy(self, loop: RepeatedLoop, phi: str) -> str:
-        """A phi of the exit that also takes the copy's value."""
-        renamed = self._renamed[loop.number]
-        left = f"%{loop.exiting}"
-
-        def both(found: re.Match[str]) -> str:
-            value, label = found[1], found[2]
-            if label != left:
-                return found[0]
-            instrumented = block_at("exit", loop.header, loop.number)
-            return f"[ {value}, {instrumented} ], [ {renamed.get(value, value)}, {renamed[left]} ]"
-
-        return _INCOMING.sub(both, phi)
+        return "" if line.lstrip().startswith("#dbg_") else TOKEN.sub(lambda m: renamed.get(m[0], m[0]), line)
 
     def _new_names(self, loop: RepeatedLoop) -> dict[str, str]:
         names = [f"%{label}" for label in loop.blocks]
         names += [i.name for label in loop.blocks for i in self._blocks[label].instructions if i.name]
-        return {name: suffixed(name, f".ca.{loop.number}") for name in names}
+        renamed = {name: suffixed(name, f".ca.{loop.number}") for name in names}
+        return renamed | {f"%{loop.preheader}": _at("entry", loop)}
+
+
+def _rejoin(lines: list[str], block: str, ways: Callable[[str], str]) -> None:
+    """Replace what the phis in front of the lines take from ``block`` by the ``ways`` of that value."""
+    for k, line in enumerate(lines):
+        if " = phi " not in line:
+            break
+        lines[k] = _INCOMING.sub(lambda m: ways(m[1]) if m[2] == f"%{block}" else m[0], line)
+
+
+def _at(role: BlockRole, loop: RepeatedLoop) -> str:
+    return block_at(role, loop.header, loop.number)

@@ -1,19 +1,19 @@
 """Decides for every loop of a function how it is run when it repeats: known, previewed, or with hooks.
 
 Input: facts of a function and what was inserted into it. Output: its loops that get a copy without hooks
-(:attr:`FunctionPatch.repeated`) and what was found out about each loop (:attr:`FunctionPatch.findings`).
+(:attr:`FunctionPatch.repeated`) and what was found out about each loop (:attr:`FunctionPatch.findings`),
+as text for users, and for tests.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
 from commanalyzer.instrument.inspectors.preview_code import PreviewWriter
-from commanalyzer.instrument.inspectors.preview_reads import may_protect_memory
-from commanalyzer.instrument.inspectors.previews import Previewed, previewed
+from commanalyzer.instrument.inspectors.previews import Previewed, may_protect_memory, previewed
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.instrument.loops.loop_findings import obstacle, why_not_single_ended
 from commanalyzer.instrument.loops.repeats import (
     FEWEST_ROUNDS,
     by_polynomials,
@@ -24,9 +24,18 @@ from commanalyzer.instrument.loops.repeats import (
 )
 from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.ir.access_types import AccessTypes
-from commanalyzer.ir.cfg import Loop
+from commanalyzer.ir.cfg import ControlFlow, Loop
+from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.loops.induction import LoopEnds, loop_ends
-from commanalyzer.ir.model import Block, Module
+from commanalyzer.ir.model import Block, Instruction, Module
+from commanalyzer.ir.names.debug_info import DebugInfo
+from commanalyzer.ir.names.loop_places import loop_place
+
+MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
+_SIDE_EFFECTS = frozenset(
+    {"invoke", "fence", "atomicrmw", "cmpxchg", "alloca", "va_arg", "switch", "indirectbr", "callbr"}
+)
+_NOTES = ("@llvm.lifetime.", "@llvm.assume", "@llvm.experimental.noalias.")  # for the compiler only
 
 
 def plan_repeats(
@@ -36,8 +45,7 @@ def plan_repeats(
 
     Comes last: it reads what was inserted.
     """
-    used_in = uses_of_inserted(values, patch)
-    maker = _Maker(values, patch, module, AccessTypes(module.metadata), used_in, mechanisms)
+    maker = _Maker(values, patch, module, mechanisms)
     for loop in values.cfg.loops.values():
         found = maker.repeated(loop)
         outer = [f.header for f in patch.findings if f.how in ("known", "previewed")]
@@ -54,20 +62,10 @@ class _Maker:
     """Plans the copies of one function's loops, outer ones first."""
 
     def __init__(
-        self,
-        values: FunctionValues,
-        patch: FunctionPatch,
-        module: Module,
-        accesses: AccessTypes,
-        used_in: dict[str, set[str]],
-        mechanisms: Mechanisms,
+        self, values: FunctionValues, patch: FunctionPatch, module: Module, mechanisms: Mechanisms
     ) -> None:
-        self._values = values
-        self._patch = patch
-        self._module = module
-        self._accesses = accesses
-        self._used_in = used_in
-        self._mechanisms = mechanisms
+        self._values, self._patch, self._module, self._mechanisms = values, patch, module, mechanisms
+        self._accesses, self._used_in = AccessTypes(module.metadata), uses_of_inserted(values, patch)
         self._is_protecting = may_protect_memory(module)
         self._previews: list[Previewed] = []
 
@@ -77,8 +75,8 @@ class _Maker:
         blocks = [b for b in values.function.blocks if b.label in loop.blocks]
         ends = loop_ends(values.cfg, loop)
         if ends is None:
-            return why_not_single_ended(values.cfg, loop)
-        if other := obstacle(values, blocks):
+            return _why_not_single_ended(values.cfg, loop)
+        if other := _obstacle(values, blocks):
             return other
         if is_short(values, loop, ends):
             return f"fewer than {FEWEST_ROUNDS} rounds, always"
@@ -118,3 +116,61 @@ class _Maker:
         if plan.reads.sizes:
             return "previewed", "arrays decide addresses, rounds or branches: again when they change"
         return "previewed", "has branches or rounds that may not happen"
+
+
+def _obstacle(values: FunctionValues, blocks: list[Block]) -> str:
+    """What a loop does besides computing, loading and storing; empty for nothing."""
+    if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
+        return f"more than {MAX_INSTRUCTIONS} instructions"
+    others = (i for b in blocks for i in b.instructions if not _is_plain(values, i))
+    return next((_named(instruction) for instruction in others), "")
+
+
+def _named(instruction: Instruction) -> str:
+    if instruction.opcode in ("call", "invoke"):
+        return f"calls {instruction.callee.removeprefix('@') or 'through a pointer'}"
+    if instruction.flags & {"volatile", "atomic"}:
+        return "volatile or atomic accesses"
+    return f"contains '{instruction.opcode}'"
+
+
+def _is_plain(values: FunctionValues, instruction: Instruction) -> bool:
+    """Nothing but computing, loading and storing."""
+    if instruction.opcode in _SIDE_EFFECTS or instruction.flags & {"volatile", "atomic"}:
+        return False
+    if instruction.opcode == "br":
+        return True
+    if instruction.opcode == "call":
+        if instruction.callee.startswith(_NOTES):
+            return True
+        known = values.calls.effect(instruction)
+        if known is None or known.reads or known.writes:
+            return False
+        return known.kind in (CallKind.PURE, CallKind.COPY, CallKind.FILL) and not known.calls
+    return not instruction.targets and instruction.opcode not in ("ret", "resume", "unreachable")
+
+
+def _why_not_single_ended(cfg: ControlFlow, loop: Loop) -> str:
+    """Why a loop has no edges that :func:`commanalyzer.ir.loops.induction.loop_ends` would take."""
+    exiting = sum(any(s not in loop.blocks for s in cfg.successors[b]) for b in loop.blocks)
+    if exiting > 1:
+        return f"{exiting} exits"
+    return "endless" if exiting == 0 else "entered, repeated or left in several ways"
+
+
+def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
+    """One line per loop: place, function, how it is run again, and why not better."""
+    debug = DebugInfo(module)
+    rows = [("loop", "function", "when it repeats", "because")]
+    for function in module.functions:
+        for finding in patches[function.name].findings:
+            place = loop_place(module, debug, function, finding.header)
+            where = f"{place.file}:{place.line}" if place.line else finding.header
+            rows.append((where, function.name.removeprefix("@"), finding.how, finding.reason))
+    widths = [max(len(row[k]) for row in rows) for k in range(3)]
+    return "\n".join(_padded(row, widths) for row in rows)
+
+
+def _padded(row: tuple[str, ...], widths: list[int]) -> str:
+    columns = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
+    return "  ".join([*columns, *row[len(widths) :]]).rstrip()

@@ -1,4 +1,4 @@
-"""Stores of loops as ranges: what the recorder needs to count them all without running a hook.
+"""Stores and reductions of loops as ranges: what the recorder needs to count them all without running a hook.
 
 Where the words that a loop looks at hold values of their own or copies of other arrays, the labels of a store
 are known when the loop is entered: in round i they are those of the first round plus i times a constant, for
@@ -10,6 +10,8 @@ guard (:mod:`.repeats`) offers its stores to the recorder when it is not known y
                    +--> original loop <-----+
 
 The same holds for a nest that stores in its innermost loop alone; labels may be loaded in those around it.
+For each j, sums over k that are stored are known as well (``ca_nest``, :class:`NestReader`): the guard of the
+outer loop offers all of them; that of the outermost one where several loops lie around the sums.
 
 Input: the events inserted into the loops. Output: the lines of the offer. Labels that are computed from
 others get their value of the first round there as they do in the loop, with addresses in place of the shadow.
@@ -17,19 +19,23 @@ others get their value of the first round there as they do in the loop, with add
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
-from commanalyzer.instrument.code import Computed, Event, FunctionPatch, HookCall
+from commanalyzer.instrument.code import Computed, Event, FunctionPatch, HookCall, Spilled
 from commanalyzer.instrument.loops.loop_code import Numbers, computed_address
 from commanalyzer.instrument.loops.repeat_guards import GuardWriter, signed
+from commanalyzer.ir.cfg import Loop
+from commanalyzer.ir.loops.induction import round_number
 from commanalyzer.ir.loops.polynomials import Polynomial
 
 _ROLES = frozenset({"ca_control", "ca_address"})
 _WORD_BYTES = 4
 MOST_OUTER = 4  # loops around the one that stores, see ranges.c
 _IS_LOADED, _IS_RESULT, _IS_COMPUTED = 40, 52, 63  # bits of what a store is described by, see ranges.c
+_INITIAL, _IS_INITIAL_LOADED, _IS_REDUCTION = 48, 52, 62  # bits of a reduction, see nests.c
+_MOST_INITIAL = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +122,124 @@ def _is_above_word(operation: str, number: int) -> bool:
     return number & WORD_MASK == (WORD_MASK if operation == "and" else 0)
 
 
+@dataclass(frozen=True, slots=True)
+class NestReduction:
+    """A reduction that begins and ends in a round of the loops around it.
+
+    Attributes:
+        site: Of the value that it makes.
+        header: Inner loop that adds its terms, one per round.
+        initial: Labels of the value that it begins with.
+        labels: Of a term.
+    """
+
+    site: str
+    header: str
+    initial: tuple[RangeLabel, ...]
+    labels: tuple[RangeLabel, ...]
+
+
+Entry = RangeStore | NestReduction
+
+
+class NestReader:
+    """Reads the lines inserted into a nest, in the order in which they are executed.
+
+    Args:
+        numbers: Addresses in the nest.
+
+    Attributes:
+        entries: Reductions and stores, in the order of their rows.
+    """
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.entries: list[Entry] = []
+        self._numbers = numbers
+        self._outer = RangeReader(numbers)
+        self._inner: dict[str, RangeReader] = {}  # by header
+        self._spilled: list[str] = []  # labels that the next call finds in memory
+        self._initial: dict[str, tuple[RangeLabel, ...]] = {}  # by storage
+        self._terms: dict[str, tuple[str, tuple[RangeLabel, ...]] | None] = {}  # by storage, since its reset
+
+    def read_around(self, line: str) -> bool:
+        """Take a line of a loop around the outer one; false if it does more than loading."""
+        known = len(self._outer.stores)
+        return self._outer.read(line) and len(self._outer.stores) == known
+
+    def read_outer(self, line: str) -> bool:
+        """Take a line of the outer loop; false if it does more than beginning, ending and storing sums."""
+        if isinstance(line, Spilled):
+            self._spilled += line.uses
+            return True
+        if not isinstance(line, HookCall) or not line.what.startswith(("ca_accumulator_", "ca_term_")):
+            taken = self._outer.read(line)
+            known = sum(isinstance(entry, RangeStore) for entry in self.entries)
+            self.entries += self._outer.stores[known:]
+            return taken and all(self._is_outer(store.labels) for store in self._outer.stores[known:])
+        arguments = line.uses
+        if line.what == "ca_accumulator_reset":
+            return self._begin(arguments[0], int(arguments[1]))
+        terms = self._terms.pop(arguments[0], None)
+        if line.what != "ca_accumulator_close" or terms is None:
+            return False
+        number = sum(isinstance(entry, NestReduction) for entry in self.entries)
+        self._outer.labels[line.result] = RangeLabel(number)
+        header, labels = terms
+        self.entries.append(NestReduction(arguments[1], header, self._initial[arguments[0]], labels))
+        return True
+
+    def _begin(self, storage: str, count: int) -> bool:
+        initial = tuple(self._outer.label(name) for name in self._spilled)
+        self._spilled = []
+        self._terms[storage], self._initial[storage] = None, initial
+        return len(initial) == count <= _MOST_INITIAL and self._is_outer(initial) and _are_plain(initial)
+
+    def read_inner(self, line: str, header: str) -> bool:
+        """Take a line of the inner loop at ``header``; false if it does more than adding terms."""
+        reader = self._inner.setdefault(header, RangeReader(self._numbers))
+        if not isinstance(line, HookCall) or not line.what.startswith("ca_term_"):
+            return reader.read(line) and not reader.stores
+        storage, *names = line.uses
+        if line.what == "ca_term_many" or self._terms.get(storage, ()) is not None:
+            return False  # not begun, or the second term of a round
+        labels = tuple(reader.labels.get(name) or self._outer.label(name) for name in names)
+        self._terms[storage] = header, labels
+        return _are_plain(labels)
+
+    def _is_outer(self, labels: Iterable[RangeLabel]) -> bool:
+        """No label is that of an inner loop's last round."""
+        registers = {label.source for label in labels if isinstance(label.source, str)}
+        return all(registers.isdisjoint(reader.labels) for reader in self._inner.values())
+
+
+def _are_plain(labels: Iterable[RangeLabel]) -> bool:
+    """Loaded, or registers from outside, as they are."""
+    return all(not label.marks and not isinstance(label.source, int) for label in labels)
+
+
+def loops_around(loops: Mapping[str, Loop], outermost: str) -> list[str]:
+    """Loops one in the other, the outermost first, up to one that has nothing but innermost loops inside.
+
+    None if there is no such chain, or if it is too long.
+    """
+    inside: dict[str, list[str]] = {header: [] for header in loops}
+    for header, inner in loops.items():
+        if header != outermost and inner.parent is not None:
+            inside[inner.parent].append(header)
+    around = [outermost]
+    while any(inside[header] for header in inside[around[-1]]):
+        if len(inside[around[-1]]) > 1:
+            return []
+        around += inside[around[-1]]
+    return around if inside[around[-1]] and len(around) <= MOST_OUTER else []
+
+
 def offer(
     patch: FunctionPatch,
     guard: GuardWriter,
-    stores: Sequence[RangeStore],
+    hook: str,
+    entries: Sequence[Entry],
+    headers: Sequence[str],
     made: Mapping[str, str],
     loop: tuple[str, str, str],
 ) -> str | None:
@@ -128,32 +248,22 @@ def offer(
     Args:
         patch: Gives names to registers.
         guard: Where the code goes.
-        stores: At least one.
-        made: Registers with the rounds of each loop, the outermost first, by symbol of the loop's round.
-        loop: Registers with the loop's hash, changes of the shadow and rounds of all loops, multiplied.
+        hook: Of the recorder: ``ca_range`` for stores of the innermost loop, else ``ca_nest``.
+        entries: At least one store.
+        headers: Of the loops around the stores and reductions, the outermost first.
+        made: Registers with the rounds of each loop, by header.
+        loop: Registers with the nest's hash, changes of the shadow and rounds of all loops, multiplied.
     """
-    *outer, number = made
-    words: list[str] = [str(len(outer)), *made.values()]
-    for store in stores:
-        described = store_words(guard, store, number, outer)
+    around = [round_number(header) for header in headers]
+    words = [str(len(headers) - (hook == "ca_range")), *(made[header] for header in headers)]
+    for entry in entries:
+        if isinstance(entry, RangeStore):
+            described = _store_words(guard, entry, around[-1], around[:-1])
+        else:
+            described = _reduction_words(guard, entry, around, made[entry.header])
         if described is None:
             return None
         words += described
-    return call_offer(patch, guard, "ca_range", loop, words)
-
-
-def call_offer(
-    patch: FunctionPatch, guard: GuardWriter, hook: str, loop: tuple[str, str, str], words: Sequence[str]
-) -> str | None:
-    """Hand words that describe a loop to the recorder; the register that says whether it takes them.
-
-    Args:
-        patch: Gives names to registers.
-        guard: Where the code goes.
-        hook: Of the recorder.
-        loop: Registers with the loop's hash, changes of the shadow and rounds.
-        words: ``None`` is returned if there are too many.
-    """
     if len(words) > MAX_LABELS:
         return None
     pointer = patch.spill(guard.lines, words)
@@ -161,7 +271,9 @@ def call_offer(
     return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
 
 
-def store_words(guard: GuardWriter, store: RangeStore, number: str, outer: Sequence[str]) -> list[str] | None:
+def _store_words(
+    guard: GuardWriter, store: RangeStore, number: str, outer: Sequence[str]
+) -> list[str] | None:
     """What describes a store to the recorder, see ``ranges.c``; ``None`` if it does not advance by constants.
 
     Args:
@@ -171,7 +283,7 @@ def store_words(guard: GuardWriter, store: RangeStore, number: str, outer: Seque
         outer: Symbols of the rounds of loops around it.
     """
     place = _first_and_stride(guard, store.address, number, outer)
-    labels = [written_label(guard, label, number, outer) for label in store.labels]
+    labels = [_written_label(guard, label, number, outer) for label in store.labels]
     if place is None or any(label is None for label in labels):
         return None
     head = int(store.site) | len(labels) << 32 | store.words << 48
@@ -208,7 +320,7 @@ def _first_and_stride(
     return place, *(c if is_whole else guard.compute("or", c, inside) for c in changes)
 
 
-def written_label(
+def _written_label(
     guard: GuardWriter, label: RangeLabel, number: str, outer: Sequence[str]
 ) -> tuple[str, ...] | None:
     """The label of the first round, and its changes as those of addresses; ``None`` if it has none."""
@@ -229,3 +341,22 @@ def written_label(
         else:
             value = guard.compute(operation, value, operand)
     return value, *strides
+
+
+def _reduction_words(
+    guard: GuardWriter, reduction: NestReduction, around: Sequence[str], terms: str
+) -> list[str] | None:
+    """What describes a reduction to the recorder, see ``nests.c``."""
+    head = int(reduction.site) | len(reduction.labels) << 32 | 1 << _IS_REDUCTION
+    head |= len(reduction.initial) << _INITIAL
+    inner, words = round_number(reduction.header), [terms]
+    first_bits = (_IS_INITIAL_LOADED, _IS_LOADED)
+    symbols = (around, [inner, *around])
+    for bit, names, labels in zip(first_bits, symbols, (reduction.initial, reduction.labels), strict=True):
+        for k, label in enumerate(labels):
+            written = _written_label(guard, label, names[0], names[1:])
+            if written is None:
+                return None
+            head |= isinstance(label.source, Polynomial) << (bit + k)
+            words += written
+    return [str(signed(head)), *words]

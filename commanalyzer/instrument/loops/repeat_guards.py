@@ -86,6 +86,15 @@ class GuardWriter:
         return self._symbols[symbol]
 
 
+def changes(patch: FunctionPatch, out: list[str], ranges: Iterable[tuple[str, str]]) -> str:
+    """How often the shadow of addresses, from first to last bytes, has changed so far."""
+    total = "0"
+    for low, high in ranges:
+        found = patch.call(out, "ca_changes", low, high)
+        total = found if total == "0" else patch.compute(out, "add", total, found)
+    return total
+
+
 def as_i64(patch: FunctionPatch, out: list[str], name: str, type_: IrType) -> str:
     """A register's value as i64."""
     if type_.kind == "ptr":

@@ -29,9 +29,15 @@ from itertools import pairwise
 from commanalyzer.instrument.code import FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, inserted_lines, loop_code
-from commanalyzer.instrument.loops.nest_events import NestReader, loops_around, offer_nest
-from commanalyzer.instrument.loops.range_events import MOST_OUTER, RangeReader, RangeStore, offer
-from commanalyzer.instrument.loops.repeat_guards import GuardWriter
+from commanalyzer.instrument.loops.range_events import (
+    MOST_OUTER,
+    NestReader,
+    RangeReader,
+    RangeStore,
+    loops_around,
+    offer,
+)
+from commanalyzer.instrument.loops.repeat_guards import GuardWriter, changes
 from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.loops.induction import LoopEnds, NestNumbers, Rounds, loop_ends, round_number
@@ -171,17 +177,18 @@ def _write(
     offered: tuple[str, ...] = ()
     taken = ""
     if code.has_effect:
-        spans = [_span(guard, nest, made, *found) for found in _ranges(code)]
-        spans += [_span(guard, nest, made, *found) for found in code.blocks]
-        if any(span is None for span in spans) or len(spans) > MAX_RANGES:
+        found_spans = [_span(guard, nest, made, *found) for found in (*_ranges(code), *code.blocks)]
+        spans = [span for span in found_spans if span is not None]
+        if len(spans) < len(found_spans) or len(spans) > MAX_RANGES:
             return None
-        values = [*made.values(), *(v for span in spans if span is not None for v in span.hashed)]
+        ranges = [(span.low, span.high) for span in spans]
+        values = [*made.values(), *(v for span in spans for v in span.hashed)]
         key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
-        changes = _changes(patch, guard.lines, [span for span in spans if span is not None])
-        offered, taken = _offer(patch, nest, numbers, made, (key, changes, total), mechanisms)
-        found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, changes, total)
+        before = changes(patch, guard.lines, ranges)
+        offered, taken = _offer(patch, nest, numbers, made, (key, before, total), mechanisms)
+        found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, before, total)
         known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
-        patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
+        patch.call(behind, "ca_repeat_end", changes(patch, behind, ranges))
     else:
         known = patch.compute(guard.lines, "icmp ne", total, "0")
     before_copy = _counts(patch, nest, code, made)
@@ -212,12 +219,11 @@ def _offer(
     taken = None
     reader = NestReader(numbers)
     if mechanisms.range_events and (stores := _stores(patch, nest, busy, numbers)):
-        rounds = {round_number(header): made[header] for header in nest.by_depth}
-        taken = offer(patch, guard, stores, rounds, loop)
+        taken = offer(patch, guard, "ca_range", stores, nest.by_depth, made, loop)
     elif mechanisms.nest_events and (around := loops_around(nest.loops, nest.loop.header)):
         if not _are_read(patch, nest, busy, reader, around):
             return (), ""
-        taken = offer_nest(patch, guard, reader.entries, around, made, loop)
+        taken = offer(patch, guard, "ca_nest", reader.entries, around, made, loop)
     return (tuple(guard.lines), taken) if taken else ((), "")
 
 
@@ -322,15 +328,6 @@ def _span(
         low = guard.compute("add", low, str(start.constant))
     high = guard.compute("add", high, guard.value(size + Polynomial.number(start.constant - 1)))
     return _Span(low, high, tuple(hashed))
-
-
-def _changes(patch: FunctionPatch, out: list[str], spans: Sequence[_Span]) -> str:
-    """How often the shadow of these addresses has changed so far."""
-    total = "0"
-    for span in spans:
-        found = patch.call(out, "ca_changes", span.low, span.high)
-        total = found if total == "0" else patch.compute(out, "add", total, found)
-    return total
 
 
 def _counts(patch: FunctionPatch, nest: _Nest, code: LoopCode, made: dict[str, str]) -> list[str]:

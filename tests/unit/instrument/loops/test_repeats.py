@@ -9,7 +9,7 @@ import pytest
 
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.inspectors.previews import _Registers
-from commanalyzer.instrument.loops.loop_findings import loops_text
+from commanalyzer.instrument.loops.loop_plan import loops_text
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.ir.parsing.parser import parse_module
