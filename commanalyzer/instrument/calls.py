@@ -13,12 +13,7 @@ from commanalyzer.instrument.labelling.origins import (
     result_slot,
 )
 from commanalyzer.instrument.labelling.recurrences import Demand
-from commanalyzer.instrument.labelling.values import (
-    MASKED_LOADS,
-    CallFacts,
-    holds_value,
-    value_width,
-)
+from commanalyzer.instrument.labelling.values import MASKED_LOADS, CallFacts, holds_value, value_width
 from commanalyzer.instrument.library import LibraryPlanner
 from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.libcalls import CallKind

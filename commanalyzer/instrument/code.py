@@ -8,11 +8,12 @@ know what inserted code does (:mod:`commanalyzer.instrument.loops.loop_code`) lo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
 
+Text = Callable[[int], str]  # gives a line of a module
 SCRATCH = "%ca.scratch"  # labels that a hook takes in memory
 _DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
 

@@ -40,7 +40,7 @@ from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import extremum_stores
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.names.addresses import ModuleNames
-from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.names.debug_info import SourcePlace
 from commanalyzer.ir.names.symbol_names import fortran_name
 from commanalyzer.ir.types import alloc_size_bytes, row_strides
 
@@ -98,38 +98,26 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     demanded = demand(module, facts, parts, calls)
     patches = {}
     for function in module.functions:
-        patch = FunctionPatch()
-        _plan_function(
-            facts[function.name],
-            parts[function.name],
-            patch,
-            sites,
-            debug,
-            calls,
-            demanded,
-            regions,
-            allocators,
-        )
-        plan_repeats(facts[function.name], patch, module, options.mechanisms)
+        values, patch = facts[function.name], FunctionPatch()
+        book = LabelBook(values, patch, sites, debug)
+        _plan_function(book, parts[function.name], calls, demanded, regions, allocators)
+        plan_repeats(values, patch, module, options.mechanisms)
         patches[function.name] = patch
     used = frozenset(hook for patch in patches.values() for hook in patch.used_hooks)
     return ModulePlan(patches, sites, options, used)
 
 
 def _plan_function(
-    values: FunctionValues,
+    book: LabelBook,
     parts: list[Component],
-    patch: FunctionPatch,
-    sites: SiteTable,
-    debug: DebugInfo,
     calls: CallFacts,
     demanded: Demand,
     regions: Regions,
     allocators: Allocators,
 ) -> None:
+    values, patch, sites, debug = book.values, book.patch, book.sites, book.debug
     is_region = values.function.name in regions.functions
     first_site = len(sites.sites)
-    book = LabelBook(values, patch, sites, debug)
     plan_marks(values.function, patch, regions)
     counters = plan_blocks(values, patch, sites, regions)
     write_labels(book, parts)

@@ -61,7 +61,7 @@ class StorePlanner:
         """Plan ``if (x < *m) *m = x``: whether stored or not, ``*m`` is combined with x."""
         store = found.store
         site = self._site(store, found.value.type, found.fold, 0)
-        words = max(1, (size_bytes(found.value.type) + 3) // 4)
+        words = _words(found.value.type)
         for place, out in (
             (block, self._patch.after.setdefault(store.last_line, [])),
             (found.otherwise, self._labels.edge(found.otherwise)),
@@ -76,29 +76,14 @@ class StorePlanner:
     def _plan_scalar(
         self, instruction: Instruction, value: Operand, block: str, out: list[str], address: str
     ) -> None:
-        size = size_bytes(value.type)
-        words = max(1, (size + 3) // 4)
         found = self._labels.labels(value.text, block)
-        if found.exact is Exact.YES and size in (4, 8):
-            self._replicate(out, self._site(instruction, value.type, kind="copy"), address, words, found)
+        if self._plan_copy(instruction, value.type, found, out, address):
             return
-        if found.exact is Exact.DYNAMIC and found.high and size == 8:
-            site = self._site(instruction, value.type)
-            self._patch.call(out, "ca_store_pair", site, address, found.names[0], found.high)
-            return
-        if (
-            found.exact is Exact.NO
-            and size == 8
-            and len(found.parts) == 2
-            and all(part.names for part in found.parts)
-        ):  # two words that were put together
-            for type_, part, offset in ((I32, found.parts[0], 0), (I32, found.parts[1], 4)):
-                self._plan_part(instruction, type_, part, out, self._offset(out, address, offset))
-            return
-        if found.exact is Exact.DYNAMIC and size in (4, 8):
-            site = self._site(instruction, value.type)
-            pointer = self._patch.spill(out, found.names)
-            self._patch.call(out, "ca_store_unknown", site, address, words, len(found.names), pointer)
+        is_wide = size_bytes(value.type) == 8 and found.exact is Exact.NO
+        if is_wide and len(found.parts) == 2 and all(part.names for part in found.parts):
+            # two words that were put together
+            for part, offset in zip(found.parts, (0, 4), strict=True):
+                self._plan_part(instruction, I32, part, out, self._offset(out, address, offset))
             return
         labels = list(self._labels.clean(value.text, block, out))
         fold, own = self._accumulation(instruction, block, labels)
@@ -109,7 +94,25 @@ class StorePlanner:
         indices = [o.text for o in self._counts.get(instruction.first_line, ())]
         for label in self._labels.united(indices, block, out):
             labels.append(self._patch.call(out, "ca_address", label))
-        self._row(out, self._site(instruction, value.type, fold, self_label, kind), address, words, labels)
+        site = self._site(instruction, value.type, fold, self_label, kind)
+        self._row(out, site, address, _words(value.type), labels)
+
+    def _plan_copy(
+        self, instruction: Instruction, type_: IrType, found: Labels, out: list[str], address: str
+    ) -> bool:
+        """Plan the store of one scalar that is a copy of another value, or may be; false if it is none."""
+        size, words = size_bytes(type_), _words(type_)
+        if found.exact is Exact.NO or size not in (4, 8):
+            return False
+        site = self._site(instruction, type_, kind="copy" if found.exact is Exact.YES else "store")
+        if found.exact is Exact.YES:
+            self._replicate(out, site, address, words, found)
+        elif found.high and size == 8:
+            self._patch.call(out, "ca_store_pair", site, address, found.names[0], found.high)
+        else:
+            pointer = self._patch.spill(out, found.names)
+            self._patch.call(out, "ca_store_unknown", site, address, words, len(found.names), pointer)
+        return True
 
     def _replicate(self, out: list[str], site: int, address: str, words: int, found: Labels) -> None:
         first = found.names[0]
@@ -150,20 +153,9 @@ class StorePlanner:
         self, instruction: Instruction, type_: IrType, part: Labels, out: list[str], address: str
     ) -> None:
         """One scalar of a vector, an aggregate or a pair of words."""
-        size = size_bytes(type_)
-        words = max(1, (size + 3) // 4)
-        if part.exact is Exact.YES and size in (4, 8):
-            self._replicate(out, self._site(instruction, type_, kind="copy"), address, words, part)
-        elif part.exact is Exact.DYNAMIC and size in (4, 8):
-            site = self._site(instruction, type_)
-            if part.high and size == 8:
-                self._patch.call(out, "ca_store_pair", site, address, part.names[0], part.high)
-                return
-            pointer = self._patch.spill(out, part.names)
-            self._patch.call(out, "ca_store_unknown", site, address, words, len(part.names), pointer)
-        else:
+        if not self._plan_copy(instruction, type_, part, out, address):
             labels = self._labels.clean_part(part, out)
-            self._row(out, self._site(instruction, type_), address, words, labels)
+            self._row(out, self._site(instruction, type_), address, _words(type_), labels)
 
     def _offset(self, out: list[str], address: str, offset: int) -> str:
         return self._patch.compute(out, "add", address, offset) if offset else address
@@ -190,7 +182,7 @@ class StorePlanner:
     def _plan_atomic(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
         operands = instruction.operands[1:]
         type_ = operands[-1].type
-        words = max(1, (size_bytes(type_) + 3) // 4)
+        words = _words(type_)
         if not holds_value(type_):
             self._patch.call(out, "ca_forget", address, words)
             return
@@ -233,3 +225,7 @@ class StorePlanner:
         number = self._sites.add_site(record)
         self.site_of_store.setdefault(instruction.first_line, number)
         return number
+
+
+def _words(type_: IrType) -> int:
+    return max(1, (size_bytes(type_) + 3) // 4)

@@ -6,9 +6,9 @@ addresses: the shadow there is looked at, and which of them meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop, Text
 from commanalyzer.instrument.inspectors.preview_slices import Place
 from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed, PreviewReads
 from commanalyzer.instrument.loops.loop_code import TOKEN
@@ -22,8 +22,6 @@ _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, th
 _MIXER = signed(0xD6E8FEB86659FD93)
 _LOW, _HIGH = 0, 1  # sides of an address: the slot of the least one and the next one
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-
-Text = Callable[[int], str]
 
 
 class PreviewWriter:

@@ -6,9 +6,10 @@ the pairs of accesses that must lie apart for the preview to see what the loop w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from commanalyzer.instrument.code import Text
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
@@ -27,8 +28,6 @@ _COMPUTING = frozenset(
     }
 )  # fmt: skip
 _INTEGER_CALLS = ("@llvm.smax.", "@llvm.smin.", "@llvm.umax.", "@llvm.umin.", "@llvm.abs.")
-
-Text = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +204,3 @@ def _are_interleaved(loop: Loop, numbers: NestNumbers, load: Instruction, store:
 
 def _block_of_store(values: FunctionValues, store: Instruction) -> str:
     return next(b.label for b in values.function.blocks if b.first_line <= store.first_line <= b.last_line)
-
-
-def merged_places(places: Iterable[Place]) -> dict[str, tuple[int, int]]:
-    """Per address register, first byte and end of everything there."""
-    result: dict[str, tuple[int, int]] = {}
-    for place in places:
-        first, end = result.get(place.address, (place.first, place.end))
-        result[place.address] = min(first, place.first), max(end, place.end)
-    return result

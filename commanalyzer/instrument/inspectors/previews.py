@@ -15,18 +15,11 @@ it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.inspectors.preview_slices import (
-    Overlap,
-    Place,
-    merged_places,
-    operands_of,
-    overlaps,
-    preview_slice,
-)
+from commanalyzer.instrument.code import FunctionPatch, Text
+from commanalyzer.instrument.inspectors.preview_slices import Overlap, operands_of, overlaps, preview_slice
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_code import LoopCode, loop_code
 from commanalyzer.ir.access_types import AccessTypes
@@ -42,7 +35,6 @@ _NOT_TWICE = "addresses or branches from what cannot be done twice"
 _MOST_READS = 32
 _BITS_PER_SIZE = 2
 _PROTECTING = frozenset({"@mprotect", "@pkey_mprotect"})
-Text = Callable[[int], str]
 
 
 class _Registers:
@@ -229,15 +221,18 @@ def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
 
 
 def _tracked(code: LoopCode) -> dict[str, tuple[int, int]] | None:
-    places = []
+    """Per address register, first byte and end of everything there."""
+    result: dict[str, tuple[int, int]] = {}
     if any(not size.is_constant for _, size in code.blocks):
         return None
     for address, size in (*code.accesses, *((a, s.constant) for a, s in code.blocks)):
         symbols = [m for m in address.terms if m]
         if len(symbols) != 1 or len(symbols[0]) != 1 or address.terms[symbols[0]] != 1:
             return None
-        places.append(Place(symbols[0][0], address.constant, address.constant + size))
-    return merged_places(places)
+        start, stop = address.constant, address.constant + size
+        first, end = result.get(symbols[0][0], (start, stop))
+        result[symbols[0][0]] = min(first, start), max(end, stop)
+    return result
 
 
 def _advances(

@@ -11,6 +11,7 @@ select are sources in the role of selecting (control), and what they select is n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from commanalyzer.instrument.labelling.labels import MAX_STATIC_LABELS, NOTHING, Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.recurrences import Component
@@ -128,7 +129,9 @@ class LaneWriter:
         source, result = instruction.operands[0], instruction.type
         sizes = [{size_bytes(leaf) for leaf in part_types(t) or (t,)} for t in (source.type, result)]
         if sizes == [{8}, {4}]:
-            halves = [self._halves(part) for part in self._wide_parts(source, block)]
+            is_one = not part_types(source.type)
+            wide = (self._book.labels(source.text, block),) if is_one else self.parts(source, block)
+            halves = [self._halves(part) for part in wide]
             return None if None in halves else tuple(p for pair in halves if pair for p in pair)
         if sizes == [{4}, {8}]:
             parts = self.parts(source, block)
@@ -138,11 +141,6 @@ class LaneWriter:
             pairs = zip(parts[::2], parts[1::2], strict=True)
             return tuple(self._book.united_parts(pair, out) for pair in pairs)
         return None
-
-    def _wide_parts(self, source: Operand, block: str) -> Parts:
-        if part_types(source.type):
-            return self.parts(source, block)
-        return (self._book.labels(source.text, block),)
 
     def _halves(self, part: Labels) -> Parts | None:
         if not part.names:
@@ -384,22 +382,13 @@ class ChoiceWriter:
         if not side.names or side.exact is Exact.NO or exact is Exact.YES:
             return side.names
         if exact is Exact.NO:
-            if side.exact is Exact.YES:
-                return side.names
-            return (self._book.without_exact(side.names[0], out), *side.names[1:])
+            return self._book.clean_part(side, out)
         first = self._book.with_exact(side, out) if side.exact is Exact.YES else side.names[0]
-        if control:
-            first = self._exact_unless_selected(first, control, out)
+        if control:  # selected by a value, a register is no plain copy any more
+            joined = reduce(lambda a, b: self._patch.compute(out, "or", a, b), control)
+            free = self._patch.compute(out, "icmp eq", joined, "0")
+            first = self._book.chosen(free, first, self._book.without_exact(first, out), out)
         return (first, *side.names[1:])
-
-    def _exact_unless_selected(self, label: str, control: tuple[str, ...], out: list[str]) -> str:
-        """Selected by a value, a register is no plain copy any more."""
-        joined = control[0]
-        for other in control[1:]:
-            joined = self._patch.compute(out, "or", joined, other)
-        free = self._patch.compute(out, "icmp eq", joined, "0")
-        stripped = self._book.without_exact(label, out)
-        return self._book.chosen(free, label, stripped, out)
 
     def control(self, names: Sequence[str], block: str, out: list[str]) -> tuple[str, ...]:
         """Labels of all registers ``names`` in the role of selecting, each once."""

@@ -104,10 +104,7 @@ class LabelBook:
 
     def clean(self, name: str, block: str, out: list[str]) -> tuple[str, ...]:
         """Label registers of ``name`` without EXACT bits; code that is needed goes to ``out``."""
-        found = self.labels(name, block)
-        if found.exact is not Exact.DYNAMIC:
-            return found.names
-        return (self.without_exact(found.names[0], out), *found.names[1:])
+        return self.clean_part(self.labels(name, block), out)
 
     def parts(self, name: str, count: int, block: str) -> tuple[Labels, ...]:
         """Labels of the ``count`` scalars inside ``name`` as read in ``block``; constants have none."""
@@ -140,10 +137,9 @@ class LabelBook:
         return self.with_exact(part, out) if part.exact is Exact.YES else part.names[0]
 
     def _joined_part(self, name: str, number: int, part: Labels) -> Labels:
-        key = f"{name}\0{number}"
         if len(part.names) < 2:
             return part
-        if key not in self._joined:
+        if (key := f"{name}\0{number}") not in self._joined:
             out = self.anchor(name)
             label = self.name_value(out, self.site(name, f"{name}.{number}"), self.clean_part(part, out))
             self._joined[key] = Labels((label,))
@@ -154,24 +150,17 @@ class LabelBook:
         everything = dict.fromkeys(label for n in names for label in self.clean(n, block, out))
         if len(everything) <= MAX_STATIC_LABELS:
             return tuple(everything)
-        several = [n for n in names if len(self.labels(n, block).names) > 1]
-        everything = dict.fromkeys(
-            label
-            for n in names
-            for label in (self.joined(n).names if n in several else self.clean(n, block, out))
-        )
-        return tuple(everything)
+        several = {n for n in names if len(self.labels(n, block).names) > 1}
+        named = (self.joined(n).names if n in several else self.clean(n, block, out) for n in names)
+        return tuple(dict.fromkeys(label for labels in named for label in labels))
 
     def passed(self, name: str, block: str, out: list[str]) -> str:
         """One label for a call or return: exactness in its EXACT bit; ``0`` for none."""
         found = self.labels(name, block)
         if not found.names:
             return "0"
-        if len(found.names) > 1:
-            found = self.joined(name)
-        if found.exact is Exact.YES:
-            return self.with_exact(found, out)
-        return found.names[0]
+        found = self.joined(name) if len(found.names) > 1 else found
+        return self.with_exact(found, out) if found.exact is Exact.YES else found.names[0]
 
     def high_label(self, loaded: str) -> str:
         """Label of the second word of a loaded register (or of its part ``register NUL number``)."""
@@ -199,11 +188,9 @@ class LabelBook:
                     label = self.without_exact(label, out)
                 self._joined[name] = Labels((label,))
             elif found.exact is Exact.DYNAMIC:
-                label = self.join(out, name, found.names)
-                self._joined[name] = Labels((label,), Exact.DYNAMIC)
+                self._joined[name] = Labels((self.join(out, name, found.names),), Exact.DYNAMIC)
             else:
-                label = self.name_value(out, self.register_site(name), found.names)
-                self._joined[name] = Labels((label,))
+                self._joined[name] = Labels((self.name_value(out, self.register_site(name), found.names),))
         return self._joined[name]
 
     def _origin(self, name: str) -> str:
@@ -233,16 +220,12 @@ class LabelBook:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
         definition = self.values.definitions.get(name)
         location = -1 if definition is None else definition.instruction.debug_location
-        width = self._width(name)
+        width = _width(self._type_of(name))
         place = self.debug.place(location)
         function = self.values.function.name
         variable, _ = self.debug.variable(self.variables.get(name, -1))
         kind = "store" if name in self.homes else "register"
         return self.sites.add_site(SiteRecord(function, result, kind, width, place, fold, variable=variable))
-
-    def _width(self, name: str) -> int:
-        type_ = self.type_of(name)
-        return value_width(type_) if type_.kind in ("int", "float") else 8
 
     def place(self, instruction: Instruction) -> SourcePlace:
         """Where the source has ``instruction``."""
@@ -256,11 +239,9 @@ class LabelBook:
 
     def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
         """A new site for an argument as a value of its own."""
-        width = value_width(operand.type) if operand.type.kind in ("int", "float") else 8
-        place = self.place(call)
-        result = f"{call.callee}.{number}"
-        record = SiteRecord(self.values.function.name, result, "register", width, place)
-        return self.sites.add_site(record)
+        function, result = self.values.function.name, f"{call.callee}.{number}"
+        width = _width(operand.type)
+        return self.sites.add_site(SiteRecord(function, result, "register", width, self.place(call)))
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""
@@ -291,14 +272,14 @@ class LabelBook:
         if name not in self.homes:
             return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
         address = self.patch.address(out, self.homes[name])
-        words = self._width(name) // 4
+        words = _width(self._type_of(name)) // 4
         self.patch.call(out, "ca_row_many", site, address, words, len(labels), pointer)
         return self.patch.call(out, "ca_load", address, result=result)
 
     def home_sizes(self) -> dict[str, tuple[str, int]]:
         """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
         return {
-            pointer: (self.debug.variable(self.variables.get(name, -1))[0], self._width(name))
+            pointer: (self.debug.variable(self.variables.get(name, -1))[0], _width(self._type_of(name)))
             for name, pointer in self.homes.items()
             if name in self.site_of
         }
@@ -336,7 +317,7 @@ class LabelBook:
         self.forms.chosen(result, condition, yes, no)
         return result
 
-    def type_of(self, name: str) -> IrType:
+    def _type_of(self, name: str) -> IrType:
         """Type of a register or parameter."""
         definition = self.values.definitions.get(name)
         if definition is not None:
@@ -346,3 +327,7 @@ class LabelBook:
     def _enters_loop(self, name: str, block: str) -> bool:
         loop = self.values.cfg.loop_of(block) if block else None
         return loop is not None and self.values.block_of(name) not in loop.blocks
+
+
+def _width(type_: IrType) -> int:
+    return value_width(type_) if type_.kind in ("int", "float") else 8

@@ -91,10 +91,7 @@ def _words(book: LabelBook, name: str, number: int, part: Labels, out: list[str]
         is_whole = patch.compute(out, "icmp eq", high, following)
         whole = book.with_exact(part, out)
         halves = [book.with_exact(Labels((n,)), out) for n in (low, high)]
-        return (
-            patch.choose(out, is_whole, whole, halves[0]),
-            patch.choose(out, is_whole, "0", halves[1]),
-        )
+        return patch.choose(out, is_whole, whole, halves[0]), patch.choose(out, is_whole, "0", halves[1])
     if len(part.parts) == 2 and part.exact is Exact.NO:
         low_part, high_part = part.parts
         return (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from commanalyzer.instrument.code import RepeatedLoop
+from commanalyzer.instrument.code import RepeatedLoop, Text
 from commanalyzer.instrument.loops.loop_code import TOKEN
 from commanalyzer.ir.model import Block, Function
 
@@ -16,7 +16,6 @@ BlockRole = Literal["entry", "exit", "look", "recall", "seen", "guard", "offer"]
 out, ``guard`` behind it; ``offer`` between a guard and the instrumented loop."""
 
 _INCOMING = re.compile(r'\[ ([^\[\]]+?), (%(?:[\w.$-]+|"[^"]*")) \]')
-Text = Callable[[int], str]
 
 
 def suffixed(name: str, suffix: str) -> str:
