@@ -103,7 +103,7 @@ def best_by_dims(cut_dims: Sequence[int], costs: Sequence[tuple[int, float]], al
     """
     chosen: list[int] = []
     for dims in sorted(set(cut_dims)):  # of equal ones, the simplest is first
-        places = [i for i, cut in enumerate(cut_dims) if cut == dims]
+        places = sorted({costs[i]: i for i in reversed(range(len(costs))) if cut_dims[i] == dims}.values())
         volumes, imbalances = zip(*(costs[i] for i in places), strict=True)
         best = best_of(volumes, imbalances, allowed)
         kept = {best, int(np.argmin(volumes))} if min(volumes) < volumes[best] else {best}
