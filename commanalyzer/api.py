@@ -53,6 +53,10 @@ class AnalyzeOptions(TypedDict, total=False):
     """Conditions that select between values are flows."""
     private_temporaries: bool
     """Workspaces are told apart from arrays (a second recording where there are any)."""
+    private: Sequence[str]
+    """Memory that is used for one element after the other, whatever is seen."""
+    shared: Sequence[str]
+    """Memory that holds an array, whatever is seen."""
     library_models: PathLike | Sequence[PathLike]
     """File or files that say what further library functions do."""
     cc: str

@@ -85,16 +85,16 @@ class CountOptions:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Decompositions of a graph and what the paper's singleton rule says about it."""
+    """Decompositions of a graph, a view or for one node count; what the paper's singleton rule says."""
 
     decompositions: tuple[Decomposition, ...]
-    singletons: SingletonCounts | None
-    vcg_words: int
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Methods that did not fit into the budget of dividing, one sentence each."""
     helper_bytes: int = 0
     """Largest memory of the processes that partitioners ran in, together."""
+    singletons: SingletonCounts | None = None
+    vcg_words: int = 0
 
 
 def decompose(store: GraphStore, work: int, options: CountOptions, progress: Progress) -> Counted:
@@ -135,10 +135,10 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     doubts = [text for item in divided for text in item.warnings]
     left_out = tuple(dict.fromkeys(text for item in divided for text in item.left_out))
     helper_bytes = max(item.helper_bytes for item in divided)
-    order = {model: i for i, model in enumerate(options.models)}
-    found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
+    order: dict[str, int] = {model: i for i, model in enumerate(options.models)}
+    found.sort(key=lambda d: (d.nodes, order[d.model], not d.best, d.method))
     warnings = (*warnings, *doubts, *open_brackets(found))
-    return Counted(tuple(found), singletons, words, warnings, left_out, helper_bytes)
+    return Counted(tuple(found), warnings, left_out, helper_bytes, singletons, words)
 
 
 def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
@@ -146,23 +146,9 @@ def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
     return options.coarsen != "never" and is_large(graph)
 
 
-def _as_model(name: str) -> Model:
-    return "hpdc18" if name == "hpdc18" else "volume"
-
-
-@dataclass(frozen=True, slots=True)
-class _Divided:
-    """Decompositions of a view or of one node count, one of them best for each; what has to be said."""
-
-    decompositions: list[Decomposition]
-    warnings: list[str]
-    left_out: list[str]
-    helper_bytes: int = 0
-
-
 def _decompose_view(
     view: View, work: int, options: CountOptions, budget_s: float, progress: Progress
-) -> _Divided:
+) -> Counted:
     """Decompositions of a view; peak memory of helpers."""
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
@@ -174,7 +160,7 @@ def _decompose_view(
         with lock:
             progress.advance()
 
-    def divide(nodes: int) -> _Divided:
+    def divide(nodes: int) -> Counted:
         return _divide(view, portfolio, nodes, work, options, caller, advance)
 
     with ending_early(caller, options.time_limit_s):
@@ -194,12 +180,17 @@ def _decompose_view(
     for item in divided if not view.removed.all() else ():
         (best,) = (d for d in item.decompositions if d.best)
         if not best.is_balanced:
-            warnings.append(_uneven(best, portfolio.allowed(best.nodes)))
+            warnings.append(
+                f"no decomposition on {best.nodes} nodes ({best.model}) with at most "
+                f"{portfolio.allowed(best.nodes):.3f} times the mean work in one part was found; "
+                f"the best has {best.imbalance:.3f}"
+            )
         if best.nodes > 1 and (doubt := Confidence.of(item.decompositions).doubt):
             warnings.append(doubt)
     if caller.stopped:
         warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
-    return _Divided(found, warnings, [t for item in divided for t in item.left_out], caller.peak_bytes)
+    left_out = tuple(text for item in divided for text in item.left_out)
+    return Counted(tuple(found), tuple(warnings), left_out, caller.peak_bytes)
 
 
 def _divide(
@@ -210,14 +201,15 @@ def _divide(
     options: CountOptions,
     caller: Caller,
     advance: Callable[[], None],
-) -> _Divided:
+) -> Counted:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
     count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
     if view.removed.all() and nodes > 1:
         whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
         advance()
         advance()
-        return _Divided([replace(count(whole), best=True, efficiency_bound=None)], view.undivided(nodes), [])
+        lone = replace(count(whole), best=True, efficiency_bound=None)
+        return Counted((lone,), tuple(view.undivided(nodes)))
     view.require_values(nodes)
     found = caller.each(count, _until_stopped(portfolio.candidates(nodes)))
     if not found:
@@ -229,22 +221,18 @@ def _divide(
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     found = _with_bound(found, portfolio, nodes)
-    warnings = [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]
+    warnings = tuple(f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes))
     advance()
-    left_out = [
+    left_out = tuple(
         f"at {nodes} nodes: {name}, about {format_seconds(seconds)} (--effort)"
         for name, seconds in portfolio.left_out(nodes).items()
-    ]
-    return _Divided(_chosen(found, portfolio), warnings, left_out)
+    )
+    return Counted(_chosen(found, portfolio), warnings, left_out)
 
 
 def _with_merged(
-    view: View,
-    portfolio: Portfolio,
-    divided: list[_Divided],
-    work: int,
-    options: CountOptions,
-) -> list[_Divided]:
+    view: View, portfolio: Portfolio, divided: list[Counted], work: int, options: CountOptions
+) -> list[Counted]:
     """Add what the best divisions among more nodes give with their parts merged."""
     known = dict(zip(options.nodes, divided, strict=True))
     for nodes in sorted(options.nodes, reverse=True):
@@ -258,7 +246,7 @@ def _with_merged(
     return [known[nodes] for nodes in options.nodes]
 
 
-def _best(divided: _Divided) -> Decomposition:
+def _best(divided: Counted) -> Decomposition:
     (best,) = (d for d in divided.decompositions if d.best)
     return best
 
@@ -275,7 +263,7 @@ def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int)
     return Candidate(name, group[part], seconds, source.coarse_vertices)
 
 
-def _chosen(found: list[Decomposition], portfolio: Portfolio) -> list[Decomposition]:
+def _chosen(found: list[Decomposition], portfolio: Portfolio) -> tuple[Decomposition, ...]:
     """``found`` with one of them marked as best; what is as even as a balanced best is balanced, too."""
     even = np.array([d.imbalance <= portfolio.allowed(d.nodes, d.method) for d in found])
     imbalance = np.array([d.imbalance for d in found])
@@ -283,7 +271,7 @@ def _chosen(found: list[Decomposition], portfolio: Portfolio) -> list[Decomposit
     for _ in range(2):  # the second time with what is as even as the best of the first
         best = best_of(volumes, np.where(even, 1.0, imbalance).tolist(), 1.0)
         even |= even[best] & (imbalance <= imbalance[best])
-    return [replace(d, best=i == best, is_balanced=bool(even[i])) for i, d in enumerate(found)]
+    return tuple(replace(d, best=i == best, is_balanced=bool(even[i])) for i, d in enumerate(found))
 
 
 def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
@@ -311,13 +299,6 @@ def _portfolio(view: View, options: CountOptions, budget_s: float, caller: Calle
     return Portfolio(view.graph, view.removed, chosen, view.counted_cost, wanted)
 
 
-def _uneven(best: Decomposition, allowed: float) -> str:
-    return (
-        f"no decomposition on {best.nodes} nodes ({best.model}) with at most {allowed:.3f} times the mean "
-        f"work in one part was found; the best has {best.imbalance:.3f}"
-    )
-
-
 def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
     known = portfolio.structure
     if known is None:
@@ -331,12 +312,7 @@ def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) ->
 
 
 def _count(
-    view: View,
-    candidate: Candidate,
-    nodes: int,
-    work: int,
-    options: CountOptions,
-    portfolio: Portfolio,
+    view: View, candidate: Candidate, nodes: int, work: int, options: CountOptions, portfolio: Portfolio
 ) -> Decomposition:
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)

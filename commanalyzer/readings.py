@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.errors import ConfigError
@@ -21,9 +24,12 @@ from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition.owners import owners_in
 from commanalyzer.request import MODELS
 from commanalyzer.result.results import Decomposition
+from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.store import GraphStore
 
 _TINY = 1e-9  # instead of nothing: logarithms
+_PRIVATE, _SHARED = "private to", "shared by"
+_Divisions: TypeAlias = "dict[int, Decomposition]"
 
 
 def decompose_both(
@@ -56,33 +62,36 @@ def decompose_both(
         given = {p: owners_in(other, named, d.part) for p, d in best.items()}
         asked = replace(options, models=("volume",), given=given)
     shared = decompose(other, flops, asked, progress)
-    against = _best(shared, model)
+    against, names = _best(shared, model), _in_doubt(named, other)
     if not _is_shared_shown([*best.values()], [*against.values()], 1 + options.imbalance):
-        return named, _with_both(private, best, against, is_named=True), _ratio(best, against)
+        return named, _with_both(private, best, against, (_PRIVATE, _SHARED), names), _ratio(best, against)
     if asked.given:
         shared = decompose(other, flops, options, progress)
     found = _best(shared, model)
-    return other, _with_both(shared, found, best, is_named=False), _ratio(found, best)
+    return other, _with_both(shared, found, best, (_SHARED, _PRIVATE), names), _ratio(found, best)
 
 
-def _best(counted: Counted, model: str) -> dict[int, Decomposition]:
+def _best(counted: Counted, model: str) -> _Divisions:
     """The best division for each number of nodes, as a model counts it."""
     return {d.nodes: d for d in counted.decompositions if d.best and d.model == model}
 
 
-def _ratio(shown: dict[int, Decomposition], against: dict[int, Decomposition]) -> float:
+def _ratio(shown: _Divisions, against: _Divisions) -> float:
     """How many times as many bytes the other reading moves, where that is furthest from one."""
     ratios = [against[p].comm_bytes / max(d.comm_bytes, 1) for p, d in shown.items()]
     return max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
 
 
 def _with_both(
-    counted: Counted, shown: dict[int, Decomposition], against: dict[int, Decomposition], *, is_named: bool
+    counted: Counted, shown: _Divisions, against: _Divisions, how: tuple[str, str], names: list[str]
 ) -> Counted:
     """``counted`` with brackets of the answering model that hold both readings, and what has to be said."""
-    model = next(iter(shown.values())).model
-    held = (_held(d, against[d.nodes]) if d.model == model else d for d in counted.decompositions)
-    warnings = (*counted.warnings, *_doubt(shown, against, is_named=is_named))
+    model, ends = next(iter(shown.values())).model, {p: d.communication for p, d in against.items()}
+    held = (
+        _held(d, ends[d.nodes].low_bytes, ends[d.nodes].high_bytes) if d.model == model else d
+        for d in counted.decompositions
+    )
+    warnings = (*counted.warnings, *_doubt(shown, against, how, names))
     return replace(counted, decompositions=tuple(held), warnings=warnings)
 
 
@@ -98,32 +107,33 @@ def _is_shared_shown(private: list[Decomposition], shared: list[Decomposition], 
 
 def widened(counted: Counted, ratio: float) -> Counted:
     """Decompositions of a reading where the other is not at hand, which moved ``ratio`` times as many."""
-    if ratio == 1.0:
-        return counted
-    found = []
-    for d in counted.decompositions:
-        otherwise = round(ratio * d.comm_bytes)
-        low, high = min(d.communication.low_bytes, otherwise), max(d.communication.high_bytes, otherwise)
-        found.append(replace(d, communication=replace(d.communication, low_bytes=low, high_bytes=high)))
-    return replace(counted, decompositions=tuple(found))
+    held = (_held(d, round(ratio * d.comm_bytes)) for d in counted.decompositions)
+    return counted if ratio == 1.0 else replace(counted, decompositions=tuple(held))
 
 
-def _held(shown: Decomposition, other: Decomposition) -> Decomposition:
-    """``shown`` with a bracket that holds the bytes of both."""
-    low = min(shown.communication.low_bytes, other.communication.low_bytes)
-    high = max(shown.communication.high_bytes, other.communication.high_bytes)
-    return replace(shown, communication=replace(shown.communication, low_bytes=low, high_bytes=high))
+def _held(shown: Decomposition, *comm_bytes: int) -> Decomposition:
+    """``shown`` with a bracket that holds other bytes as well."""
+    found = shown.communication
+    low, high = min(found.low_bytes, *comm_bytes), max(found.high_bytes, *comm_bytes)
+    return replace(shown, communication=replace(found, low_bytes=low, high_bytes=high))
 
 
-def _doubt(
-    shown: dict[int, Decomposition], against: dict[int, Decomposition], *, is_named: bool
-) -> list[str]:
+def _doubt(shown: _Divisions, against: _Divisions, how: tuple[str, str], names: list[str]) -> list[str]:
     key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
     if against[key].comm_bytes == shown[key].comm_bytes:
         return []
-    how, other = ("private to", "shared by") if is_named else ("shared by", "private to")
     return [
         "whether some memory is used for one element after the other or holds an array is in doubt: it is "
-        f"taken as {how} its elements; as {other} them, {key} nodes would move "
-        f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)}"
+        f"taken as {how[0]} its elements; as {how[1]} them, {key} nodes would move "
+        f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)} "
+        f"(if you know: --private NAME or --shared NAME for {', '.join(names)})"
     ]
+
+
+def _in_doubt(named: GraphStore, other: GraphStore) -> list[str]:
+    """Names of the memory that has private temporaries in one reading only, or has any."""
+    private, shared = (
+        {graph.objects[i].name for i in np.unique(graph.home_object[graph.is_temporary])}
+        for graph in (LargeGraph(named), LargeGraph(other))
+    )
+    return sorted(private - shared or private)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.errors import TargetRunError, TraceError
+from commanalyzer.errors import ConfigError, TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
@@ -108,11 +108,7 @@ def compile_request(
 
 
 def record(
-    request: AnalysisRequest,
-    progress: Progress,
-    *,
-    whole_runs: bool = False,
-    mechanisms: Mechanisms = EVERY,
+    request: AnalysisRequest, progress: Progress, *, whole_runs: bool = False, mechanisms: Mechanisms = EVERY
 ) -> RecordedProgram:
     """Run the program of ``request`` natively and instrumented, and build its graph.
 
@@ -225,7 +221,7 @@ class _Recorder:
     def _with_names(self, first: _Recorded) -> _Recorded:
         """The program with the lifetimes named of the workspaces that a recording shows; itself without."""
         places = places_copied_to(first.trace, first.store.vertices(), self.sites)
-        certain, possible = doubtful_workspaces(first.store, places)
+        certain, possible = self._as_told(first.store, *doubtful_workspaces(first.store, places))
         if not possible.any():
             return first
         is_optional = first.is_whole and not certain.any()
@@ -240,6 +236,12 @@ class _Recorder:
             other = first if first.is_whole else self._record("record the whole program", named.run)
         run, told = other.run if other is not first else named.run, (named.workspaces[0], other.workspaces[0])
         return replace(named, run=run, other=other.store, workspaces=told)
+
+    def _as_told(self, store: GraphStore, certain: Bool, possible: Bool) -> tuple[Bool, Bool]:
+        """Words that are workspaces and that may be, by what is seen and by what the user says of memory."""
+        home, said = store.vertices().home_object, (self.runs.request.private, self.runs.request.shared)
+        private, shared = (np.array([o.name in names for o in store.objects])[home] for names in said)
+        return (certain | private) & ~shared, (possible | private) & ~shared
 
     def _named(
         self, first: _Recorded, mask: Bool, before: TargetRun | None = None, *, is_optional: bool = False
@@ -297,6 +299,9 @@ def _finished(
     recorded: _Recorded,
 ) -> RecordedProgram:
     traced, trace, store = recorded.run, recorded.trace, recorded.store
+    unknown = {*request.private, *request.shared} - {place.name for place in store.objects}
+    if unknown:
+        raise ConfigError(f"expected the name of memory of the program, found {min(unknown)!r}")
     calls = [int(c) for c in trace.external_calls]
     unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
     _require_one_thread(unmodelled, plan.options.library)

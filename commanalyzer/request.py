@@ -52,6 +52,8 @@ class AnalysisRequest:
         regions: Functions or marks of interest; empty for the whole program.
         control_flows: Conditions that select between values are flows.
         private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
+        private: Names of memory that is used for one element after the other, whatever is seen.
+        shared: Names of memory that holds an array, whatever is seen.
         library_models: Files with rows of the library model, later ones last.
         compiler: Compiler options.
         machine: Parameters of the efficiency bound.
@@ -90,6 +92,8 @@ class AnalysisRequest:
     regions: tuple[str, ...] = ()
     control_flows: bool = True
     private_temporaries: bool = True
+    private: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     library_models: tuple[Path, ...] = ()
     compiler: CompilerOptions = field(default_factory=CompilerOptions)
     machine: MachineParameters = field(default_factory=MachineParameters)

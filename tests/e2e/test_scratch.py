@@ -7,6 +7,7 @@ scratch row, all results would live at m places: everything is sent, and nothing
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -117,18 +118,8 @@ def analysed(
 ) -> ca.AnalysisResult:
     declared, before, element = kind
     source = folder / f"program{suffix}"
-    source.write_text(
-        _FRAME
-        % {
-            "rows": rows,
-            "steps": steps,
-            "declared": declared,
-            "before": before,
-            "phase": phase,
-            "element": element,
-            "initial": initial,
-        }
-    )
+    parts = {"declared": declared, "before": before, "phase": phase, "element": element, "initial": initial}
+    source.write_text(_FRAME % {"rows": rows, "steps": steps, **parts})
     return ca.analyze(
         source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard", check=True
     )
@@ -286,11 +277,17 @@ def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must(tmp_
     """A ring of four blocks sends one value each way across each cut in every step; fewer is no answer."""
     source = tmp_path / "ring.c"
     source.write_text(_RING)
-    result = ca.analyze(source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1)
+    analyze = partial(ca.analyze, source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1)
+    result, plain = analyze(), 3 * PARTS * 2 * 8
     best = result.best(PARTS)
-    assert best.comm_bytes >= 3 * PARTS * 2 * 8
-    assert best.communication.low_bytes < best.communication.high_bytes
-    assert any("in doubt" in text for text in result.warnings)
+    assert best.comm_bytes >= plain and best.communication.low_bytes < best.communication.high_bytes
+    assert any("in doubt" in text and "for u)" in text for text in result.warnings)
+    for shared, result in enumerate((analyze(private=["u"]), analyze(shared=["u"]))):
+        sent = result.best(PARTS).communication
+        assert (sent.low_bytes == plain) == bool(shared) and sent.low_bytes == sent.high_bytes
+        assert not any("in doubt" in text for text in result.warnings)
+    with pytest.raises(ca.CommAnalyzerError, match="memory of the program, found 'w'"):
+        analyze(shared=["w"])
 
 
 def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Path) -> None:

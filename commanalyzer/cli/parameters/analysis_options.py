@@ -54,6 +54,8 @@ _OPTIONS = (
         show_default=True,
         help="Tell memory that is reused for one element after the other from arrays.",
     ),
+    click.option("--private", multiple=True, metavar="NAME", help="Memory elements use in turn; repeatable."),
+    click.option("--shared", multiple=True, metavar="NAME", help="Memory that holds an array; repeatable."),
     click.option(
         "--library-model",
         "library_models",

@@ -151,10 +151,7 @@ def _check_keep(keep: Path | None, force: bool) -> None:
 
 
 def _platform(
-    network: _Network,
-    found: AnalysisResult,
-    machine: MachineParameters,
-    chosen: list[Decomposition],
+    network: _Network, found: AnalysisResult, machine: MachineParameters, chosen: list[Decomposition]
 ) -> Platform:
     from commanalyzer.simulation.platform_files import read_platform
     from commanalyzer.simulation.platforms import check_topology, link_parameters, make_platform
