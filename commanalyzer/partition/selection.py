@@ -17,7 +17,6 @@ from commanalyzer.vcg.storage.slices import Sliceable
 
 Entry = TypeVar("Entry")
 _LATEST = 16
-_NEARLY = 1.1  # times bytes and imbalance of the best: refinement mends a little
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,7 @@ def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: floa
 
 
 def best_by_dims(cut_dims: Sequence[int], costs: Sequence[tuple[int, float]], allowed: float) -> list[int]:
-    """Return positions: for each number of cut dimensions (slabs, cubes) the best, and the least volume.
-
-    Where none is balanced, all that are nearly as good: which one refinement mends is seen then.
+    """Return positions: the best for each number of cut dimensions, and the least volume if it is another.
 
     Args:
         cut_dims: Number of cut dimensions of each division.
@@ -103,14 +100,11 @@ def best_by_dims(cut_dims: Sequence[int], costs: Sequence[tuple[int, float]], al
     """
     chosen: list[int] = []
     for dims in sorted(set(cut_dims)):  # of equal ones, the simplest is first
-        places = sorted({costs[i]: i for i in reversed(range(len(costs))) if cut_dims[i] == dims}.values())
+        places = [i for i, cut in enumerate(cut_dims) if cut == dims]
         volumes, imbalances = zip(*(costs[i] for i in places), strict=True)
-        best = best_of(volumes, imbalances, allowed)
-        kept = {best, int(np.argmin(volumes))} if min(volumes) < volumes[best] else {best}
-        if min(imbalances) > allowed:
-            most = _NEARLY * volumes[best] * imbalances[best]
-            kept |= {k for k, (v, i) in enumerate(zip(volumes, imbalances, strict=True)) if v * i <= most}
-        chosen += [places[k] for k in sorted(kept, key=lambda k: (k != best, volumes[k]))]
+        best = places[best_of(volumes, imbalances, allowed)]
+        least = places[int(np.argmin(volumes))]
+        chosen += [best] if costs[least][0] == costs[best][0] else [best, least]
     return chosen
 
 

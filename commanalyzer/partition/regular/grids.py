@@ -51,11 +51,10 @@ class Blocks:
     Args:
         graph: Value graph.
         family: Arrays of related shapes.
-        work: float64[V], work of each value with that of what follows it; its own if not given.
     """
 
-    def __init__(self, graph: AnyGraph, family: Sequence[Shaped], work: Float64 | None = None) -> None:
-        self._graph, self._work = graph, graph.work_flops if work is None else work
+    def __init__(self, graph: AnyGraph, family: Sequence[Shaped]) -> None:
+        self._graph = graph
         self.members = tuple(family)
         self.extents = family[0].extents
         self._groups = _by_extents(family)
@@ -141,7 +140,7 @@ class Blocks:
         dimension would weigh nothing, these are no halos (one array may be several, or larger than what is
         used of it): all with elements weigh the same.
         """
-        value = self._work if by_work else self._graph.versions
+        value = self._graph.work_flops if by_work else self._graph.versions
         value = frozen(value, value.dtype)
         along, used = np.zeros(sum(extents)), np.zeros(sum(extents))
         for s in members:  # one step per array

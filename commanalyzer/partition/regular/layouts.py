@@ -167,7 +167,7 @@ class Layouts:
         chosen = [
             g
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
-            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0)
+            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=self._sums is None)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, len(g.pieces[0].grid)))
         return [self._cut(guess) for guess in chosen]
@@ -265,7 +265,7 @@ class Layouts:
     def _blocks(self, members: tuple[Shaped, ...]) -> Blocks:
         key = tuple(map(id, members))
         if key not in self._known:
-            blocks = Blocks(self._graph, members, None if self._sketch is None else self._sketch.work)
+            blocks = Blocks(self._graph, members)
             self._known[key] = blocks, _Places(blocks, self._sketch)
         return self._known[key][0]
 
@@ -331,21 +331,23 @@ class _Places:
             load[np.ravel(numbers)] += np.ravel(left)
 
 
-def _likeliest(found: Sequence[_Guess], allowed: float, unseen: int, *, each_dims: bool) -> Iterator[_Guess]:
+def _likeliest(
+    found: Sequence[_Guess], allowed: float, unseen: int, *, each_dims: bool, even: bool
+) -> Iterator[_Guess]:
     """Yield the best of some guesses, which may be ``unseen`` bytes too low.
 
-    For each number of cut dimensions the least bytes that are balanced are among them, since the score gives
-    balance up for bytes; with ``each_dims`` the best score, too.
+    With ``each_dims`` the best for each number of cut dimensions; with ``even`` the least bytes that are
+    balanced as well, since the score gives balance up for bytes and large graphs are hardly refined.
     """
     # of equal ones, that of the fewest dimensions: vectors are slabs, not rows of cubes
     ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance, len(g.pieces[0].grid)))
-    known = sorted((g for g in ranked if len(g.part)), key=lambda g: -g.comm_bytes)
-    even = {g.cut_dims: g for g in known if g.imbalance <= allowed}
+    known = sorted((g for g in ranked if even and len(g.part)), key=lambda g: -g.comm_bytes)
+    cheapest = {g.cut_dims: g for g in known if g.imbalance <= allowed}
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
         near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed) + unseen
-        is_best = guess is even.get(guess.cut_dims) or (each_dims and seen[guess.cut_dims] == 1)
+        is_best = guess is cheapest.get(guess.cut_dims) or (each_dims and seen[guess.cut_dims] == 1)
         if is_best or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
 
