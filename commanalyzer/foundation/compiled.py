@@ -19,14 +19,17 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 
 _ADDRESS, _NUMBER = ir.IntType(8).as_pointer(), ir.IntType(32)
 _FOR_READING = 0, 3, 1  # of llvm.prefetch: reads, into all caches, data
+_NO_CODE = llvm.parse_assembly("").as_bitcode()
 _njit: Any = numba.njit  # its types leave options out
 _for_python = cache(_njit)
 
@@ -67,6 +70,9 @@ def _compiled(function: Any, **options: bool) -> Any:
         kernel = _njit(**options)(function)
     else:
         stored = kernel._cache
+        stored.load_overload = stored._load_overload  # what only compiling needs takes long: it asks itself
+        if not is_inner:
+            stored._impl.rebuild = partial(_rebuilt, stored._impl.rebuild)
         stored.save_overload = partial(_saved, stored.save_overload)
         stored._cache_file._source_stamp = sorted({_state(Path(__file__)), *_ingredients(function)})
         _share(stored, function.__module__)
@@ -160,6 +166,7 @@ def _compile_alone(kernel: Any, compile_it: Callable[..., Any], signature: Any) 
     Side by side, Numba would also give two signatures one file: it numbers them by what it has read before.
     """
     with global_compiler_lock, ExitStack() as lock:
+        rtsys.initialize(kernel.targetctx)  # loaded code calls it
         with suppress(OSError):  # not every file system can
             kernel._cache._impl.locator.ensure_cache_path()
             stream = lock.enter_context(Path(f"{kernel._cache._cache_file._index_path}.lock").open("w"))
@@ -167,6 +174,15 @@ def _compile_alone(kernel: Any, compile_it: Callable[..., Any], signature: Any) 
             if not kernel.is_compiling:  # it is locked, and called by itself
                 fcntl.flock(stream, fcntl.LOCK_EX)
         return compile_it(signature)
+
+
+def _rebuilt(rebuild: Callable[..., Any], context: Any, stored: Any) -> Any:
+    """What was ``stored``, without reading its bit code: only a kernel that is compiled links it."""
+    (name, kind, (machine_code, bit_code)), description, *others = stored
+    context.codegen()._engine._defined_symbols.add(description.llvm_cpython_wrapper_name)
+    result = rebuild(context, ((name, kind, (machine_code, _NO_CODE)), description, *others))
+    result.library._get_module_for_linking = cache(partial(llvm.parse_bitcode, bit_code))
+    return result
 
 
 def _saved(save: Callable[..., None], *arguments: Any) -> None:
