@@ -23,7 +23,7 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 

@@ -8,6 +8,7 @@ Where the C library is another one than glibc, nothing happens here.
 from __future__ import annotations
 
 import ctypes
+import gc
 
 # <malloc.h>, mallopt(3): one heap for all threads, no mappings beside it, which never shrinks by itself.
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8
@@ -17,8 +18,10 @@ _KEEPING = ((_M_TRIM_THRESHOLD, -1), (_M_MMAP_MAX, 0), (_M_ARENA_MAX, 1))
 def keep_freed_memory() -> None:
     """Let this process keep the memory of arrays that are freed; before it starts threads.
 
-    For programs of our own only: it decides for the whole process.
+    For programs of our own only: it decides for the whole process. Cycles of objects are looked for less
+    often: imports make hundreds of thousands of objects that stay.
     """
+    gc.set_threshold(10_000)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         for setting, value in _KEEPING:

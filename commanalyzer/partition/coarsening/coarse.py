@@ -11,16 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.coarsening import net_kernels as kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
-from commanalyzer.partition.libraries.adjacency import Adjacency
+from commanalyzer.partition.libraries.adjacency import Adjacency, both_ways
 from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
+from commanalyzer.partition.libraries.quality import component_labels
 from commanalyzer.partition.owners import HubTraffic
 from commanalyzer.partition.refinement.border_kernels import add_work
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
@@ -136,23 +135,18 @@ def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> F
 
 
 def _adjacency(one: Int64, other: Int64, weight: Int64, work: Float64) -> Adjacency:
-    ends = (np.concatenate((one, other)), np.concatenate((other, one)))
-    matrix = coo_array((np.concatenate((weight, weight)), ends), shape=(len(work), len(work))).tocsr()
-    matrix.sum_duplicates()
-    return Adjacency(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.int64), work
-    )
+    place = pointer_from_counts(np.bincount(one, minlength=len(work)))
+    return Adjacency(*both_ways(place, other.astype(np.int32), weight.copy()), work)
 
 
 def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
     both = links.one >= n
-    ends = (links.one[both] - n, links.other[both] - n)
-    linked = coo_array((np.ones(int(both.sum()), np.int8), ends), shape=(len(hub), len(hub)))
-    _, group = connected_components(linked, directed=False)
+    one, other = links.one[both] - n, links.other[both] - n
+    _, group = component_labels(_adjacency(one, other, np.ones_like(one), np.zeros(len(hub))))
     mixed = (links.one < n) & (links.other >= n)
     return HubTraffic(
         hub,
-        group.astype(np.int64),
+        group,
         links.other[mixed] - n,
         links.one[mixed],
         links.sums[mixed, 0],

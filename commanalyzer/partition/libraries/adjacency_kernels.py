@@ -76,3 +76,22 @@ def first_fault(pointer: Any, neighbour: Any, edge_bytes: Any) -> Any:
                 return 3
             seen[u] += 1
     return 0
+
+
+@compiled
+def label_components(pointer: Any, neighbour: Any, label: Any) -> Any:
+    """Number the connected components by their first vertices (``label``: -1 before); return how many."""
+    count, waiting = 0, np.empty(len(label), np.int64)
+    for v in range(len(label)):
+        if label[v] >= 0:
+            continue
+        label[v], waiting[0], last = count, v, 1
+        while last:
+            last -= 1
+            u = waiting[last]
+            for i in range(pointer[u], pointer[u + 1]):
+                if label[neighbour[i]] < 0:
+                    label[neighbour[i]], waiting[last] = count, neighbour[i]
+                    last += 1
+        count += 1
+    return count

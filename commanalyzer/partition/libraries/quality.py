@@ -6,10 +6,10 @@ Reference: paper Section 4.2.2 (load balance, edge cut, connected components per
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.libraries.adjacency import Adjacency
+from commanalyzer.partition.libraries.adjacency_kernels import label_components
 from commanalyzer.vcg.graph import Float64, Int32, Int64
 
 
@@ -34,8 +34,6 @@ def imbalance(work_flops: Float64, part: Int32, num_parts: int) -> float:
 
 def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
     """Return the number of connected components and int64[N], the component of each vertex."""
-    n = adjacency.num_vertices
-    one = np.ones(len(adjacency.neighbour), dtype=np.int8)
-    matrix = csr_array((one, adjacency.neighbour, adjacency.pointer), shape=(n, n))
-    count, label = connected_components(matrix, directed=False)
-    return int(count), label.astype(np.int64)
+    label = np.full(adjacency.num_vertices, -1, np.int64)
+    links = frozen(adjacency.pointer, np.int64), frozen(adjacency.neighbour, np.int64)
+    return label_components(*links, label), label

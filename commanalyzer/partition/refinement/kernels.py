@@ -34,9 +34,13 @@ _NO_PART = -1
 
 @compiled
 def give_out(weight: Any, load: Any) -> None:
-    """Add each weight in turn to the least load."""
+    """Add each weight in turn to the least load (to find it by Numba's ``argmin`` would import scipy)."""
     for w in weight:
-        load[np.argmin(load)] += w
+        least = 0
+        for b in range(1, len(load)):
+            if load[b] < load[least]:
+                least = b
+        load[least] += w
 
 
 @compiled_in_place

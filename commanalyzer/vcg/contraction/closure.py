@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.compiled import frozen
@@ -104,6 +102,9 @@ def flows_of(graph: ValueGraph, gone: Bool, *, by_sink: bool) -> tuple[Int64, In
 
 
 def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     v = graph.num_vertices
     row, entry = flows_of(graph, gone, by_sink=True)
     source, sink, role = graph.source[entry], graph.row_sink[row], graph.source_role[entry]
