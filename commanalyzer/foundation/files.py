@@ -61,17 +61,12 @@ def require_writable(path: Path, force: bool) -> None:
         raise ArtifactError(
             "expected a new file, found an existing one", where=str(path), hint="overwrite it with --force"
         )
-    folder = path.parent
-    if not folder.is_dir():
-        raise ArtifactError("expected an existing directory", where=str(folder), hint="create it first")
-    _probe(path, folder)
-
-
-def _probe(path: Path, folder: Path) -> None:
+    if not path.parent.is_dir():
+        raise ArtifactError("expected an existing directory", where=str(path.parent), hint="create it first")
     if path.exists() and not path.is_file():
         return
     # Trying is the only sure test: permissions, read-only file systems, quota, root.
-    draft = folder / f".{path.name}.{os.getpid()}.probe"
+    draft = path.with_name(f".{path.name}.{os.getpid()}.probe")
     try:
         draft.touch()
         draft.unlink()
@@ -95,34 +90,27 @@ def write_atomically(path: Path, produce: Callable[[Path], object], *, force: bo
         ArtifactError: If the file exists and ``force`` is false, or cannot be written (disk full).
     """
     require_writable(path, force)
-    if path.exists() and not path.is_file():
-        try:
-            produce(path)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        return
+    is_file = path.is_file() or not path.exists()
     # A link is followed, so that the file it points to is replaced and the link stays.
-    target = path.resolve()
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    target = path.resolve() if is_file else path
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp") if is_file else path
     try:
         produce(draft)
-        with draft.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        draft.replace(target)
+        if is_file:
+            with draft.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            draft.replace(target)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise ArtifactError(
+            f"the file cannot be written: {error.strerror or error}",
+            where=str(path),
+            hint="check free space, quota and permissions",
+        ) from error
     finally:
-        draft.unlink(missing_ok=True)
-
-
-def _cannot_write(path: Path, error: OSError) -> ArtifactError:
-    return ArtifactError(
-        f"the file cannot be written: {error.strerror or error}",
-        where=str(path),
-        hint="check free space, quota and permissions",
-    )
+        if is_file:
+            draft.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:

@@ -18,10 +18,9 @@ _KEEPING = ((_M_TRIM_THRESHOLD, -1), (_M_MMAP_MAX, 0), (_M_ARENA_MAX, 1))
 def keep_freed_memory() -> None:
     """Let this process keep the memory of arrays that are freed; before it starts threads.
 
-    For programs of our own only: it decides for the whole process. Cycles of objects are looked for less
-    often: imports make hundreds of thousands of objects that stay.
+    For programs of our own only: it decides for the whole process.
     """
-    gc.set_threshold(10_000)
+    gc.set_threshold(10_000)  # cycles are looked for less often: most objects come by imports and stay
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         for setting, value in _KEEPING:

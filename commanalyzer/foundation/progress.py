@@ -15,11 +15,5 @@ class Progress(Protocol):
         """``steps`` of the current stage are done."""
 
 
-class SilentProgress:
+class SilentProgress(Progress):
     """Progress that nobody watches."""
-
-    def stage(self, name: str, steps: int = 1) -> None:
-        """Do nothing."""
-
-    def advance(self, steps: int = 1) -> None:
-        """Do nothing."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from commanalyzer.foundation.compiled import compiled
 from commanalyzer.partition.libraries.flow_bytes import flow_bytes
+from commanalyzer.vcg.contraction.contract_kernels import root
 
 EMPTY = -1
 _ON_PATH = -2
@@ -137,24 +138,10 @@ def note_producers(
 
 
 @compiled
-def _root(parent: Any, v: Any) -> Any:
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
-
-
-@compiled
 def unite(
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    private: Any,
-    parent: Any,
-    size: Any,
-    most: Any,
-) -> None:
+    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, private: Any,
+    parent: Any, size: Any, most: Any,
+) -> None:  # fmt: skip
     """Join private values that feed each other into tasks of at most ``most`` values, first value as root."""
     for r in range(len(row_sink)):
         if not private[row_sink[r]]:
@@ -162,7 +149,7 @@ def unite(
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             if not private[source[i]]:
                 continue
-            one, other = _root(parent, row_sink[r]), _root(parent, source[i])
+            one, other = root(parent, row_sink[r]), root(parent, source[i])
             if one != other and size[one] + size[other] <= most:
                 first = min(one, other)
                 size[first] = size[one] + size[other]

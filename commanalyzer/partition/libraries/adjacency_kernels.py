@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled
+from commanalyzer.vcg.contraction.contract_kernels import unite
 
 
 @compiled
@@ -80,18 +81,13 @@ def first_fault(pointer: Any, neighbour: Any, edge_bytes: Any) -> Any:
 
 @compiled
 def label_components(pointer: Any, neighbour: Any, label: Any) -> Any:
-    """Number the connected components by their first vertices (``label``: -1 before); return how many."""
-    count, waiting = 0, np.empty(len(label), np.int64)
+    """Number the connected components by their first vertices; ``label``: 0 to N - 1. Return how many."""
     for v in range(len(label)):
-        if label[v] >= 0:
-            continue
-        label[v], waiting[0], last = count, v, 1
-        while last:
-            last -= 1
-            u = waiting[last]
-            for i in range(pointer[u], pointer[u + 1]):
-                if label[neighbour[i]] < 0:
-                    label[neighbour[i]], waiting[last] = count, neighbour[i]
-                    last += 1
-        count += 1
+        for i in range(pointer[v], pointer[v + 1]):
+            unite(label, v, neighbour[i])
+    count = 0
+    for v in range(len(label)):
+        is_first = label[v] == v
+        label[v] = count if is_first else label[label[v]]
+        count += is_first
     return count

@@ -34,6 +34,6 @@ def imbalance(work_flops: Float64, part: Int32, num_parts: int) -> float:
 
 def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
     """Return the number of connected components and int64[N], the component of each vertex."""
-    label = np.full(adjacency.num_vertices, -1, np.int64)
+    label = np.arange(adjacency.num_vertices)
     links = frozen(adjacency.pointer, np.int64), frozen(adjacency.neighbour, np.int64)
     return label_components(*links, label), label

@@ -38,8 +38,7 @@ def give_out(weight: Any, load: Any) -> None:
     for w in weight:
         least = 0
         for b in range(1, len(load)):
-            if load[b] < load[least]:
-                least = b
+            least = b if load[b] < load[least] else least
         load[least] += w
 
 

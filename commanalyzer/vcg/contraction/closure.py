@@ -102,8 +102,7 @@ def flows_of(graph: ValueGraph, gone: Bool, *, by_sink: bool) -> tuple[Int64, In
 
 
 def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from scipy.sparse import coo_array, csgraph
 
     v = graph.num_vertices
     row, entry = flows_of(graph, gone, by_sink=True)
@@ -111,7 +110,7 @@ def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
     inner = gone[source]
     ones = np.ones(int(inner.sum()), dtype=np.int8)
     links = coo_array((ones, (source[inner], sink[inner])), shape=(v, v))
-    count, label = connected_components(links, directed=True, connection="strong")
+    count, label = csgraph.connected_components(links, directed=True, connection="strong")
     vertex = np.zeros(count, dtype=np.int64)
     vertex[label] = np.arange(v)
     used = label[sink] != label[source]

@@ -167,7 +167,8 @@ def point_leaves_to_operands(
 
 
 @compiled
-def _root(parent: Any, v: Any) -> Any:
+def root(parent: Any, v: Any) -> Any:
+    """Return the root of the set of ``v``, and shorten the way to it."""
     while parent[v] != v:
         parent[v] = parent[parent[v]]
         v = parent[v]
@@ -175,13 +176,10 @@ def _root(parent: Any, v: Any) -> Any:
 
 
 @compiled
-def _unite(parent: Any, a: Any, b: Any) -> None:
+def unite(parent: Any, a: Any, b: Any) -> None:
     """Join two sets; the smallest member is the root."""
-    a, b = _root(parent, a), _root(parent, b)
-    if a < b:
-        parent[b] = a
-    elif b < a:
-        parent[a] = b
+    a, b = root(parent, a), root(parent, b)
+    parent[max(a, b)] = min(a, b)
 
 
 @compiled
@@ -191,6 +189,6 @@ def unite_targets(target: Any, parent: Any) -> None:
         parent[v] = v
     for v in range(len(target)):
         if target[v] != v:
-            _unite(parent, v, np.int64(target[v]))
+            unite(parent, v, np.int64(target[v]))
     for v in range(len(target)):
-        parent[v] = _root(parent, v)
+        parent[v] = root(parent, v)
