@@ -65,9 +65,8 @@ def require_writable(path: Path, force: bool) -> None:
         raise ArtifactError("expected an existing directory", where=str(path.parent), hint="create it first")
     if path.exists() and not path.is_file():
         return
-    # Trying is the only sure test: permissions, read-only file systems, quota, root.
     draft = path.with_name(f".{path.name}.{os.getpid()}.probe")
-    try:
+    try:  # the only sure test: permissions, read-only file systems, quota, root
         draft.touch()
         draft.unlink()
     except OSError as error:

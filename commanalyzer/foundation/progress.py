@@ -10,9 +10,11 @@ class Progress(Protocol):
 
     def stage(self, name: str, steps: int = 1) -> None:
         """A stage begins (and ends the one before); ``steps`` calls of :meth:`advance` complete it."""
+        return
 
     def advance(self, steps: int = 1) -> None:
         """``steps`` of the current stage are done."""
+        return
 
 
 class SilentProgress(Progress):

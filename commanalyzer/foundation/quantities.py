@@ -75,8 +75,7 @@ def parse_seconds(text: str) -> Seconds:
     number, unit = _split(text, "a time such as 50us or 2min")
     if unit and unit not in _TIME:
         raise _wrong_unit(unit, text, f"one of {', '.join(_TIME)}")
-    # 5us is 5e-06, not 4.9999999999999996e-06
-    return Seconds(float(f"{number * _TIME[unit or 's']:.15g}"))
+    return Seconds(float(f"{number * _TIME[unit or 's']:.15g}"))  # 5us is 5e-06, not 4.9999999999999996e-06
 
 
 def parse_fraction(text: str) -> Dimensionless:
