@@ -175,7 +175,7 @@ def _decompose_view(
                 divided = _with_merged(view, portfolio, divided, work, options)
         finally:
             caller.close()
-    found = [d for item in divided for d in item.decompositions]
+    found = tuple(d for item in divided for d in item.decompositions)
     warnings = [text for item in divided for text in item.warnings]
     for item in divided if not view.removed.all() else ():
         (best,) = (d for d in item.decompositions if d.best)
@@ -189,8 +189,7 @@ def _decompose_view(
             warnings.append(doubt)
     if caller.stopped:
         warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
-    left_out = tuple(text for item in divided for text in item.left_out)
-    return Counted(tuple(found), tuple(warnings), left_out, caller.peak_bytes)
+    return Counted(found, tuple(warnings), tuple(t for d in divided for t in d.left_out), caller.peak_bytes)
 
 
 def _divide(
@@ -267,9 +266,8 @@ def _chosen(found: list[Decomposition], portfolio: Portfolio) -> tuple[Decomposi
     """``found`` with one of them marked as best; what is as even as a balanced best is balanced, too."""
     even = np.array([d.imbalance <= portfolio.allowed(d.nodes, d.method) for d in found])
     imbalance = np.array([d.imbalance for d in found])
-    volumes = [d.comm_bytes for d in found]
     for _ in range(2):  # the second time with what is as even as the best of the first
-        best = best_of(volumes, np.where(even, 1.0, imbalance).tolist(), 1.0)
+        best = best_of([d.comm_bytes for d in found], np.where(even, 1.0, imbalance).tolist(), 1.0)
         even |= even[best] & (imbalance <= imbalance[best])
     return tuple(replace(d, best=i == best, is_balanced=bool(even[i])) for i, d in enumerate(found))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.errors import ConfigError, TargetRunError, TraceError
+from commanalyzer.errors import TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
@@ -28,6 +28,7 @@ from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parsing.parser import parse_module
+from commanalyzer.partition.regular.array_names import are_called, require_called
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
@@ -41,7 +42,7 @@ from commanalyzer.vcg.contraction.workspaces import (
     places_copied_to,
     write_workspaces,
 )
-from commanalyzer.vcg.graph import Bool, Site, ValueGraph
+from commanalyzer.vcg.graph import Bool, HomeKind, Site, ValueGraph
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.timeline import Timeline
@@ -239,8 +240,9 @@ class _Recorder:
 
     def _as_told(self, store: GraphStore, certain: Bool, possible: Bool) -> tuple[Bool, Bool]:
         """Words that are workspaces and that may be, by what is seen and by what the user says of memory."""
-        home, said = store.vertices().home_object, (self.runs.request.private, self.runs.request.shared)
-        private, shared = (np.array([o.name in names for o in store.objects])[home] for names in said)
+        home, known = store.vertices().home_object, [place.name for place in store.objects]
+        said = self.runs.request.private, self.runs.request.shared
+        private, shared = (np.array(are_called(known, *names), np.bool_)[home] for names in said)
         return (certain | private) & ~shared, (possible | private) & ~shared
 
     def _named(
@@ -299,9 +301,9 @@ def _finished(
     recorded: _Recorded,
 ) -> RecordedProgram:
     traced, trace, store = recorded.run, recorded.trace, recorded.store
-    unknown = {*request.private, *request.shared} - {place.name for place in store.objects}
-    if unknown:
-        raise ConfigError(f"expected the name of memory of the program, found {min(unknown)!r}")
+    known = [place.name for place in store.objects if HomeKind.UNKNOWN < place.kind < HomeKind.REGISTER]
+    for name in (*request.private, *request.shared):
+        require_called(known, name, "--private or --shared")
     calls = [int(c) for c in trace.external_calls]
     unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
     _require_one_thread(unmodelled, plan.options.library)

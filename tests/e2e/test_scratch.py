@@ -286,7 +286,7 @@ def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must(tmp_
         sent = result.best(PARTS).communication
         assert (sent.low_bytes == plain) == bool(shared) and sent.low_bytes == sent.high_bytes
         assert not any("in doubt" in text for text in result.warnings)
-    with pytest.raises(ca.CommAnalyzerError, match="memory of the program, found 'w'"):
+    with pytest.raises(ca.CommAnalyzerError, match="name of an array, found 'w'"):
         analyze(shared=["w"])
 
 

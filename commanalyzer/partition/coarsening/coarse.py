@@ -68,12 +68,7 @@ def _numbers(removed: Bool, tiling: Tiling) -> Int32:
 
 
 def build_coarse(
-    graph: AnyGraph,
-    removed: Bool,
-    tiling: Tiling,
-    links: Links | None = None,
-    *,
-    with_terms: bool = False,
+    graph: AnyGraph, removed: Bool, tiling: Tiling, links: Links | None = None, *, with_terms: bool = False
 ) -> CoarseView:
     """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``.
 
@@ -199,12 +194,7 @@ def build_nets(
 
 
 def _pins(
-    graph: AnyGraph,
-    number: Int32,
-    num_coarse: int,
-    readers: Int32,
-    side: Int32,
-    rows: Sliceable | None,
+    graph: AnyGraph, number: Int32, num_coarse: int, readers: Int32, side: Int32, rows: Sliceable | None
 ) -> Int64 | None:
     """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many.
 

@@ -15,25 +15,34 @@ _SEPARATORS = (".", "%", "::")  # of members, and of scopes in Fortran
 def arrays_called(
     objects: Sequence[HomeObject], arrays: Sequence[Array], name: str, where: str
 ) -> list[Array]:
-    """Return the arrays called ``name``, else those whose last parts are: ``x`` finds ``domain.x``.
+    """Return the arrays called ``name``; ``objects`` and ``arrays`` are those of the graph.
 
-    Args:
-        objects: Objects of the graph.
-        arrays: Arrays of the graph.
-        name: What the user calls them.
-        where: Option or file that names them.
+    Raises:
+        ConfigError: As :func:`require_called` says.
+    """
+    known = [objects[a.number].name for a in arrays]
+    require_called(known, name, where)
+    return [a for a, found in zip(arrays, are_called(known, name), strict=True) if found]
+
+
+def are_called(known: Sequence[str], *names: str) -> list[bool]:
+    """Which of ``known`` are one of ``names``, or where none is, end in it: ``x`` finds ``domain.x``."""
+    found: set[str] = set()
+    for name in names:
+        endings = tuple(separator + name for separator in _SEPARATORS)
+        found |= {name} & set(known) or {k for k in known if k.endswith(endings)}
+    return [k in found for k in known]
+
+
+def require_called(known: Sequence[str], name: str, where: str) -> None:
+    """Check that one of the names ``known`` is what the option or file ``where`` calls ``name``.
 
     Raises:
         ConfigError: If there is none.
     """
-    called = [objects[a.number].name for a in arrays]
-    exact = [a for a, found in zip(arrays, called, strict=True) if found == name]
-    endings = tuple(separator + name for separator in _SEPARATORS)
-    if exact or any(found.endswith(endings) for found in called):
-        return exact or [a for a, found in zip(arrays, called, strict=True) if found.endswith(endings)]
-    known = dict.fromkeys(objects[array.number].name for array in arrays)
-    raise ConfigError(
-        f"expected the name of an array, found {name!r}",
-        where=where,
-        hint=f"arrays of this run: {', '.join(list(known)[:_MOST_LISTED])}",
-    )
+    if not any(are_called(known, name)):
+        raise ConfigError(
+            f"expected the name of an array, found {name!r}",
+            where=where,
+            hint=f"arrays of this run: {', '.join(list(dict.fromkeys(known))[:_MOST_LISTED])}",
+        )

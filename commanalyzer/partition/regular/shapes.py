@@ -28,7 +28,6 @@ MOST_COMPONENTS = 64
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
-_KEPT_STRIDES = 4  # of an array: what is no row after all costs time, not bytes
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
 _TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
