@@ -35,14 +35,14 @@ def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> Anal
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
     options, work = _count_options(request, machine, jobs), recorded.work.amount
-    workspace, doubt = recorded.workspaces[0], 1.0
+    store, doubt = recorded.store, 1.0
     if recorded.other is None:
-        counted = decompose(recorded.store, work, options, progress)
+        counted = decompose(store, work, options, progress)
     else:
-        store, counted, doubt = decompose_both(recorded.store, recorded.other, work, options, progress)
-        workspace = recorded.workspaces[store is recorded.other]
-        recorded = replace(recorded, store=store, recording=replace(recorded.recording, doubt=doubt))
-    counted = counted_exactly(counted, request, (recorded.store, workspace, work), options, progress, doubt)
+        counted, doubt = decompose_both(store, recorded.other, work, options, progress)
+        recorded = replace(recorded, recording=replace(recorded.recording, doubt=doubt))
+    told = store, recorded.workspaces, work
+    counted = counted_exactly(counted, request, told, options, progress, doubt)
     return _result(request, recorded, machine, counted)
 
 

@@ -1,24 +1,20 @@
-"""Two graphs of one program, with and without the private temporaries in doubt: which one is shown.
+"""Private temporaries in doubt: what the division that was found moves if memory is used in the other way.
 
-Taken as shared, every word has one owner all the time: a program that does so exists, whatever the memory is
-used for, and needs the bytes that are counted where these are certain. Taken as private, each lifetime of a
-word may be owned by another node: that is too few bytes if the memory is an array after all. So the shared
-reading is shown where it can be divided as evenly and its bytes are certain; where they are not, the reading
-whose upper end is lower.
-
-Input: both graphs. Output: one of them with its decompositions, whose brackets hold the bytes of the other.
+Input: the graph with the likely reading of its memory, and the one with the other. Output: decompositions of
+the first, whose brackets hold the bytes of both. Only the first is searched for divisions; of the other, the
+owners that were found are counted, where lifetimes that are vertices in one graph only follow.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
-from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition.owners import owners_in
@@ -28,47 +24,31 @@ from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.store import GraphStore
 
 _TINY = 1e-9  # instead of nothing: logarithms
-_PRIVATE, _SHARED = "private to", "shared by"
 _Divisions: TypeAlias = "dict[int, Decomposition]"
 
 
 def decompose_both(
-    named: GraphStore, other: GraphStore, flops: int, options: CountOptions, progress: Progress
-) -> tuple[GraphStore, Counted, float]:
-    """Decompose both readings of a program; arguments as of :func:`commanalyzer.decompose.decompose`.
+    store: GraphStore, other: GraphStore, flops: int, options: CountOptions, progress: Progress
+) -> tuple[Counted, float]:
+    """Decompose a program; arguments as of :func:`commanalyzer.decompose.decompose`.
 
     Args:
-        named: The graph with the private temporaries that are in doubt.
-        other: The graph without.
+        store: The graph with the likely reading.
+        other: The graph with the other one.
         flops: Work W.
         options: What to count.
         progress: Told about steps.
 
-    Raises:
-        ConfigError: If divisions by rules name arrays of neither.
-
     Returns:
-        The graph that is shown (see above); what was counted on it, with brackets that hold both; and how
-        many times as many bytes the other moves.
+        What was counted, with brackets that hold both, and how many times as many bytes the other moves.
     """
-    try:
-        private = decompose(named, flops, options, progress)
-    except ConfigError:  # the user divides an array that would be private here: it is not
-        return other, decompose(other, flops, options, progress), 1.0
+    counted = decompose(store, flops, options, progress)
     model = min(options.models, key=MODELS.index)  # a second one does not change the answer
-    best = _best(private, model)
-    asked = options
-    if model == "volume":
-        given = {p: owners_in(other, named, d.part) for p, d in best.items()}
-        asked = replace(options, models=("volume",), given=given)
-    shared = decompose(other, flops, asked, progress)
-    against, names = _best(shared, model), _in_doubt(named, other)
-    if not _is_shared_shown([*best.values()], [*against.values()], 1 + options.imbalance):
-        return named, _with_both(private, best, against, (_PRIVATE, _SHARED), names), _ratio(best, against)
-    if asked.given:
-        shared = decompose(other, flops, options, progress)
-    found = _best(shared, model)
-    return other, _with_both(shared, found, best, (_SHARED, _PRIVATE), names), _ratio(found, best)
+    shown = _best(counted, model)
+    given = {p: owners_in(other, store, d.part) for p, d in shown.items()}
+    asked = replace(options, models=(model,), given=given, decompose=(), owner_map=None)
+    against = _best(decompose(other, flops, asked, progress), model)
+    return _with_both(counted, shown, against, _in_doubt(store, other)), _ratio(shown, against)
 
 
 def _best(counted: Counted, model: str) -> _Divisions:
@@ -83,7 +63,7 @@ def _ratio(shown: _Divisions, against: _Divisions) -> float:
 
 
 def _with_both(
-    counted: Counted, shown: _Divisions, against: _Divisions, how: tuple[str, str], names: list[str]
+    counted: Counted, shown: _Divisions, against: _Divisions, doubted: tuple[list[str], bool]
 ) -> Counted:
     """``counted`` with brackets of the answering model that hold both readings, and what has to be said."""
     model, ends = next(iter(shown.values())).model, {p: d.communication for p, d in against.items()}
@@ -91,18 +71,8 @@ def _with_both(
         _held(d, ends[d.nodes].low_bytes, ends[d.nodes].high_bytes) if d.model == model else d
         for d in counted.decompositions
     )
-    warnings = (*counted.warnings, *_doubt(shown, against, how, names))
+    warnings = (*counted.warnings, *_doubt(shown, against, *doubted))
     return replace(counted, decompositions=tuple(held), warnings=warnings)
-
-
-def _is_shared_shown(private: list[Decomposition], shared: list[Decomposition], allowed: float) -> bool:
-    """Whether the best divisions of the shared reading are the answer, not those of the private one."""
-    uneven = [max(allowed, *(d.imbalance for d in best)) for best in (private, shared)]
-    if uneven[0] != uneven[1]:
-        return uneven[1] < uneven[0]
-    least = sum(d.communication.low_bytes for d in shared)
-    most, most_private = (sum(d.communication.high_bytes for d in best) for best in (shared, private))
-    return most == least or most <= most_private
 
 
 def widened(counted: Counted, ratio: float) -> Counted:
@@ -118,22 +88,28 @@ def _held(shown: Decomposition, *comm_bytes: int) -> Decomposition:
     return replace(shown, communication=replace(found, low_bytes=low, high_bytes=high))
 
 
-def _doubt(shown: _Divisions, against: _Divisions, how: tuple[str, str], names: list[str]) -> list[str]:
+def _doubt(shown: _Divisions, against: _Divisions, names: list[str], is_shared: bool) -> list[str]:
     key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
     if against[key].comm_bytes == shown[key].comm_bytes:
         return []
+    taken, otherwise = ("shared by", "private to") if is_shared else ("private to", "shared by")
     return [
         "whether some memory is used for one element after the other or holds an array is in doubt: it is "
-        f"taken as {how[0]} its elements; as {how[1]} them, {key} nodes would move "
+        f"taken as {taken} its elements; as {otherwise} them, the division of {key} nodes would move "
         f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)} "
         f"(if you know: --private NAME or --shared NAME for {', '.join(names)})"
     ]
 
 
-def _in_doubt(named: GraphStore, other: GraphStore) -> list[str]:
-    """Names of the memory that has private temporaries in one reading only, or has any."""
-    private, shared = (
-        {graph.objects[i].name for i in np.unique(graph.home_object[graph.is_temporary])}
-        for graph in (LargeGraph(named), LargeGraph(other))
-    )
-    return sorted(private - shared or private)
+def _in_doubt(store: GraphStore, other: GraphStore) -> tuple[list[str], bool]:
+    """Names of memory of which one graph has more private temporaries, and whether it is the other graph."""
+    one, two = (_temporaries(graph) for graph in (store, other))
+    return sorted(n for n in one.keys() | two if one[n] != two[n]), two.total() > one.total()
+
+
+def _temporaries(store: GraphStore) -> Counter[str]:
+    """How many words of each memory are used in turn."""
+    graph = LargeGraph(store)
+    chosen = graph.is_temporary
+    place = np.unique(np.stack((graph.home_object[chosen], graph.home_offset[chosen])), axis=1)[0]
+    return Counter(graph.objects[i].name for i in place)

@@ -29,6 +29,7 @@ from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.partition.regular.array_names import are_called, require_called
+from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
@@ -37,9 +38,9 @@ from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.contraction.workspaces import (
-    doubtful_workspaces,
     find_workspaces,
     places_copied_to,
+    readings,
     write_workspaces,
 )
 from commanalyzer.vcg.graph import Bool, HomeKind, Site, ValueGraph
@@ -60,8 +61,8 @@ class RecordedProgram:
         store: Value communication graph in coded form.
         work: Operations of the analysed region.
         recording: Recording quality.
-        other: The graph without the private temporaries that are in doubt; ``None`` where there are none.
-        workspaces: What the recorder was told of private temporaries, for both graphs; empty for nothing.
+        other: The graph with the other reading of memory in doubt; ``None`` where nothing is.
+        workspaces: What the recorder was told of private temporaries; empty for nothing.
     """
 
     frontend: FrontendResult
@@ -69,7 +70,7 @@ class RecordedProgram:
     work: WorkCounts
     recording: Recording
     other: GraphStore | None = None
-    workspaces: tuple[bytes, bytes] = (b"", b"")
+    workspaces: bytes = b""
 
     @property
     def graph(self) -> ValueGraph:
@@ -177,8 +178,8 @@ def record_order(
 class _Recorded:
     """A recording and its graph; ``run`` adds up all recordings that led to it.
 
-    ``other`` is the graph without the private temporaries that are in doubt; ``left_out`` says how many words
-    might be such, but were not read in this way; ``workspaces`` as in :class:`RecordedProgram`.
+    ``other`` and ``workspaces`` as in :class:`RecordedProgram`; ``left_out`` says how many words might be
+    private temporaries, but were not read in this way.
     """
 
     run: TargetRun
@@ -186,7 +187,7 @@ class _Recorded:
     store: GraphStore
     other: GraphStore | None = None
     left_out: int = 0
-    workspaces: tuple[bytes, bytes] = (b"", b"")
+    workspaces: bytes = b""
 
     @property
     def is_whole(self) -> bool:
@@ -222,28 +223,29 @@ class _Recorder:
     def _with_names(self, first: _Recorded) -> _Recorded:
         """The program with the lifetimes named of the workspaces that a recording shows; itself without."""
         places = places_copied_to(first.trace, first.store.vertices(), self.sites)
-        certain, possible = self._as_told(first.store, *doubtful_workspaces(first.store, places))
-        if not possible.any():
+        likely, other = self._as_told(first.store, *readings(first.store, places))
+        if not (likely.any() or (first.is_whole and other.any())):
             return first
-        is_optional = first.is_whole and not certain.any()
-        named = self._named(first, possible, is_optional=is_optional)
-        if is_optional and named.trace.statistics.unnamed_lifetimes:
-            return replace(first, run=named.run, left_out=int(np.count_nonzero(possible)))
-        if np.array_equal(certain, possible):
-            return named
-        if certain.any():
-            other = self._named(first, certain, named.run)
+        shown = self._named(first, likely) if likely.any() else first
+        if np.array_equal(likely, other):
+            return shown
+        if other.any():
+            known = self._named(first, other, shown.run, is_optional=shown is first)
         else:
-            other = first if first.is_whole else self._record("record the whole program", named.run)
-        run, told = other.run if other is not first else named.run, (named.workspaces[0], other.workspaces[0])
-        return replace(named, run=run, other=other.store, workspaces=told)
+            known = first if first.is_whole else self._record("record the whole program", shown.run)
+        run = shown.run if known is first else known.run
+        if shown is first and known.trace.statistics.unnamed_lifetimes:
+            return replace(shown, run=run, left_out=int(np.count_nonzero(other)))
+        return replace(shown, run=run, other=known.store)
 
-    def _as_told(self, store: GraphStore, certain: Bool, possible: Bool) -> tuple[Bool, Bool]:
-        """Words that are workspaces and that may be, by what is seen and by what the user says of memory."""
-        home, known = store.vertices().home_object, [place.name for place in store.objects]
-        said = self.runs.request.private, self.runs.request.shared
-        private, shared = (np.array(are_called(known, *names), np.bool_)[home] for names in said)
-        return (certain | private) & ~shared, (possible | private) & ~shared
+    def _as_told(self, store: GraphStore, *masks: Bool) -> tuple[Bool, ...]:
+        """Words that are workspaces by what is seen and by what the user says of memory, for each reading."""
+        request, known = self.runs.request, [place.name for place in store.objects]
+        divided = (parse_rule(text).name for text in request.decompose)
+        said = request.private, (*request.shared, *divided)
+        private, shared = (np.array(are_called(known, *names), np.bool_) for names in said)
+        home = store.vertices().home_object
+        return tuple((mask | private[home]) & ~shared[home] for mask in masks)
 
     def _named(
         self, first: _Recorded, mask: Bool, before: TargetRun | None = None, *, is_optional: bool = False
@@ -253,7 +255,7 @@ class _Recorder:
         write_workspaces(workspace, first.store, mask, self.sites, first.trace, is_optional=is_optional)
         told = workspace.read_bytes()
         named = self._record("record the private temporaries", before or first.run, workspace=workspace)
-        return replace(named, workspaces=(told, b""))
+        return replace(named, workspaces=told)
 
     def _confirms(self, named: _Recorded) -> bool:
         """Whether the whole run shows no workspaces but those that were named in it."""

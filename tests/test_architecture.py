@@ -53,14 +53,14 @@ BUDGETS = {
     "trace": 121,
     "validation": 1_321,
     "vcg": 8_794,
-    ".": 2_250,
+    ".": 2_228,
     "runtime_shim/include": 337,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
     "runtime_shim/src": 5_344,
     "runtime_shim/supervisor": 115,
-    "tests": 44_363,
+    "tests": 44_356,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -295,7 +295,9 @@ def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Pa
     source = tmp_path / "ring.c"
     source.write_text(_RING)
     request = AnalysisRequest((source,), nodes=(PARTS,), regions=("turn",), program_output="discard")
-    graph = record(request, SilentProgress()).store.graph()  # the private reading, which is not shown
+    other = record(request, SilentProgress()).other
+    assert other is not None  # the private reading, which is not shown
+    graph = other.graph()
     arrays = [number for number, o in enumerate(graph.objects) if o.name in ("left", "right")]
     copied = graph.width_bytes[np.isin(graph.home_object, arrays)]
     assert len(copied) == 2 * 64

@@ -11,8 +11,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from commanalyzer.foundation.progress import SilentProgress
+from commanalyzer.record import record
 from commanalyzer.validation.cases import Workload, read_cases
-from commanalyzer.validation.run import Row, Selection, validate
+from commanalyzer.validation.mpi_build import build_mpi
+from commanalyzer.validation.run import (
+    Row,
+    Selection,
+    counted_run,
+    own_decomposition,
+    request_for,
+    validate,
+)
 from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.e2e.command import commanalyzer
@@ -45,6 +54,19 @@ def test_counted_bytes_and_those_predicted_at_the_same_blocks_are_those_of_theor
     assert row.own_accuracy == 1.0
     assert row.predicted_bytes <= 1.1 * expected
     assert row.predicted_bytes <= row.high_bytes
+
+
+def test_memory_in_doubt_is_read_as_the_mpi_program_divides_it(tmp_path: Path) -> None:
+    """Forces of nodes are set to zero and summed twice: arrays, or used by one element after the other."""
+    (workload, _), nodes = [item for item in read_cases(CASES) if item.name == "hydro3d"], 8
+    arguments = workload.sizes[0]
+    build_mpi(workload.mpi_sources, tmp_path / "mpi", workload.flags)
+    counted = counted_run(workload, arguments, nodes, tmp_path / "mpi").decomposition(nodes)
+    recorded = record(request_for(workload, arguments, (nodes,)), SilentProgress())
+    assert recorded.other is not None
+    own = own_decomposition(workload, arguments, nodes, recorded.graph, counted.communication.comm_bytes)
+    assert own is not None
+    assert own.predicted_bytes - own.excess("predicted") == counted.comm_bytes > 0
 
 
 def test_the_command_writes_markdown_and_html(tmp_path: Path) -> None:

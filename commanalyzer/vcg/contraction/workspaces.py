@@ -15,7 +15,7 @@ element that it is computed from, whatever else changes; a workspace is renewed 
 Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
 element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
-Where half or twice of this finds other words, both readings are recorded (:func:`doubtful_workspaces`).
+Where half or twice of this finds other words, that reading is recorded, too (:func:`readings`).
 """
 
 from __future__ import annotations
@@ -137,17 +137,32 @@ class _Words:
         return np.asarray(self.is_word & (self.places >= factor) & (self.stored >= self.places))
 
 
-def find_workspaces(store: GraphStore, places: Int64 | None = None, factor: int = FACTOR) -> Bool:
-    """Return bool[V], the vertex is a word of a workspace that no lifetimes are named of yet.
+def find_workspaces(store: GraphStore, places: Int64 | None = None) -> Bool:
+    """Return bool[V], words of workspaces that no lifetimes are named of yet; arguments as of `readings`."""
+    return _found(store, places, FACTOR)[0]
+
+
+def readings(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
+    """Return bool[V] twice: words of workspaces, and where half or twice of FACTOR differs, that.
 
     Args:
         store: Graph of a recording; expanded slice by slice.
         places: int64[V], how many places the values of a word were copied to; default is none.
-        factor: What :data:`FACTOR` says.
     """
-    graph, contents = LargeGraph(store), _Contents.of(store)
-    words = _Words.of(graph, places)
-    copied = words.copied(factor)
+    likely, more, fewer = _found(store, places, FACTOR, FACTOR // 2, 2 * FACTOR)
+    # words copied to a few places hide what others hold: not every reading is a part of the next
+    return likely, max(likely, likely | more, likely & fewer, key=lambda m: np.count_nonzero(m ^ likely))
+
+
+def _found(store: GraphStore, places: Int64 | None, *factors: int) -> list[Bool]:
+    """Words of workspaces for each of ``factors``."""
+    graph = LargeGraph(store)
+    known = graph, _Contents.of(store), _Words.of(graph, places)
+    return [_found_with(*known, factor) for factor in factors]
+
+
+def _found_with(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -> Bool:
+    store, copied = graph.store, words.copied(factor)
     if not copied.any() and not (words.is_word & contents.varied(factor)).any():
         return np.zeros(store.num_vertices, np.bool_)
     fresh, is_named = _handed_on(graph, words, copied)
@@ -158,13 +173,6 @@ def find_workspaces(store: GraphStore, places: Int64 | None = None, factor: int 
         varied &= _differs(store, varied)
     period = _periods(graph, words, contents, (varied, copied & ~varied, is_named), fresh, factor)
     return _closed(graph, words, contents, period, factor)
-
-
-def doubtful_workspaces(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
-    """Return bool[V] twice: words that are workspaces beyond doubt, and all that may be."""
-    possible = find_workspaces(store, places, FACTOR // 2)
-    certain = find_workspaces(store, places, 2 * FACTOR) if possible.any() else possible
-    return certain, possible | certain  # words copied to a few places hide what others hold
 
 
 def _differs(store: GraphStore, candidates: Bool) -> Bool:
@@ -231,20 +239,14 @@ def _periods(
     from commanalyzer.vcg.contraction.workspace_kernels import note_companions
 
     varied, copied, _ = candidates
-    lifetimes, chosen = (
-        np.where(varied, contents.differing, words.stored),
-        (*candidates, contents.reads_at_first),
-    )
+    lifetimes = np.where(varied, contents.differing, words.stored)
+    chosen = (*candidates, contents.reads_at_first)
     logarithm = np.zeros(len(fresh))
     others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
     for part in graph.store.slices():
         rows = (
-            part.row_sink,
-            part.row_count,
-            part.row_accumulates,
-            part.term_ptr,
-            part.source_ptr,
-            part.source,
+            *(part.row_sink, part.row_count, part.row_accumulates),
+            *(part.term_ptr, part.source_ptr, part.source),
         )
         note_companions(rows, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
     # versions that only go on with a lifetime belong to its element as well
@@ -304,8 +306,7 @@ def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64
     Each passes on how often the data of one element are renewed; a word that begins ``factor`` times as many
     lifetimes held values of several elements.
     """
-    found = np.asarray(period > 0)
-    if not found.any():
+    if not (found := np.asarray(period > 0)).any():
         return found
     most = np.where(words.is_word, contents.begun // factor, 0)
     most[found | (words.is_defined & ~words.is_lifetime)] = _NEVER
@@ -322,9 +323,8 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
         graph: Vertices of its graph.
         sites: Site table of the module that was recorded.
     """
-    result = np.zeros(graph.num_vertices, np.int64)
     if not len(trace.copies):
-        return result
+        return np.zeros(graph.num_vertices, np.int64)
     word = trace.copies["word"].astype(np.int64)
     extents = np.asarray(trace.extents)
     start = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)

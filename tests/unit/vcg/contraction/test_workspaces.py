@@ -14,8 +14,8 @@ from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STA
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.names.debug_info import SourcePlace
 from commanalyzer.vcg.contraction.workspaces import (
-    doubtful_workspaces,
     find_workspaces,
+    readings,
     workspace_pieces,
     write_workspaces,
 )
@@ -198,10 +198,12 @@ def test_chains_of_register_values_take_linear_time(order: int) -> None:
 # --- doubt --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("count", "certain", "possible"), [(1, 0, 0), (2, 0, 1), (7, 0, 1), (8, 1, 1)])
-def test_few_elements_are_in_doubt(count: int, certain: int, possible: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "likely", "other"), [(1, 0, 0), (2, 0, 1), (3, 0, 1), (4, 1, 0), (7, 1, 0), (8, 1, 1)]
+)
+def test_few_elements_are_in_doubt(count: int, likely: int, other: int) -> None:
     graph = GraphStore.of(build(19, elements(*per_element(count)), registers=[R]))
-    assert [int(mask.sum()) for mask in doubtful_workspaces(graph)] == [certain, possible]
+    assert [int(mask.sum()) for mask in readings(graph)] == [likely, other]
 
 
 # --- programs without workspaces --------------------------------------------------------------------------
