@@ -42,7 +42,7 @@ from commanalyzer.partition.policy import SEARCH
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.regular.owner_map import read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule
-from commanalyzer.partition.selection import best_of, promising
+from commanalyzer.partition.selection import best_of, headline, promising
 from commanalyzer.request import Coarsen, Effort, Model
 from commanalyzer.result.confidence import Confidence, open_brackets
 from commanalyzer.result.results import Decomposition, SingletonCounts
@@ -219,6 +219,8 @@ def _divide(
     chosen = [found[i] for i in promising(volumes, imbalances, allowed, SEARCH.far)[: SEARCH.refined]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
+    irregular = _unwritten(found, portfolio)
+    found += caller.each(count, _until_stopped(portfolio.of_one_array(irregular, nodes)))
     found = _with_bound(found, portfolio, nodes)
     warnings = tuple(f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes))
     advance()
@@ -227,6 +229,14 @@ def _divide(
         for name, seconds in portfolio.left_out(nodes).items()
     )
     return Counted(_chosen(found, portfolio), warnings, left_out)
+
+
+def _unwritten(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Candidate]:
+    """Yield the best division if it is irregular, and no regular one sends nearly as little."""
+    chosen = _chosen(found, portfolio)
+    best, written = next(d for d in chosen if d.best), headline(chosen)
+    if (written is best and not best.grid) or written.comm_bytes > SEARCH.plain * best.comm_bytes:
+        yield Candidate(best.method, best.part, best.seconds, best.coarse_vertices)
 
 
 def _with_merged(

@@ -8,6 +8,7 @@ wide and the run short, or where the user says so, the program is recorded with 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from commanalyzer.decompose import Counted, CountOptions, bounds_of
 from commanalyzer.errors import CommAnalyzerError, ConfigError, TraceError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_count
-from commanalyzer.partition.selection import cheapest_regular
+from commanalyzer.partition.selection import cheapest_regular, headline, leading
 from commanalyzer.record import record_order
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.confidence import method_of, open_brackets
@@ -80,7 +81,8 @@ def counted_exactly(
             where="--exact",
             hint="analyse a smaller problem, or fewer steps",
         )
-    wide = any(d.best and _is_wide(d) for d in found)
+    groups = groupby(found, key=lambda d: d.nodes)
+    wide = any(_is_wide(d) for _, group in groups for d in leading(list(group)))
     if not found or not (wide and events <= POLICY.events if request.exact is None else request.exact):
         return counted
     progress.stage(f"count {format_count(events)} events one by one", 1)
@@ -144,10 +146,14 @@ class _Replay:
                 found[i] = self.counted(found[i])
         even = [i for i in places if found[i].is_balanced]
         for change in range(POLICY.most_changes + 1):
-            best = next(i for i in places if found[i].best)
-            if found[best].is_replayed:
+            first = headline(found[i] for i in places)
+            shown = [i for i in places if found[i].best or found[i] is first]
+            unsure = [i for i in shown if not found[i].is_replayed]
+            if not unsure:
                 break
-            found[best] = self.counted(found[best])
+            for i in unsure:
+                found[i] = self.counted(found[i])
+            best = next(i for i in places if found[i].best)
             if change == POLICY.most_changes:  # enough: the best of those that were counted
                 even = [i for i in even if found[i].is_replayed]
             least = min(even, key=lambda i: found[i].comm_bytes) if found[best].is_balanced else best

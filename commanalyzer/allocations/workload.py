@@ -280,7 +280,7 @@ class ResultWorkload:
         sent = 0.0
         placement = on_nodes(num_nodes, ranks_per_node)
         if ranks > 1:
-            traffic = self.result.best(ranks, "").communication
+            traffic = self.result.decomposition(ranks).communication
             sent = traffic.total_bytes / self.steps
             phases = matrix_phases(traffic, self.steps)
             placement = site.place(num_nodes, ranks_per_node, traffic.comm_bytes)

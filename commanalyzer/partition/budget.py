@@ -41,43 +41,27 @@ class Budget:
     Attributes:
         seconds: CPU seconds.
         spent_s: Of these, what has been spent by estimates.
-        kept_s: Of these, what is kept for blocks and for refining the best of what is found.
         left_out: Methods that would have taken more than was left, and how long, seconds.
     """
 
     seconds: float
     spent_s: float = 0.0
-    kept_s: float = 0.0
     left_out: dict[str, float] = field(default_factory=dict)
 
-    def take(
-        self, name: str, expected_s: float, *, is_needed: bool = False, leaving_s: float | None = None
-    ) -> Limit | None:
+    def take(self, name: str, expected_s: float, *, is_needed: bool = False) -> Limit | None:
         """Spend ``expected_s`` on a method; ``None``, and it is noted as left out, where that is too much.
 
         Args:
             name: Of the method.
             expected_s: CPU seconds by an estimate.
             is_needed: Without it there is no division: it may have all that is left.
-            leaving_s: What it has to leave for others, seconds; all that is kept if not given.
         """
-        left = self.seconds - self.spent_s - (self.kept_s if leaving_s is None else leaving_s)
+        left = self.seconds - self.spent_s
         if expected_s > left and not is_needed:
             self.left_out[name] = max(expected_s, self.left_out.get(name, 0.0))
             return None
         self.spent_s += min(expected_s, max(left, 0.0))
         return Limit(expected_s, max(left, COSTS.least_limit_s))
-
-    def keep(self, expected_s: float) -> None:
-        """Keep so many seconds, but at most half of all, for what leaves less to others.
-
-        Blocks and refinements of what is cheapest gain more than another method's second or third seed.
-        """
-        self.kept_s = min(expected_s, self.seconds / 2)
-
-    def allows(self, expected_s: float) -> bool:
-        """Whether so many seconds are left."""
-        return self.spent_s + self.kept_s + expected_s <= self.seconds
 
 
 def budget_seconds(effort: Effort, num_flows: int, coded_bytes: int) -> float:

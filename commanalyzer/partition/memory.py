@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from commanalyzer.errors import ConfigError
@@ -24,41 +22,7 @@ _PROCESS_BYTES, _SHARED_VALUE_BYTES = 1 << 28, 66
 # Of each division. At its borders: owners three times, groups twice, nets of pins, pins, work twice.
 _BORDER_VALUE_BYTES = 85
 # While it is counted: owners, groups, lines; each row that folds as it is kept, a remote run, a group.
-_COUNT_VALUE_BYTES, _ROW_BYTES, _TERM_BYTES, _SOURCE_BYTES = 45, 72, 9, 5
-
-
-@dataclass(frozen=True, slots=True)
-class FoldRows:
-    """Rows that a division may have to keep: they combine what other parts contribute to their sinks.
-
-    Attributes:
-        rows: Their number.
-        terms: Terms of all of them.
-        flows: Sources of all of them.
-    """
-
-    rows: int = 0
-    terms: int = 0
-    flows: int = 0
-
-    @classmethod
-    def between(cls, graph: AnyGraph, vertex: Int32) -> FoldRows:
-        """Return the rows that fold from other coarse vertices; inside one, nothing has two owners.
-
-        Args:
-            graph: Value graph.
-            vertex: int32[V], coarse vertex of each value, negative for hubs.
-        """
-        found, places = np.zeros(3, np.int64), frozen(vertex, np.int32)
-        for rows in row_slices(graph):
-            columns = rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
-            kernels.count_between(*columns, places, found)
-        return cls(*found.tolist())
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that they take while a division is counted."""
-        return _ROW_BYTES * self.rows + _TERM_BYTES * self.terms + _SOURCE_BYTES * self.flows
+_COUNT_VALUE_BYTES, _FOLD_BYTES = 45, np.array([72, 9, 5])  # of a row that folds, its terms and sources
 
 
 def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *, is_tiled: bool) -> None:
@@ -85,7 +49,7 @@ def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *
 
 
 def affordable_jobs(
-    graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled: bool, folds: FoldRows | None = None
+    graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled: bool, fold_bytes: int = 0
 ) -> int:
     """Return how many divisions may be made at a time, at least one.
 
@@ -94,13 +58,12 @@ def affordable_jobs(
         limit: Memory that the user allows, bytes; None for that of the machine.
         wanted: As many as there would be without a limit.
         is_tiled: Divisions are found on coarse vertices.
-        folds: Rows that each of these may have to keep; None for none.
+        fold_bytes: Of rows that each of these may have to keep while it is counted.
     """
     v, room = graph.num_vertices, limit or machine_bytes()
     if is_tiled:
-        kept = 0 if folds is None else folds.nbytes
         room -= _PROCESS_BYTES + _SHARED_VALUE_BYTES * v
-        each = max(_BORDER_VALUE_BYTES * v, _COUNT_VALUE_BYTES * v + kept)
+        each = max(_BORDER_VALUE_BYTES * v, _COUNT_VALUE_BYTES * v + fold_bytes)
     else:
         room, each = room - _FLOW_BYTES * graph.num_flows, _MORE_FLOW_BYTES * graph.num_flows
     return max(1, min(wanted, room // max(each, 1)))
@@ -109,10 +72,16 @@ def affordable_jobs(
 def tiled_jobs(graph: AnyGraph, limit: int | None, wanted: int, vertex: Int32) -> int:
     """As :func:`affordable_jobs`, once coarse vertices are known: they tell which rows may have to be kept.
 
-    The rows are only passed over if not all of them would have room. Arguments as there, and of
-    :meth:`FoldRows.between`.
+    Those that fold from other coarse vertices: they combine what other parts contribute to their sinks;
+    inside one, nothing has two owners. The rows are only passed over if not all of them would have room.
+    Arguments as there, and ``vertex`` int32[V], the coarse vertex of each value, negative for hubs.
     """
-    every = FoldRows(graph.num_rows, graph.num_flows, graph.num_flows)
-    if affordable_jobs(graph, limit, wanted, is_tiled=True, folds=every) == wanted:
+    found = np.array([graph.num_rows, graph.num_flows, graph.num_flows])
+    every = affordable_jobs(graph, limit, wanted, is_tiled=True, fold_bytes=int(_FOLD_BYTES @ found))
+    if every == wanted:
         return wanted
-    return affordable_jobs(graph, limit, wanted, is_tiled=True, folds=FoldRows.between(graph, vertex))
+    found[:], places = 0, frozen(vertex, np.int32)
+    for rows in row_slices(graph):
+        columns = rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
+        kernels.count_between(*columns, places, found)
+    return affordable_jobs(graph, limit, wanted, is_tiled=True, fold_bytes=int(_FOLD_BYTES @ found))

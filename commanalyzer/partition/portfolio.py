@@ -38,6 +38,7 @@ from commanalyzer.partition.refinement.refine import (
     most_work,
 )
 from commanalyzer.partition.regular.layouts import Cut, Layouts
+from commanalyzer.partition.regular.one_array import divided_elements
 from commanalyzer.partition.regular.owner_map import map_owners
 from commanalyzer.partition.regular.rules import rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
@@ -342,6 +343,26 @@ class Portfolio:
                 took_s = time.perf_counter() - begin
                 yield replace(candidate, method=f"{candidate.method} refined", part=part, seconds=took_s)
 
+    def of_one_array(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
+        """Yield candidates as programs may have them: elements of one array are divided, all else follows."""
+        if num_parts == 1 or not self._options.structured:
+            return
+        for candidate in candidates:
+            self._options.caller.check()
+            begin, anchor = time.perf_counter(), self.view.tiling.neighbours.anchor
+            work = np.bincount(anchor, self._graph.work_flops, self._graph.num_vertices).astype(np.float64)
+            name, owners = divided_elements(
+                *(self._graph.objects, self.arrays, self.families, candidate.part, work, num_parts)
+            )
+            if name:
+                yield self._candidate(name, self._led(name, owners, num_parts), begin)
+
+    def _led(self, name: str, owners: Int32, num_parts: int) -> Int32:
+        """Owners of all values where those of some are given, and the others follow."""
+        coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
+        values = partial(np.asarray, owners)
+        return self._closely_followed(_Found(name, coarse, values, elements=values), num_parts)
+
     def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """``part`` with better borders: first what belongs together moves together, then value by value."""
         view, surface, allowed = self.view, self.surface, self.allowed(num_parts)
@@ -459,11 +480,7 @@ class Portfolio:
         for name, owners in given:
             begin = time.perf_counter()
             if owners is not None:
-                coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
-                values = partial(np.asarray, owners)
-                found = _Found(name, coarse, values, elements=values)
-                part = self._closely_followed(found, num_parts)
-                yield self._candidate(name, part, begin)
+                yield self._candidate(name, self._led(name, owners, num_parts), begin)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
         values = division.values

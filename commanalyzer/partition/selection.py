@@ -12,6 +12,8 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from commanalyzer.partition.policy import SEARCH
+from commanalyzer.partition.regular.one_array import is_of_one_array
 from commanalyzer.vcg.graph import Float64, Int32
 from commanalyzer.vcg.storage.slices import Sliceable
 
@@ -47,6 +49,10 @@ class Division(Protocol):
     """What is known of a counted division; see :class:`commanalyzer.result.results.Decomposition`."""
 
     @property
+    def method(self) -> str: ...  # noqa: D102
+    @property
+    def best(self) -> bool: ...  # noqa: D102
+    @property
     def grid(self) -> tuple[int, ...]: ...  # noqa: D102
     @property
     def comm_bytes(self) -> int: ...  # noqa: D102
@@ -71,6 +77,29 @@ def cheapest(items: Iterable[SomeDivision]) -> SomeDivision | None:
 def cheapest_regular(items: Iterable[SomeDivision]) -> SomeDivision | None:
     """Return the cheapest of those into blocks, slabs or cycles of arrays, as a programmer writes them."""
     return cheapest(d for d in items if d.grid)
+
+
+def headline(items: Iterable[SomeDivision]) -> SomeDivision:
+    """Return what a programmer would write: the cheapest balanced division that is regular or of one array.
+
+    A regular one wins where it sends nearly as little; where there is none, the best of all.
+    """
+    found = list(items)
+    written = [d for d in found if is_written(d) and d.is_balanced]
+    least = min((d.comm_bytes for d in written), default=0)
+    near = [d for d in written if d.grid and d.comm_bytes <= SEARCH.plain * least]
+    return min(near or written or [d for d in found if d.best], key=lambda d: d.comm_bytes)
+
+
+def leading(items: Sequence[SomeDivision]) -> tuple[SomeDivision, ...]:
+    """Return the headline of one node count and model, and the best if that is another with less bytes."""
+    first, best = headline(items), next(d for d in items if d.best)
+    return (first, best) if best.comm_bytes < first.comm_bytes else (first,)
+
+
+def is_written(item: Division) -> bool:
+    """Whether a programmer can write a division: blocks or cycles of arrays, or one array by a table."""
+    return bool(item.grid) or is_of_one_array(item.method)
 
 
 def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float) -> int:

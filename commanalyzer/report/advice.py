@@ -17,7 +17,7 @@ def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]
         arrays: Names of the arrays that cross most, for the comparison.
     """
     best = next(d for d in candidates if d.best)
-    lines = _comparison(candidates, best, arrays)
+    lines = _comparison(candidates, arrays)
     bound = best.lower_bound_bytes
     if bound and best.comm_bytes:
         lines.append(
@@ -27,8 +27,8 @@ def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]
     return lines
 
 
-def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: str) -> list[str]:
-    """Blocks against slabs, and the best of all against the cheapest blocks."""
+def _comparison(candidates: list[Decomposition], arrays: str) -> list[str]:
+    """Blocks against slabs."""
     plain = [d for d in candidates if d.grid]
     cheapest = cheapest_regular(plain)
     if cheapest is None:
@@ -38,17 +38,11 @@ def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: st
     slabs = [d for d in plain if sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]
     for slab in sorted(slabs, key=lambda d: d.comm_bytes)[:1]:
         if slab.comm_bytes >= _WORTH_SAYING * max(cheapest.comm_bytes, 1):
-            more = _times(slab.comm_bytes, cheapest.comm_bytes, "more")
+            more = _more(slab.comm_bytes, cheapest.comm_bytes)
             lines.append(f"1D slabs ({slab.method}) move {more} than {cheapest.method}")
-    if best is not cheapest and cheapest.comm_bytes >= _WORTH_SAYING * max(best.comm_bytes, 1):
-        if best.comm_bytes:
-            less = _times(cheapest.comm_bytes, best.comm_bytes, "less")
-            lines.append(f"An irregular division ({best.method}) moves {less} than these blocks")
-        else:
-            lines.append(f"An irregular division ({best.method}) moves nothing")
     return lines
 
 
-def _times(larger: int, smaller: int, word: str) -> str:
-    """How many times more or less; bytes where one of them is nothing."""
-    return f"{larger / smaller:.1f} times {word}" if smaller else f"{format_bytes(larger)} {word}"
+def _more(larger: int, smaller: int) -> str:
+    """How many times more; bytes where the other is nothing."""
+    return f"{larger / smaller:.1f} times more" if smaller else f"{format_bytes(larger)} more"

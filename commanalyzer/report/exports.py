@@ -14,7 +14,7 @@ from commanalyzer.export.matrix_files import write_graphml, write_matrix_csv, wr
 from commanalyzer.export.metis_files import write_hmetis, write_metis_graph, write_partition
 from commanalyzer.foundation.files import write_text
 from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.libraries.quality import part_work
+from commanalyzer.partition.libraries.adjacency import part_work
 from commanalyzer.report.json_document import json_text
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers

@@ -57,7 +57,10 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "peak_memory_bytes": result.peak_memory_bytes,
         "singletons": None if result.singletons is None else asdict(result.singletons),
         "machine": _machine(result.machine),
-        "decompositions": [_decomposition(item) for item in result.decompositions],
+        "decompositions": [
+            _decomposition(d, is_headline=d is result.decomposition(d.nodes, d.model))
+            for d in result.decompositions
+        ],
         "confidence": [_confidence(known) for known in confidence_of(result.decompositions)]
         if result.counted is None
         else [],
@@ -142,13 +145,14 @@ def _beside(known: Confidence, other: Decomposition | None) -> Json:
     }
 
 
-def _decomposition(item: Decomposition) -> Json:
+def _decomposition(item: Decomposition, *, is_headline: bool) -> Json:
     traffic = item.communication
     return {
         "nodes": item.nodes,
         "model": item.model,
         "method": item.method,
         "best": item.best,
+        "headline": is_headline,
         "comm_bytes": traffic.total_bytes,
         "comm_bytes_low": traffic.low_bytes,
         "comm_bytes_high": traffic.high_bytes,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from commanalyzer.foundation.quantities import format_bytes
+from commanalyzer.partition.regular.one_array import is_of_one_array
 from commanalyzer.partition.selection import cheapest, cheapest_regular
 from commanalyzer.result.results import Decomposition
 
@@ -60,7 +61,7 @@ class Confidence:
         return cls(
             best,
             cheapest_regular(candidates),
-            cheapest(d for d in candidates if method_of(d) != own),
+            cheapest(d for d in candidates if method_of(d) != own and not is_of_one_array(d.method)),
         )
 
     def ratio(self, other: Decomposition) -> float:
@@ -130,11 +131,10 @@ def confidence_of(decompositions: Iterable[Decomposition]) -> tuple[Confidence, 
 
 def open_brackets(found: Sequence[Decomposition]) -> list[str]:
     """Return a sentence about brackets of best divisions that are not tight; nothing if all are."""
-    best = [d for d in found if d.best]
-    open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
-    if not open_brackets:
+    wide = [d for d in found if d.best and d.communication.high_bytes > 1.01 * d.communication.low_bytes]
+    if not wide:
         return []
-    worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
+    worst = max(wide, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
     c = worst.communication
     return [
         "how often values and sums are needed is not certain where their readers change over time: "

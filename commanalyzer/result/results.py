@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from commanalyzer.foundation.work import WorkCounts as WorkCounts
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.coded import Owners
-from commanalyzer.partition.selection import cheapest_regular
+from commanalyzer.partition.selection import cheapest_regular, headline, leading
 from commanalyzer.report.figures.methods import PlotMethods
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.roofline.traffic import Placement
@@ -188,13 +189,9 @@ class Decomposition:
 
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
-        size = (
-            format_bytes(self.comm_bytes)
-            + bound
-            + (", best" if self.best else "")
-            + ("" if self.is_balanced else ", not balanced")
-        )
-        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size})"
+        marks = (", best" if self.best else "") + ("" if self.is_balanced else ", not balanced")
+        size = format_bytes(self.comm_bytes)
+        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size}{bound}{marks})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,39 +260,40 @@ class AnalysisResult(PlotMethods):
         return tuple(dict.fromkeys(d.model for d in self.decompositions))
 
     def best(self, nodes: int, model: str = "") -> Decomposition:
-        """The cheapest decomposition.
+        """The least found by any means; as :meth:`decomposition`."""
+        known = self._candidates(nodes, model)
+        return next((d for d in known if d.best), None) or self.decomposition(nodes, model)
 
-        Args:
-            nodes: Node count.
-            model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
-
-        Raises:
-            ConfigError: If this node count or model was not analysed.
-        """
-        return self.decomposition(nodes, model)
+    def shown(self) -> Iterator[Decomposition]:
+        """For each node count and model what a programmer would write, then the best if that sends less."""
+        for _, group in groupby(self.decompositions, key=lambda d: (d.nodes, d.model)):
+            yield from leading(list(group))
 
     def regular(self, nodes: int, model: str = "") -> Decomposition | None:
         """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
+        return cheapest_regular(self._candidates(nodes, model))
+
+    def _candidates(self, nodes: int, model: str) -> list[Decomposition]:
         wanted = (nodes, model or (self.models[0] if self.models else ""))
-        return cheapest_regular(d for d in self.decompositions if (d.nodes, d.model) == wanted)
+        return [d for d in self.decompositions if (d.nodes, d.model) == wanted]
 
     def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
-        """One decomposition; the cheapest when no method is named.
+        """One decomposition; what a programmer would write when no method is named.
 
         Raises:
-            ConfigError: If there is none like it.
+            ConfigError: If there is none like it; an empty ``model`` is the first that was counted.
         """
-        wanted = model or (self.models[0] if self.models else "")
-        for item in self.decompositions:
-            fits = item.best if not method else item.method == method
-            if (item.nodes, item.model) == (nodes, wanted) and fits:
-                return item
-        known = [d.method for d in self.decompositions if (d.nodes, d.model) == (nodes, wanted)]
-        if known:
-            raise ConfigError(f"expected on {nodes} nodes one of {', '.join(known)}, found {method!r}")
+        candidates = self._candidates(nodes, model)
+        if candidates and not method:
+            return headline(candidates)
+        if found := [d for d in candidates if d.method == method]:
+            return found[0]
+        if candidates:
+            known = ", ".join(d.method for d in candidates)
+            raise ConfigError(f"expected on {nodes} nodes one of {known}, found {method!r}")
         counts, models = ", ".join(map(str, self.nodes)), " and ".join(self.models)
         raise ConfigError(
-            f"expected {counts or 'no'} nodes ({models}), found {nodes} ({wanted or 'any model'})",
+            f"expected {counts or 'no'} nodes ({models}), found {nodes} ({model or 'any model'})",
             hint=f"others, without running the program again: commanalyzer partition RESULT --nodes {nodes}",
         )
 
@@ -322,7 +320,7 @@ class AnalysisResult(PlotMethods):
             machine: Machine, its file or name, that goes before :attr:`machine`, the one of the analysis.
             nodes: Node counts; all analysed ones when ``None``.
             model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
-            method: Only this decomposition; empty for the best of all.
+            method: Only this decomposition; empty for what a programmer would write.
             placement: Neighbours are ``best`` placed in the network or at ``random``.
 
         Raises:
@@ -345,7 +343,8 @@ class AnalysisResult(PlotMethods):
                 f"found a request for {missing}",
                 hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
             )
-        items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
+        chosen = [d for d in fitting if method or d is self.decomposition(d.nodes, wanted)]
+        items = [(d.method, d.communication) for d in chosen if d.nodes in counts]
         judged = self.machine.replaced_by(as_machine(machine))
         return scaling_bound(self.work.amount, items, judged, placement, self.work.unit)
 
@@ -369,8 +368,8 @@ class AnalysisResult(PlotMethods):
         )
 
     def _repr_html_(self) -> str:
-        """Small table for notebooks: the best decomposition of each node count."""
-        rows = [_html_cells(d) for d in self.decompositions if d.best]
+        """Small table for notebooks: what a programmer would write on each number of nodes, and the best."""
+        rows = [_html_cells(d) for d in self.shown()]
         head = "".join(f"<th>{title}</th>" for title in _HTML_TITLES)
         body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"

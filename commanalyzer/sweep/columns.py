@@ -39,7 +39,7 @@ _MEANINGS = {
     "collective_partners": "Most partners in a collective",
     "collective_bytes": "Bytes of one round of collectives at one node",
 }
-_DIVISIONS = (("", "the best decomposition"), ("regular_", "the cheapest plain blocks or slabs"))
+_DIVISIONS = (("", "the best decomposition"), ("regular_", "what a programmer would write"))
 COLUMNS = (
     Column("nodes", "integer", "Node count p."),
     Column("model", "text", "Communication model."),
@@ -57,7 +57,7 @@ COLUMNS = (
     Column("comm_bytes_high", "integer", "Upper end of these bytes."),
     Column("efficiency_bound", "number", "Best parallel efficiency, paper Eq. 4, where a machine is given."),
     Column("lower_bound_bytes", "number", "Provable minimum of the bytes, where one is known."),
-    Column("regular_method", "text", "Cheapest division into plain blocks or slabs, where one was found."),
+    Column("regular_method", "text", "What a programmer would write: plain blocks, or one array by a table."),
     Column("regular_bytes", "number", "Bytes of that division."),
     Column("regular_messages", "number", "Messages of that division."),
     *(

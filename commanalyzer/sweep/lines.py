@@ -38,7 +38,7 @@ def table_lines(
     for item in result.decompositions:
         if item.best:
             partition_s, count_s = (per_division or {}).get((item.nodes, item.model), (math.nan, math.nan))
-            divisions = {**_of_division(item), **_of_regular(result.regular(item.nodes, item.model))}
+            divisions = {**_of_division(item), **_of_written(result.decomposition(item.nodes, item.model))}
             lines.append({**common, **divisions, "partition_s": partition_s, "count_s": count_s})
     return tuple({name: _cell(value) for name, value in line.items()} for line in lines)
 
@@ -95,9 +95,7 @@ def _of_division(item: Decomposition) -> dict[str, Cell]:
     }
 
 
-def _of_regular(item: Decomposition | None) -> dict[str, Cell]:
-    if item is None:
-        return {}  # not known
+def _of_written(item: Decomposition) -> dict[str, Cell]:
     return {
         "regular_method": item.method,
         "regular_bytes": float(item.comm_bytes),

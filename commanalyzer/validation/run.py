@@ -68,14 +68,14 @@ class Row:
         arguments: Arguments of the program.
         nodes: Processes p.
         counted_bytes: Bytes between ranks in the MPI program's main loop.
-        predicted_bytes: Best decomposition, model ``volume``.
+        predicted_bytes: What a programmer would write, model ``volume``.
         high_bytes: Upper end.
         paper_bytes: Best decomposition, model ``hpdc18``; ``None`` if its graph would be too large.
-        method: What found the best decomposition.
-        imbalance: Of the best decomposition.
+        method: What found that division.
+        imbalance: Of that division.
         agreement: Of the matrices per pair of ranks after the best relabelling, 0 to 1.
-        regular_method: Cheapest division of the arrays into plain blocks or slabs that was found.
-        regular_bytes: What it moves; ``None`` if there is none.
+        least_method: What found the least bytes, whoever can write it.
+        least_bytes: These.
         own: At the MPI program's decomposition; ``None`` if the file does not say how it divides.
     """
 
@@ -89,19 +89,19 @@ class Row:
     method: str
     imbalance: float
     agreement: float
-    regular_method: str
-    regular_bytes: int | None
+    least_method: str
+    least_bytes: int
     own: OwnDecomposition | None
 
     @property
     def accuracy(self) -> float:
-        """Of the best decomposition."""
+        """Of what a programmer would write."""
         return accuracy(self.predicted_bytes, self.counted_bytes) or 0.0
 
     @property
-    def regular_accuracy(self) -> float | None:
-        """Of the cheapest regular division; ``None`` without one."""
-        return None if self.regular_bytes is None else accuracy(self.regular_bytes, self.counted_bytes)
+    def least_accuracy(self) -> float:
+        """Of the least found."""
+        return accuracy(self.least_bytes, self.counted_bytes) or 0.0
 
     @property
     def paper_accuracy(self) -> float | None:
@@ -244,7 +244,7 @@ def _row(case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisRes
     workload, arguments = case
     found = compare(predicted, counted, model="volume")
     paper = predicted.best(nodes, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
-    regular = predicted.regular(nodes, "volume")
+    least = predicted.best(nodes, "volume")
     return Row(
         workload,
         arguments,
@@ -256,8 +256,8 @@ def _row(case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisRes
         found.predicted.method,
         found.predicted.imbalance,
         found.relabelling.agreement,
-        "" if regular is None else regular.method,
-        None if regular is None else regular.comm_bytes,
+        least.method,
+        least.comm_bytes,
         own_decomposition(workload, arguments, nodes, own, found.counted.communication.comm_bytes),
     )
 

@@ -190,7 +190,7 @@ def test_partition_of_a_saved_result_is_that_of_a_new_run(saved: Path) -> None:
 
 
 def test_matrix(saved: Path) -> None:
-    best = next(d for d in _shown(saved, "r.cmz") if d["nodes"] == 4 and d["best"])
+    best = next(d for d in _shown(saved, "r.cmz") if d["nodes"] == 4 and d["headline"])
     text = succeed(saved, "matrix", "r.cmz", "--nodes", 4, "--format", "csv").out
     rows = [list(map(int, line.split(","))) for line in text.splitlines()]
     expected: object = best["comm_matrix"]

@@ -115,9 +115,14 @@ def test_the_mpi_counterpart_refuses_what_makes_no_squares(mpi_program: Path) ->
 def test_an_analysis_counts_the_work_of_the_nodes(analysed: Analyse) -> None:
     # 2 n^2 elements and (n + 1)^2 nodes: 4 W(8) - W(16) is the work of 4 * 81 - 289 = 35 nodes.
     steps = 4
-    work = [analysed("fem2d", n, steps, nodes=(4,), region="fem_run").work.flops for n in (8, 16)]
+    results = [analysed("fem2d", n, steps, nodes=(4,), region="fem_run") for n in (8, 16)]
     # v += dt * fixed * force / mass; u += dt * v
-    assert 4 * work[0] - work[1] == steps * 35 * 6
+    assert 4 * results[0].work.flops - results[1].work.flops == steps * 35 * 6
+    # Nodes in a permuted order: no blocks of them, but a table sends what squares of the mesh do.
+    shown = results[1].decomposition(4)
+    assert shown.method == "partition of s.u[289], others follow" and shown.is_balanced
+    squares, once = WORD * steps * 2 * copies(16, 2), WORD * 2 * copies(16, 2) + 4 * 3
+    assert shown.comm_bytes <= 1.1 * (squares + once)
 
 
 def test_an_analysis_leaves_the_output_alone(program: Path, tmp_path: Path) -> None:

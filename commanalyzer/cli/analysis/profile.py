@@ -135,7 +135,7 @@ def command(
     with shown_progress(quiet) as progress:
         profile = profile_program(request, progress).profile
     if divided is not None:
-        profile = rank_profiles(profile, divided, divided.best(nodes or divided.nodes[0]))
+        profile = rank_profiles(profile, divided, divided.decomposition(nodes or divided.nodes[0]))
     _emit(profile, output, json_output, force=force, quiet=quiet)
 
 

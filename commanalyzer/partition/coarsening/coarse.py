@@ -17,9 +17,8 @@ from commanalyzer.partition.coarsening import net_kernels as kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
-from commanalyzer.partition.libraries.adjacency import Adjacency, both_ways
+from commanalyzer.partition.libraries.adjacency import Adjacency, both_ways, component_labels
 from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
-from commanalyzer.partition.libraries.quality import component_labels
 from commanalyzer.partition.owners import HubTraffic
 from commanalyzer.partition.refinement.border_kernels import add_work
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph

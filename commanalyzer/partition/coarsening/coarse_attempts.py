@@ -19,10 +19,10 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.coarsening.coarse import CoarseView, voted
+from commanalyzer.partition.libraries.adjacency import edge_cut, imbalance
 from commanalyzer.partition.libraries.concurrency import CutShortError
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.libraries.mtkahypar import partition_hypergraph
-from commanalyzer.partition.libraries.quality import edge_cut, imbalance
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.policy import COSTS, SEARCH
 from commanalyzer.partition.refinement.refine import (

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.partition.libraries.flow_bytes import flow_bytes, shared_bytes
+from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes, shared_bytes
 
 EMPTY = -1
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

@@ -1,11 +1,12 @@
-"""Undirected weighted graphs for graph partitioners, checked.
+"""Undirected weighted graphs for graph partitioners, checked; quality of partitions of them.
 
 Vertices are coarse vertices of a value graph with the work spent on them; an edge weighs the bytes that flow
 between two, both ways together (paper), or that divided by the number of readers of the value: a value that
 is sent once to each part loses little when one of many readers is elsewhere, but everything when its only
 reader is. The second kind approximates the net of a hypergraph by a star.
 
-Reference: paper Section 4.2.1 (edge weight = number of uses) and 4.2.2 (balance the work, minimise the cut).
+Reference: paper Section 4.2.1 (edge weight = number of uses) and 4.2.2 (balance the work, minimise the cut,
+connected components per node).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.libraries import adjacency_kernels as kernels
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.structure.segments import pointer_from_counts
+from commanalyzer.vcg.structure.edges import order_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,15 @@ class Adjacency:
         """Return int64[2E], the vertex that each stored edge starts from."""
         return np.repeat(np.arange(self.num_vertices, dtype=np.int64), np.diff(self.pointer))
 
+    def merged(self, number: Int64, count: int) -> Adjacency:
+        """Return the graph of new numbers, below ``count``; edges inside a group disappear, others add up."""
+        one, other = number[self.vertex_of_edge()], number[self.neighbour]
+        links = np.flatnonzero(one < other)
+        place, order = order_by(one[links], count)
+        links = links[order]
+        work = np.bincount(number, self.work_flops, minlength=count).astype(np.float64)
+        return Adjacency(*both_ways(place, other[links].astype(np.int32), self.edge_bytes[links]), work)
+
 
 def _require(condition: bool, message: str) -> None:
     if not condition:
@@ -88,10 +98,14 @@ def _check_edges(a: Adjacency) -> None:
     n = a.num_vertices
     _require(bool(a.neighbour.min() >= 0 and a.neighbour.max() < n), f"neighbours must lie in [0, {n})")
     _require(bool(np.all(a.edge_bytes > 0)), "edge weights must be positive")
-    fault = kernels.first_fault(*(frozen(x, np.int64) for x in (a.pointer, a.neighbour, a.edge_bytes)))
-    _require(fault != 1, "neighbours must be ascending and distinct within each vertex")
-    _require(fault != 2, "a vertex must not be its own neighbour")
-    _require(fault != 3, "every edge needs the same weight in both directions")
+    one, other = a.vertex_of_edge(), a.neighbour
+    ascending = (other[1:] > other[:-1]) | (one[1:] > one[:-1])
+    _require(bool(ascending.all()), "neighbours must be ascending and distinct within each vertex")
+    _require(not (one == other).any(), "a vertex must not be its own neighbour")
+    back = order_by(other, n)[1]
+    pairs = (one, other[back]), (other, one[back]), (a.edge_bytes, a.edge_bytes[back])
+    symmetric = all(np.array_equal(*pair) for pair in pairs)
+    _require(symmetric, "every edge needs the same weight in both directions")
 
 
 def both_ways(place: Int64, upper: Int32, link_bytes: Int64) -> tuple[Int64, Int64, Int64]:
@@ -99,13 +113,34 @@ def both_ways(place: Int64, upper: Int32, link_bytes: Int64) -> tuple[Int64, Int
 
     Args:
         place: int64[N + 1], where the links of each lower end begin.
-        upper: int32[L], upper end of each link; changed.
-        link_bytes: int64[L], bytes; those of parallel links are added up; changed.
+        upper: int32[L], upper end of each link.
+        link_bytes: int64[L], bytes; those of parallel links are added up.
     """
-    n = len(place) - 1
-    low_pointer, degree = np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    kernels.add_parallel(place, upper, link_bytes, low_pointer, degree)
-    pointer = pointer_from_counts(degree)
-    neighbour, edge_bytes = np.empty(pointer[-1], dtype=np.int64), np.empty(pointer[-1], dtype=np.int64)
-    kernels.write_both_ways(low_pointer, upper, link_bytes, pointer, pointer.copy(), neighbour, edge_bytes)
+    pointer, neighbour, edge_bytes = kernels.join_links(place, upper, link_bytes)
     return pointer, neighbour, edge_bytes
+
+
+def edge_cut(adjacency: Adjacency, part: Int32) -> int:
+    """Return the bytes of all edges whose ends lie in different parts."""
+    cut = part[adjacency.vertex_of_edge()] != part[adjacency.neighbour]
+    return int(adjacency.edge_bytes[cut].sum()) // 2
+
+
+def part_work(work_flops: Float64, part: Int32, num_parts: int) -> Float64:
+    """Return float64[p], work of each part."""
+    return np.bincount(part, work_flops, minlength=num_parts).astype(np.float64)
+
+
+def imbalance(work_flops: Float64, part: Int32, num_parts: int) -> float:
+    """Return the largest part's work over the mean, 1.0 is perfect; without any work, count vertices."""
+    weight = work_flops if work_flops.sum() > 0 else np.ones(len(part), dtype=np.float64)
+    load = part_work(weight, part, num_parts)
+    mean = float(load.mean())
+    return float(load.max()) / mean if mean > 0 else 1.0
+
+
+def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
+    """Return the number of connected components, and int64[N], of each vertex its own: by first vertices."""
+    label = np.arange(adjacency.num_vertices)
+    links = frozen(adjacency.pointer, np.int64), frozen(adjacency.neighbour, np.int64)
+    return kernels.label_components(*links, label), label

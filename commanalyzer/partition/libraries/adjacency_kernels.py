@@ -1,8 +1,4 @@
-"""Compiled loops that make and check adjacencies; see :mod:`commanalyzer.partition.libraries.adjacency`.
-
-A link joins two vertices and has bytes. Links are kept at their lower end, parallel ones added up, and then
-written in both directions.
-"""
+"""Compiled loops over links and edges; see :mod:`commanalyzer.partition.libraries.adjacency`."""
 
 from __future__ import annotations
 
@@ -15,68 +11,71 @@ from commanalyzer.vcg.contraction.contract_kernels import unite
 
 
 @compiled
-def add_parallel(place: Any, upper: Any, link_bytes: Any, pointer: Any, degree: Any) -> None:
-    """Add up parallel links, in place; write where those of each lower end begin, and the degrees of all."""
-    where = np.full(len(place), -1, np.int64)
-    at = 0
-    for v in range(len(place) - 1):
-        begin = at
+def join_links(place: Any, upper: Any, link_bytes: Any) -> Any:
+    """Return columns as of :func:`.adjacency.both_ways`, neighbours ascending.
+
+    Lower neighbours come first, in the order of the links; then the upper ones: a vertex is reached from its
+    lower neighbours in ascending order of upper ends.
+    """
+    n = len(place) - 1
+    begin, pointer = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    for i in range(len(upper)):
+        begin[upper[i] + 1] += 1
+    end = np.cumsum(begin)
+    begin = end.copy()
+    lower, lower_bytes = np.empty(len(upper), np.int64), np.empty(len(upper), np.int64)
+    for v in range(n):
         for i in range(place[v], place[v + 1]):
             u = upper[i]
-            if where[u] >= begin:
-                link_bytes[where[u]] += link_bytes[i]
+            if end[u] > begin[u] and lower[end[u] - 1] == v:
+                lower_bytes[end[u] - 1] += link_bytes[i]
                 continue
-            where[u] = at
-            upper[at], link_bytes[at] = u, link_bytes[i]
-            degree[u] += 1
-            at += 1
-        degree[v] += at - begin
-        pointer[v + 1] = at
+            lower[end[u]], lower_bytes[end[u]] = v, link_bytes[i]
+            end[u] += 1
+            pointer[u + 1] += 1
+            pointer[v + 1] += 1
+    pointer = np.cumsum(pointer)
+    filled = pointer.copy()
+    neighbour, edge_bytes = np.empty(pointer[n], np.int64), np.empty(pointer[n], np.int64)
+    for u in range(n):
+        for i in range(begin[u], end[u]):
+            for one, other in ((u, lower[i]), (lower[i], u)):
+                neighbour[filled[one]], edge_bytes[filled[one]] = other, lower_bytes[i]
+                filled[one] += 1
+    return pointer, neighbour, edge_bytes
 
 
 @compiled
-def write_both_ways(
-    pointer: Any, upper: Any, link_bytes: Any, place: Any, filled: Any, neighbour: Any, edge_bytes: Any
-) -> None:
-    """Write the neighbours of every vertex in ascending order.
+def steps_across(pointer: Any, neighbour: Any, most_degree: Any) -> tuple[int, int]:
+    """Return steps from one end of a graph to the other, nearly, and the vertices between them.
 
-    Lower neighbours first: links come in ascending order of their lower ends. Then the upper ones: a vertex
-    is reached from its lower neighbours in ascending order of upper ends.
+    Breadth first from the vertex that is farthest from the first with links; vertices with more than
+    ``most_degree`` neighbours are not passed through.
     """
-    for v in range(len(pointer) - 1):
-        for i in range(pointer[v], pointer[v + 1]):
-            at = filled[upper[i]]
-            neighbour[at], edge_bytes[at] = v, link_bytes[i]
-            filled[upper[i]] += 1
-    lower_end = filled.copy()
-    for v in range(len(pointer) - 1):
-        for i in range(place[v], lower_end[v]):
-            at = filled[neighbour[i]]
-            neighbour[at], edge_bytes[at] = v, edge_bytes[i]
-            filled[neighbour[i]] += 1
-
-
-@compiled
-def first_fault(pointer: Any, neighbour: Any, edge_bytes: Any) -> Any:
-    """Return what is wrong with a graph: 1 not ascending, 2 an edge to itself, 3 one-sided; 0 nothing."""
-    for v in range(len(pointer) - 1):
-        for i in range(pointer[v] + 1, pointer[v + 1]):
-            if neighbour[i] <= neighbour[i - 1]:
-                return 1
-    for v in range(len(pointer) - 1):
-        for i in range(pointer[v], pointer[v + 1]):
-            if neighbour[i] == v:
-                return 2
-    # Vertices come in ascending order, so the next entry of a neighbour that was not seen yet is this vertex.
-    seen = pointer[:-1].copy()
-    for v in range(len(pointer) - 1):
-        for i in range(pointer[v], pointer[v + 1]):
-            u = neighbour[i]
-            j = seen[u]
-            if j == pointer[u + 1] or neighbour[j] != v or edge_bytes[j] != edge_bytes[i]:
-                return 3
-            seen[u] += 1
-    return 0
+    n = len(pointer) - 1
+    seen, queue = np.zeros(n, np.int64), np.empty(n, np.int64)
+    start, depth, last = 0, 0, 0
+    while start < n - 1 and pointer[start] == pointer[start + 1]:
+        start += 1
+    for sweep in range(1, 3):
+        if n == 0:
+            break
+        queue[0], last, place, level_end, depth = start, 1, 0, 1, 0
+        seen[start] = sweep
+        while place < last:
+            if place == level_end:
+                depth, level_end = depth + 1, last
+            v = queue[place]
+            place += 1
+            if pointer[v + 1] - pointer[v] > most_degree:
+                continue
+            for i in range(pointer[v], pointer[v + 1]):
+                if seen[neighbour[i]] != sweep:
+                    seen[neighbour[i]] = sweep
+                    queue[last] = neighbour[i]
+                    last += 1
+        start = queue[last - 1]
+    return depth, last
 
 
 @compiled

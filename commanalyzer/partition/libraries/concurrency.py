@@ -8,23 +8,26 @@ long runs where it can be ended.
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock, Semaphore, Timer, current_thread, main_thread
 from types import FrameType
 from typing import Any, TypeVar
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.budget import Limit
-from commanalyzer.partition.libraries.helper import Helper, HelperEndedError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Other = TypeVar("Other")
-LEAST_SECONDS = 0.3
-"""What takes less by an estimate is done in this process: starting a helper takes 0.2 to 0.5 s."""
+_LEAST_SECONDS = 0.3  # what takes less by an estimate is done here: starting a helper takes 0.2 to 0.5 s
+_HELPER = "commanalyzer.partition.libraries.helper"
 
 
 def usable_cores() -> int:
@@ -40,120 +43,116 @@ class CutShortError(PartitionError):
     """A call was ended because it took longer than it may."""
 
 
+class _Helper:
+    """The other end of :mod:`.helper`: starts the process and talks to it."""
+
+    def __init__(self) -> None:
+        self.peak_bytes = 0
+        paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", _HELPER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": paths},
+            process_group=0,  # a terminal's interrupt is for the one who asks, who then ends this process
+        )
+
+    def call(self, function: Callable[..., Result], most_s: float, arguments: tuple[Any, ...]) -> Result:
+        """See :meth:`Caller.call`; after an error of the process, it is of no use any more."""
+        request, answer = self._process.stdin, self._process.stdout
+        assert request is not None and answer is not None
+        result: Result
+        try:
+            pickle.dump((function, arguments, most_s), request, protocol=5)
+            request.flush()
+            result, error, self.peak_bytes = pickle.load(answer)
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as broken:
+            self.end()
+            if self._process.returncode == -signal.SIGXCPU:
+                raise CutShortError(f"ended after {most_s:.0f} s of CPU time") from broken
+            raise PartitionError(
+                "expected the result of a partitioner, found that its process ended: "
+                f"exit status {self._process.returncode}",
+                hint="it may have run out of memory; with --jobs 1 less is needed",
+            ) from broken
+        if error is not None:
+            raise error
+        return result
+
+    def end(self) -> None:
+        """End the process, even in the midst of a call."""
+        self._process.kill()
+        self._process.wait()
+
+
 class Caller:
-    """Calls functions of partitioning libraries in this process, one at a time.
+    """Calls functions of partitioning libraries, and works side by side where cores are free.
+
+    Args:
+        cores: Threads that may work at a time.
+        least_seconds: What takes less by an estimate is called in this process, one at a time; the rest in
+            other processes, as many at a time as there are callers. None to call everything here.
 
     Attributes:
         stopped: Why :meth:`stop` was called; empty if it was not.
     """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
+    def __init__(self, cores: int = 1, least_seconds: float | None = None) -> None:
+        self._cores, self._free = cores, Semaphore(cores)
+        self._least_seconds = least_seconds
+        self._idle: list[_Helper] = []
+        self._all: list[_Helper] = []
+        self._lock, self._changing = Lock(), Lock()
+        self._is_closed = False
         self.stopped = ""
 
     @property
     def peak_bytes(self) -> int:
         """Largest resident memory of other processes, together."""
-        return 0
+        return sum(helper.peak_bytes for helper in self._all)
 
     def call(self, function: Callable[..., Result], limit: Limit, *arguments: Any) -> Result:
         """Return ``function(*arguments)``.
 
         Args:
             function: Of a module, which depends on nothing but its arguments.
-            limit: How long it takes.
+            limit: How long it takes; only another process ends it, after whole seconds, rounded up.
             arguments: Arrays and numbers.
 
         Raises:
             RuntimeError: If the function fails in another process; with the text of its error.
+            MemoryError: Likewise, for want of memory.
             CutShortError: If it was ended in another process because it took too long.
             PartitionError: If the other process ends.
             StoppedError: After :meth:`stop` or :meth:`close`.
         """
-        del limit
-        self.check()
-        with self._lock:
-            return function(*arguments)
-
-    def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return ``work(item)`` of all ``items``, in their order; the next item is made meanwhile.
-
-        Args:
-            work: What to do, as of :func:`side_by_side`.
-            items: What for; made one at a time in the caller's thread.
-        """
-        return [work(item) for item in items]
-
-    def both(self, one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
-        """Return ``one()`` and ``other()``, which do not depend on each other."""
-        return one(), other()
-
-    def leave(self, cores: int) -> None:
-        """Use so many cores less from now on; before any is busy."""
-
-    @contextmanager
-    def core(self) -> Iterator[None]:
-        """Keep one core busy, which :meth:`each` does not use."""
-        yield
-
-    def check(self) -> None:
-        """Raise :class:`StoppedError` after :meth:`stop` or :meth:`close`."""
-        if self.stopped:
-            raise StoppedError(self.stopped)
-
-    def stop(self, reason: str) -> None:
-        """As :meth:`close`, and remember why: what has been found so far is still wanted."""
-        self.stopped = self.stopped or reason
-        self.close()
-
-    def close(self) -> None:
-        """End other processes, even in the midst of a call, and the threads that ask."""
-
-
-class Helpers(Caller):
-    """Calls functions in other processes, as many at a time as there are callers; small problems in this one.
-
-    Args:
-        least_seconds: What takes less by an estimate is done in this process.
-        cores: Threads that may work at a time.
-    """
-
-    def __init__(self, least_seconds: float = LEAST_SECONDS, cores: int = 1) -> None:
-        super().__init__()
-        self._least_seconds = least_seconds
-        self._cores = cores
-        self._free = Semaphore(cores)
-        self._idle: list[Helper] = []
-        self._all: list[Helper] = []
-        self._changing = Lock()
-        self._is_closed = False
-
-    @property
-    def peak_bytes(self) -> int:
-        """See :meth:`Caller.peak_bytes`."""
-        return sum(helper.peak_bytes for helper in self._all)
-
-    def call(self, function: Callable[..., Result], limit: Limit, *arguments: Any) -> Result:
-        """See :meth:`Caller.call`."""
-        if limit.expected_s < self._least_seconds:
-            return super().call(function, limit, *arguments)
-        helper = self._take()
-        try:
-            result: Result = helper.call(function, arguments, limit.most_s)
-        except HelperEndedError as error:
+        if self._least_seconds is None or limit.expected_s < self._least_seconds:
             self.check()
-            if error.is_overtime:
-                raise CutShortError(f"ended after {limit.most_s:.0f} s of CPU time") from error
-            raise PartitionError(
-                f"expected the result of a partitioner, found that its process ended: {error}",
-                hint="it may have run out of memory; with --jobs 1 less is needed",
-            ) from error
+            with self._lock:
+                return function(*arguments)
+        with self._changing:
+            self.check()
+            if not self._idle:
+                self._idle.append(_Helper())
+                self._all.append(self._idle[-1])
+            helper = self._idle.pop()
+        try:
+            result = helper.call(function, limit.most_s, arguments)
+        except PartitionError:
+            self.check()
+            raise
         with self._changing:
             self._idle.append(helper)
         return result
 
     def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """See :meth:`Caller.each`; what finds no free core is done in the caller's thread."""
+        """Return ``work(item)`` of all ``items``, in their order; the next item is made meanwhile.
+
+        Args:
+            work: What to do, as of :func:`side_by_side`; what finds no free core is done in the caller's
+                thread.
+            items: What for; made one at a time in the caller's thread.
+        """
 
         def work_and_leave(item: Item) -> Result:
             try:
@@ -165,7 +164,7 @@ class Helpers(Caller):
             found: list[Future[Result]] = []
             try:
                 for item in items:
-                    if self._free.acquire(blocking=False):
+                    if self._take_core():
                         found.append(pool.submit(work_and_leave, item))
                     else:
                         found.append(Future())
@@ -176,8 +175,8 @@ class Helpers(Caller):
                 raise
 
     def both(self, one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
-        """See :meth:`Caller.both`; side by side if a core is free."""
-        if self._cores == 1 or not self._free.acquire(blocking=False):
+        """Return ``one()`` and ``other()``, independent of each other; side by side if a core is free."""
+        if not self._take_core():
             return one(), other()
         try:
             with ThreadPoolExecutor(1) as pool:
@@ -187,41 +186,40 @@ class Helpers(Caller):
             self._free.release()
 
     def leave(self, cores: int) -> None:
-        """See :meth:`Caller.leave`."""
+        """Use so many cores less from now on; before any is busy."""
         for _ in range(cores):
             self._free.acquire()
 
     @contextmanager
     def core(self) -> Iterator[None]:
-        """See :meth:`Caller.core`."""
+        """Keep one core busy, which :meth:`each` does not use."""
         with self._free:
             yield
 
     def check(self) -> None:
-        """See :meth:`Caller.check`."""
-        super().check()
+        """Raise :class:`StoppedError` after :meth:`stop` or :meth:`close`."""
         if self._is_closed:
-            raise StoppedError
+            raise StoppedError(self.stopped)
+
+    def stop(self, reason: str) -> None:
+        """As :meth:`close`, and remember why: what has been found so far is still wanted."""
+        self.stopped = self.stopped or reason
+        self.close()
 
     def close(self) -> None:
-        """See :meth:`Caller.close`."""
+        """End other processes, even in the midst of a call, and the threads that ask."""
         with self._changing:
             self._is_closed = True
             for helper in self._all:
                 helper.end()
 
-    def _take(self) -> Helper:
-        with self._changing:
-            self.check()
-            if self._idle:
-                return self._idle.pop()
-            self._all.append(Helper())
-            return self._all[-1]
+    def _take_core(self) -> bool:
+        return self._cores > 1 and self._free.acquire(blocking=False)
 
 
 def caller_of(cores: int) -> Caller:
     """Return what may use so many cores at a time; with one, helpers work while this process waits."""
-    return Helpers(cores=cores)
+    return Caller(cores, _LEAST_SECONDS)
 
 
 @contextmanager
@@ -240,10 +238,9 @@ def ending_early(caller: Caller, time_limit_s: float | None) -> Iterator[None]:
     is_ours = (
         current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
-    timer = None
+    timer = Timer(time_limit_s or 0.0, lambda: caller.stop(f"the time limit of {time_limit_s:g} s"))
+    timer.daemon = True
     if time_limit_s is not None:
-        timer = Timer(time_limit_s, caller.stop, (f"the time limit of {time_limit_s:g} s",))
-        timer.daemon = True
         timer.start()
     if is_ours:
         signal.signal(signal.SIGINT, interrupt)
@@ -252,8 +249,7 @@ def ending_early(caller: Caller, time_limit_s: float | None) -> Iterator[None]:
     finally:
         if is_ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        if timer is not None:
-            timer.cancel()
+        timer.cancel()
 
 
 def side_by_side(

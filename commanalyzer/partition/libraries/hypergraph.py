@@ -20,8 +20,8 @@ import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.libraries import hypergraph_kernels as kernels
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import pointer_from_counts
+from commanalyzer.vcg.graph import Bool, Float64, Int64, ValueGraph
+from commanalyzer.vcg.structure.segments import pointer_from_counts, sorted_unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +68,19 @@ def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> H
         vertex: int64[V], vertex of each value, -1 for hubs.
         work_flops: float64[N], work of each vertex.
     """
-    base = len(work_flops)
-    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
-    terms = (graph.row_fold, _sink_terms(graph), graph.term_ptr, graph.source_ptr, graph.source)
-    size = base + kernels.count_terms(graph.row_sink, *terms, vertex, readers)
-    columns = (
-        graph.row_sink,
-        graph.row_count,
-        *terms,
-        graph.versions,
-        graph.width_bytes,
-        vertex,
-        readers,
-        base,
-    )
-    net_bytes = np.zeros(2 * graph.num_vertices, dtype=np.int64)
-    pins, nothing = np.zeros(size, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    kernels.collect_pins(*columns, True, net_bytes, pins, nothing)
-    kernels.pin_owners(vertex, net_bytes, True, pins, nothing)
-    place = pointer_from_counts(pins)
-    nets = np.empty(place[-1], dtype=np.int32)
-    filled = place[:-1].copy()
-    kernels.collect_pins(*columns, False, net_bytes, filled, nets)
-    kernels.pin_owners(vertex, net_bytes, False, filled, nets)
-    work = _work(graph, work_flops, vertex, readers, size)
-    return _assemble(place, nets, net_bytes, work)
+    base, v = len(work_flops), graph.num_vertices
+    place, size, _ = _placed_terms(graph, vertex, base)
+    net_bytes, keys = np.zeros(2 * v, dtype=np.int64), np.empty(2 * graph.num_flows, dtype=np.int64)
+    rows = graph.row_sink, graph.row_count, graph.term_ptr, graph.source_ptr, graph.source
+    widths = graph.versions, graph.width_bytes
+    count = kernels.list_pins(*rows, *widths, vertex, place, base, size, net_bytes, keys)
+    owner = np.tile(vertex, 2)
+    owned = np.flatnonzero((net_bytes > 0) & (owner >= 0))
+    net, pin = np.divmod(sorted_unique(np.concatenate((keys[:count], owned * size + owner[owned]))), size)
+    pins = np.bincount(net, minlength=2 * v)
+    is_kept = (pins > 1) & (net_bytes > 0)
+    work = _work(graph, work_flops, vertex, place, size)
+    return Hypergraph(pointer_from_counts(pins[is_kept]), pin[is_kept[net]], net_bytes[is_kept], work)
 
 
 def _sink_terms(graph: ValueGraph) -> Int64:
@@ -102,13 +90,20 @@ def _sink_terms(graph: ValueGraph) -> Int64:
     return frozen(terms, np.int64)
 
 
+def _placed_terms(graph: ValueGraph, vertex: Int64, base: int) -> tuple[Int64, int, Int64]:
+    """Return where terms are computed (:func:`.place_terms`), vertices with them, readers of the values."""
+    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
+    place = np.empty(len(graph.source_ptr) - 1, np.int64)
+    terms = (graph.row_fold, _sink_terms(graph), graph.term_ptr, graph.source_ptr, graph.source)
+    return place, int(kernels.place_terms(graph.row_sink, *terms, vertex, readers, base, place)), readers
+
+
 def term_operands(graph: ValueGraph, vertex: Int64) -> Int64:
     """Return int64[T], of each term that is a vertex of its own the operand that the fewest others read."""
-    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
-    folded = _sink_terms(graph)
-    terms = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
-    found = np.empty(kernels.count_terms(*terms, vertex, readers), np.int64)
-    kernels.list_operands(*terms, vertex, readers, found)
+    base = graph.num_vertices
+    place, size, readers = _placed_terms(graph, vertex, base)
+    found = np.empty(size - base, np.int64)
+    kernels.list_operands(place, base, graph.source_ptr, graph.source, vertex, readers, found)
     return found
 
 
@@ -134,37 +129,10 @@ def find_sums(graph: ValueGraph) -> Sums:
     return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
 
 
-def _work(graph: ValueGraph, base: Float64, vertex: Int64, readers: Int64, size: int) -> Float64:
+def _work(graph: ValueGraph, base: Float64, vertex: Int64, place: Int64, size: int) -> Float64:
     """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink."""
-    taken, given = np.zeros(len(base)), np.zeros(size)
-    kernels.move_work(
-        graph.row_sink,
-        graph.row_count,
-        graph.row_fold,
-        _sink_terms(graph),
-        graph.term_ptr,
-        graph.source_ptr,
-        graph.source,
-        graph.work_flops,
-        vertex,
-        readers,
-        len(base),
-        np.zeros(graph.num_vertices),
-        taken,
-        given,
-    )
+    taken, given, total = np.zeros(len(base)), np.zeros(size), np.zeros(graph.num_vertices)
+    rows = graph.row_sink, graph.row_count, graph.term_ptr, graph.work_flops
+    kernels.move_work(*rows, vertex, place, total, taken, given)
     given[: len(base)] += base - taken
     return np.maximum(given, 0.0)
-
-
-def _assemble(place: Int64, nets: Int32, net_bytes: Int64, work: Float64) -> Hypergraph:
-    """Collect the pins of nets, each once, and drop nets of one vertex."""
-    count = np.zeros(len(net_bytes), dtype=np.int64)
-    kernels.count_distinct_pins(place, nets, count)
-    kept = np.flatnonzero((count > 1) & (net_bytes > 0))
-    number = np.full(len(net_bytes), -1, dtype=np.int64)
-    number[kept] = np.arange(len(kept))
-    pointer = pointer_from_counts(count[kept])
-    pin = np.empty(pointer[-1], dtype=np.int64)
-    kernels.place_pins(place, nets, number, pointer.copy(), pin)
-    return Hypergraph(pointer, pin, net_bytes[kept], work)

@@ -2,36 +2,32 @@
 
 METIS checks nothing: short arrays are read past their end, asymmetric graphs and bad weights pass silently,
 and an impossible number of parts is "unknown exception". Everything is therefore validated before the
-call (:class:`.affinity.Adjacency` checks itself), and cut and balance are recomputed
-after it.
+call (:class:`.adjacency.Adjacency` checks itself, requests seed and imbalance).
 
 Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected parts).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import Literal
 
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.budget import Limit, metis_seconds
-from commanalyzer.partition.libraries import merge_kernels as merging
 from commanalyzer.partition.libraries import metis_call
-from commanalyzer.partition.libraries.adjacency import Adjacency, both_ways
+from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
+from commanalyzer.partition.libraries.adjacency_kernels import steps_across
 from commanalyzer.partition.libraries.concurrency import Caller
-from commanalyzer.partition.libraries.quality import component_labels, edge_cut, imbalance
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.structure.segments import pointer_from_counts
 
 Objective = Literal["cut", "volume"]
 
-_OBJECTIVE_CODE = {"cut": 0, "volume": 1}
 _MEAN_WORK_WEIGHT = 1000.0
 _IDLE_SHARE = 0.01
 _PACK_SHARE = 0.25
@@ -42,25 +38,10 @@ _CENTRE = 16  # times the mean degree: ways through such vertices are no ways th
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Owners of values.
-
-    Attributes:
-        part: int32[V], part of each vertex, in [0, num_parts).
-        num_parts: Number of parts p.
-        method: What made it, for example ``metis``.
-        objective: What was minimised.
-        seed: Seed of the partitioner.
-        edge_cut: Bytes of the affinity edges between parts, recomputed.
-        imbalance: Largest work of a part over the mean, recomputed; 1.0 is perfect.
-    """
+    """Owners: int32[V], part of each vertex, in [0, num_parts)."""
 
     part: Int32
     num_parts: int
-    method: str
-    objective: str
-    seed: int
-    edge_cut: int
-    imbalance: float
 
     def __post_init__(self) -> None:
         if len(self.part) and (self.part.min() < 0 or self.part.max() >= self.num_parts):
@@ -101,50 +82,30 @@ def partition(
         PartitionError: If the request is impossible or METIS fails.
     """
     prepared = graph if isinstance(graph, Prepared) else Prepared(graph)
-    adjacency = prepared.adjacency
-    _check_request(adjacency, num_parts, objective, seed, imbalance)
-    if num_parts == 1:
-        part = np.zeros(adjacency.num_vertices, dtype=np.int32)
-    else:
-        known = limit or Limit(prepared.seconds(num_parts, objective))
-        request = _Request(num_parts, objective, seed, imbalance, caller or Caller(), known)
-        part = _divide(prepared, request)
-        part = _number_by_position(_fill_empty(part, num_parts), num_parts)
-    return Partition(
-        part,
-        num_parts,
-        "metis",
-        objective,
-        seed,
-        edge_cut(adjacency, part),
-        _recomputed_imbalance(adjacency, part, num_parts),
-    )
-
-
-def _recomputed_imbalance(adjacency: Adjacency, part: Int32, num_parts: int) -> float:
-    return imbalance(adjacency.work_flops, part, num_parts)
-
-
-def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> None:
-    if num_parts < 1:
-        raise PartitionError(f"number of parts must be at least 1, found {num_parts}")
-    if num_parts > max(adjacency.num_vertices, 1):
+    count = prepared.adjacency.num_vertices
+    if not 1 <= num_parts <= max(count, 1):
         raise PartitionError(
-            f"cannot divide {adjacency.num_vertices} values among {num_parts} parts",
+            f"cannot divide {count} values among {num_parts} parts",
             hint=(
                 "use fewer nodes or a larger problem size"
-                if adjacency.num_vertices
+                if count
                 else "the program, or the region, stores no values that could be distributed"
             ),
         )
-    if objective not in _OBJECTIVE_CODE:
-        raise PartitionError(f"objective must be 'cut' or 'volume', found {objective!r}")
-    if seed < 0:
-        raise PartitionError(f"seed must not be negative, found {seed}")
-    if not 0.0 < slack < 10.0:
-        raise PartitionError(
-            f"allowed imbalance must lie between 0 and 10, found {slack}", hint="0.03 is usual"
-        )
+    if num_parts == 1:
+        return Partition(np.zeros(count, dtype=np.int32), 1)
+    known = limit or Limit(prepared.seconds(num_parts, objective))
+    options = {
+        "objtype": int(objective == "volume"),
+        "seed": seed,
+        "ufactor": max(1, round(imbalance * 1000)),
+    }
+    call = partial((caller or Caller()).call, metis_call.divide, known, num_parts)
+    joined = prepared.joined(num_parts, imbalance)
+    part = _divide(prepared, joined, num_parts, imbalance, partial(_metis, call, options))
+    if joined.number is not None:
+        part = part[joined.number]  # leaves are where their only neighbour is
+    return Partition(_number_by_position(_fill_empty(part, num_parts), num_parts), num_parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +158,7 @@ class Prepared:
         with self._lock:
             latest = self._latest
             if latest is None or latest[0] is not joined or not np.array_equal(latest[1], number):
-                self._latest = latest = joined, number, _contract(joined.adjacency, number, count)
+                self._latest = latest = joined, number, joined.adjacency.merged(number, count)
             return latest[2]
 
     @cached_property
@@ -211,7 +172,7 @@ class Prepared:
             return False
         degree = np.diff(graph.pointer)
         most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
-        reached = merging.steps_across(graph.pointer, graph.neighbour, most)
+        reached = steps_across(graph.pointer, graph.neighbour, most)
         return bool(reached[0] >= _MESH_DEPTH * max(reached[1], 1) ** (1 / 3))
 
     def seconds(self, num_parts: int, objective: str) -> float:
@@ -248,31 +209,13 @@ class Prepared:
         target[leaf] = centre
         is_kept = target == np.arange(count)
         number = (np.cumsum(is_kept) - 1)[target]
-        return _Joined.of(number, _contract(self.adjacency, number, int(is_kept.sum())))
+        return _Joined.of(number, self.adjacency.merged(number, int(is_kept.sum())))
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What METIS is asked for, and what calls it."""
-
-    num_parts: int
-    objective: str
-    seed: int
-    slack: float
-    caller: Caller
-    limit: Limit
-
-
-def _divide(prepared: Prepared, request: _Request) -> Int32:
-    """Return parts, with leaves kept where their only neighbour is."""
-    joined = prepared.joined(request.num_parts, request.slack)
-    part = _divide_joined(prepared, joined, request)
-    return part if joined.number is None else part[joined.number]
-
-
-def _divide_joined(prepared: Prepared, joined: _Joined, request: _Request) -> Int32:
-    """Return parts, with small components packed whole or handed to METIS in bags."""
-    num_parts, slack = request.num_parts, request.slack
+def _divide(
+    prepared: Prepared, joined: _Joined, num_parts: int, slack: float, ask: Callable[..., Int32]
+) -> Int32:
+    """Return parts, with small components packed whole or handed to METIS (:func:`_metis`) in bags."""
     adjacency, weight, label = joined.adjacency, joined.weight, joined.component
     count = joined.num_components
     size = np.bincount(label, weight, minlength=count).astype(np.float64)
@@ -286,11 +229,11 @@ def _divide_joined(prepared: Prepared, joined: _Joined, request: _Request) -> In
     if num_parts <= bagged < adjacency.num_vertices:
         rest = prepared.bagged(joined, number, bagged)
         bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
-        return _metis(rest, bag_weight, request, contiguous=False)[number]
+        return ask(rest, bag_weight, contiguous=False)[number]
     # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long
     # borders (random links) it takes minutes, and of dense graphs almost any part is.
     contiguous = count == 1 and prepared.is_mesh
-    return _metis(adjacency, weight, request, contiguous=contiguous)
+    return ask(adjacency, weight, contiguous=contiguous)
 
 
 def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
@@ -316,20 +259,6 @@ def _bag(label: Int64, size: Float64, bag_size: float) -> tuple[Int64, int]:
     return number.astype(np.int64), len(distinct)
 
 
-def _contract(adjacency: Adjacency, number: Int64, count: int) -> Adjacency:
-    """Return the graph of the new numbers; edges inside a group disappear, no two others become parallel."""
-    places = frozen(number, np.int64)
-    found = np.zeros(count, dtype=np.int64)
-    merging.count_links(adjacency.pointer, adjacency.neighbour, places, found)
-    place = pointer_from_counts(found)
-    upper, link_bytes = np.empty(place[-1], dtype=np.int32), np.empty(place[-1], dtype=np.int64)
-    edges = (adjacency.pointer, adjacency.neighbour, adjacency.edge_bytes)
-    merging.put_links(*edges, places, place.copy(), upper, link_bytes)
-    pointer, neighbour, edge_bytes = both_ways(place, upper, link_bytes)
-    work = np.bincount(number, adjacency.work_flops, minlength=count).astype(np.float64)
-    return Adjacency(pointer, neighbour, edge_bytes, work)
-
-
 def integer_work(work_flops: Float64) -> Int64:
     """Return int64[N], weights >= 1 in the order of the work; mean of the vertices with work 1000 or more.
 
@@ -352,28 +281,26 @@ def _scaled(weight: Float64) -> Int64:
     return np.maximum(np.rint(weight * factor), 1.0).astype(np.int64)
 
 
-def _metis(adjacency: Adjacency, weight: Int64, request: _Request, *, contiguous: bool) -> Int32:
+def _metis(
+    call: Callable[..., Int32],
+    options: dict[str, int],
+    adjacency: Adjacency,
+    weight: Int64,
+    *,
+    contiguous: bool,
+) -> Int32:
     """Call METIS k-way on validated input."""
     index = metis_call.INDEX
     if len(adjacency.neighbour) > np.iinfo(index).max:
         raise PartitionError(f"{adjacency.num_edges} edges exceed the index range of this METIS build")
-    options = {
-        "objtype": _OBJECTIVE_CODE[request.objective],
-        "seed": request.seed,
-        "ufactor": max(1, round(request.slack * 1000)),
-        "contig": int(contiguous),
-    }
     edge_weight = adjacency.edge_bytes
     if edge_weight.sum(dtype=np.float64) > 2.0 ** (np.iinfo(index).bits - 3):
         edge_weight = _scaled(edge_weight.astype(np.float64))
     graph = adjacency.pointer, adjacency.neighbour, weight, edge_weight
-    num_parts, call = request.num_parts, request.caller.call
     try:
-        return call(metis_call.divide, request.limit, num_parts, *graph, options)
+        return call(*graph, {**options, "contig": int(contiguous)})
     except (RuntimeError, ValueError, TypeError) as error:
-        raise PartitionError(
-            f"METIS failed on {adjacency.num_vertices} vertices and {num_parts} parts: {error}"
-        ) from error
+        raise PartitionError(f"METIS failed on {adjacency.num_vertices} vertices: {error}") from error
 
 
 def _fill_empty(part: Int32, num_parts: int) -> Int32:

@@ -18,7 +18,6 @@ from commanalyzer.partition.libraries import mtkahypar_call
 from commanalyzer.partition.libraries.concurrency import Caller, StoppedError
 from commanalyzer.partition.libraries.hypergraph import Hypergraph
 from commanalyzer.partition.libraries.metis import Partition
-from commanalyzer.partition.libraries.quality import imbalance as imbalance_of
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Int64
 
@@ -59,19 +58,11 @@ def partition_hypergraph(
     known = limit or Limit(mtkahypar_seconds(hypergraph.num_pins, num_parts, is_mesh=True))
     try:
         part = call(mtkahypar_call.divide, known, num_parts, *nets, *weights, seed, imbalance)
+    except (StoppedError, PartitionError):
+        raise
     except Exception as error:
-        if isinstance(error, StoppedError | PartitionError):
-            raise
         raise PartitionError(f"Mt-KaHyPar failed: {error}") from error
-    return Partition(
-        part,
-        num_parts,
-        "mt-kahypar",
-        "km1",
-        seed,
-        0,
-        imbalance_of(hypergraph.work_flops, part, num_parts),
-    )
+    return Partition(part, num_parts)
 
 
 def _vertex_weights(hypergraph: Hypergraph) -> Int64:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_seconds
 from commanalyzer.partition.regular.shapes import Shaped
-from commanalyzer.partition.selection import cheapest_regular
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.pictures import (
     Picture,
@@ -87,19 +86,19 @@ def _charts(
 ) -> tuple[Chart, ...]:
     if not 1 < item.nodes <= _MOST_PARTS:
         return ()
-    shown = [item]
-    regular = cheapest_regular(candidates)
-    if regular is not None and regular is not item and len(shape[1].extents) == 2:
-        shown.append(regular)
-    return tuple(_chart(subject, shape, d) for d in shown)
+    best = next(d for d in candidates if d.best)
+    shown = [item] if best is item or len(shape[1].extents) != 2 else [item, best]
+    return tuple(_chart(subject, shape, d, is_headline=d is item) for d in shown)
 
 
-def _chart(subject: Subject, shape: tuple[ValueGraph, Shaped], item: Decomposition) -> Chart:
+def _chart(
+    subject: Subject, shape: tuple[ValueGraph, Shaped], item: Decomposition, *, is_headline: bool
+) -> Chart:
     graph, shaped = shape
     pictures = array_pictures(graph, shaped, item.part)
     name = graph.objects[shaped.array.number].name
     size = " x ".join(map(str, shaped.extents))
-    kind = "best" if item.best else "cheapest regular division"
+    kind = "to be programmed" if is_headline else "least found"
 
     def draw(figure: Figure) -> None:
         colors = map_colors(touching([p.owner for p in pictures], item.nodes))

@@ -42,8 +42,8 @@ class Subject:
 
     @property
     def bests(self) -> tuple[Decomposition, ...]:
-        """Best decompositions of the leading model, by node count."""
-        return tuple(self.result.best(nodes) for nodes in self.result.nodes)
+        """What a programmer would write with the leading model, by node count."""
+        return tuple(self.result.decomposition(nodes) for nodes in self.result.nodes)
 
     @property
     def largest(self) -> Decomposition:

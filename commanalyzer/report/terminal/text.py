@@ -34,6 +34,7 @@ _TOP_OBJECTS = 5
 _METHOD_WIDTH = 24
 _ROOMY = 110  # characters that the table with all columns takes
 _BOUND = "efficiency bound"
+_LEAST_FOUND = "least found"
 
 
 def make_console(stream: TextIO, width: int | None = None) -> Console:
@@ -148,7 +149,7 @@ def _machine_line(result: AnalysisResult) -> str:
 
 
 def _show_decompositions(result: AnalysisResult, console: Console, every: bool) -> None:
-    items = [d for d in result.decompositions if every or d.best]
+    items = list(result.decompositions if every else result.shown())
     if not items:
         console.print("no decompositions")
         return
@@ -162,7 +163,9 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     if several_models:
         table.add_column("model")
     # A least width is added after all columns were made to fit: only where there is room for it.
-    longest = max(len(item.method) for item in items) + 2
+    written = [item is result.decomposition(item.nodes, item.model) for item in items]
+    methods = [d.method if w else f"{_LEAST_FOUND} ({d.method})" for d, w in zip(items, written, strict=True)]
+    longest = max(map(len, methods)) + 2
     is_wide = several_models and with_bound
     table.add_column(
         "decomposition", min_width=None if is_wide or console.width < _ROOMY else min(longest, _METHOD_WIDTH)
@@ -174,8 +177,8 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     ]
     for name in names:
         table.add_column(name, justify="right")
-    for item in items:
-        numbers, method = _numbers(item, unit), item.method
+    for item, method in zip(items, methods, strict=True):
+        numbers = _numbers(item, unit)
         model = (item.model,) if several_models else ()
         if not item.is_balanced:
             table.add_row(str(item.nodes), *model, NOT_FOUND, *("-" for _ in names))
@@ -235,7 +238,7 @@ def _bracket(item: Decomposition) -> str:
 
 def _show_largest(result: AnalysisResult, console: Console) -> None:
     """Causes and matrix of the largest node count, leading model."""
-    item = result.best(result.nodes[-1])
+    item = result.decomposition(result.nodes[-1])
     for line in object_lines(item, result.store.objects):
         console.print(Text(line))
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from commanalyzer.partition.selection import leading
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.terminal.candidates_text import show_candidates
 from commanalyzer.report.terminal.text import make_console
@@ -79,5 +80,26 @@ def test_all_candidates_fit_80_columns_and_long_names_are_folded() -> None:
 def test_nothing_is_divided_by_nothing() -> None:
     items = [candidate("metis cut", 0, best=True), candidate("blocks 2x2", 0), candidate("slabs 4", 100)]
     assert advice_lines(items)[1:] == ["1D slabs (slabs 4) move 300 B more than blocks 2x2"]
-    items = [candidate("metis cut", 0, best=True), candidate("blocks 2x2", 10)]
-    assert advice_lines(items)[1:] == ["An irregular division (metis cut) moves nothing"]
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([("metis cut", 80, 1.0), ("blocks 2x2", 100, 1.0)], ["blocks 2x2", "metis cut"]),
+        ([("metis cut", 100, 1.0), ("blocks 2x2", 100, 1.0)], ["blocks 2x2"]),
+        ([("metis cut", 80, 1.0), ("blocks 2x2", 90, 2.0)], ["metis cut"]),  # nobody writes it: not balanced
+        (
+            [("metis cut", 80, 1.0), ("partition of u[9], others follow", 84, 1.0)],
+            ["partition of u", "metis cut"],
+        ),
+        # A table is written where blocks send a quarter more, not before.
+        ([("partition of u[9], others follow", 80, 1.0), ("blocks 2x2", 100, 1.0)], ["blocks", "partition"]),
+        ([("partition of u[9], others follow", 80, 1.0), ("blocks 2x2", 104, 1.0)], ["partition"]),
+    ],
+)
+def test_what_a_programmer_would_write_comes_first(
+    items: list[tuple[str, int, float]], expected: list[str]
+) -> None:
+    found = [candidate(m, size, imbalance=w, best=i == 0) for i, (m, size, w) in enumerate(items)]
+    shown = [d.method for d in leading(found)]
+    assert len(shown) == len(expected) and all(map(str.startswith, shown, expected))

@@ -52,6 +52,7 @@ def test_contract() -> None:
         "model": "volume",
         "method": "metis cut",
         "best": True,
+        "headline": True,
         "comm_bytes": 40,
         "comm_bytes_low": 40,
         "comm_bytes_high": 48,

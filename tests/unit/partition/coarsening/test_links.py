@@ -6,12 +6,10 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.partition.coarsening import net_kernels, tile_kernels
-from commanalyzer.partition.coarsening.coarse import _pins
+from commanalyzer.partition.coarsening import tile_kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.vcg.graph import Int32, ValueGraph
 from tests.graphs import build, row
@@ -105,41 +103,3 @@ def test_a_task_goes_where_most_bytes_are_shared(items: list[tuple[int, int, int
     for task in range(10):
         choices = [(-weight, near) for (near, other), weight in total.items() if other == task]
         assert best[task] == (min(choices)[1] if choices else -1)
-
-
-@given(graphs(registers=True), st.integers(1, 4), st.data())
-@settings(max_examples=80, deadline=None)
-def test_pins_are_those_of_all_flows_once_each(graph: ValueGraph, coarse: int, data: st.DataObject) -> None:
-    v = graph.num_vertices
-    drawn = data.draw(st.lists(st.integers(0, coarse), min_size=v, max_size=v))  # the last is a hub
-    number = np.array(drawn, np.int32)
-    sides = data.draw(st.one_of(st.none(), st.lists(st.integers(0, 1), min_size=v, max_size=v)))
-    side = number if sides is None else np.array(sides, np.int32)
-    readers = np.bincount(graph.source, minlength=v).astype(np.int32)
-    expected: set[Pair] = set()
-    for r in range(graph.num_rows):
-        sink = int(graph.row_sink[r])
-        k = int(number[sink])
-        for t in range(graph.term_ptr[r], graph.term_ptr[r + 1]) if k < coarse else ():
-            sources = graph.source[graph.source_ptr[t] : graph.source_ptr[t + 1]].tolist()
-            inner = [s for s in sources if number[s] < coarse]
-            leads = [int(number[s]) for s in inner if readers[s] <= 1]
-            is_combined = graph.row_fold[r] and len({int(side[s]) for s in inner}) == 1 and leads
-            expected |= {(s, leads[0] if is_combined else k) for s in inner}
-            expected |= {(v + sink, leads[0])} if is_combined else set()
-    expected = {(net, pin) for net, pin in expected if pin != number[net % v]}
-    found = _pins(graph, number, coarse, readers, side, None)
-    assert found is not None
-    assert [(int(p) >> 32, int(p) & 0xFFFFFFFF) for p in found] == sorted(expected)
-
-
-@pytest.mark.parametrize("most", [3, 40, 500])
-def test_pins_are_ordered_and_none_is_left_twice(most: int) -> None:
-    rng = np.random.default_rng(most)
-    place, pin = np.zeros(8, np.int32), np.empty(600, np.int32)
-    for count in (0, 1, 600):  # nets from one pin to hundreds
-        pins = (rng.integers(0, 7, count) << 32) | rng.integers(0, most, count)
-        expected = np.unique(pins)
-        found = net_kernels.order_pins(pins, place, pin)
-        assert pins[:found].tolist() == expected.tolist()
-        assert not place.any()

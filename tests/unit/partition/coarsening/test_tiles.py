@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,8 +17,8 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.coarsening import tile_kernels as kernels
 from commanalyzer.partition.coarsening.coarse import build_coarse, voted
 from commanalyzer.partition.coarsening.neighbours import find_neighbours
-from commanalyzer.partition.coarsening.tiles import _candidates, _crossing, build_tiling, tile_grid
-from commanalyzer.partition.libraries.quality import imbalance
+from commanalyzer.partition.coarsening.tiles import build_tiling, tile_grid
+from commanalyzer.partition.libraries.adjacency import imbalance
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.policy import SEARCH
 from commanalyzer.partition.portfolio import Portfolio
@@ -30,7 +29,6 @@ from commanalyzer.partition.selection import Cost, RowCounter
 from commanalyzer.request import Coarsen, PartitionRequest
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind, HomeObject, Int32, ValueGraph
-from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import Row, build, folded, row
@@ -154,19 +152,6 @@ def test_arrays_of_a_family_are_tiled_alike() -> None:
     expected = place // 16 // 4 * 4 + place % 16 // 4
     assert (tiling.name, tiling.num_vertices) == ("tiles 4x4", 16)
     assert tiling.vertex.tolist() == [*expected, *expected]
-
-
-def test_bytes_between_tiles_are_counted_until_they_are_enough() -> None:
-    graph = jacobi(16)
-    large = LargeGraph(GraphStore.of(graph), 64)
-    removed, arrays = none_removed(graph), find_arrays(graph, none_removed(graph))
-    near, families = find_neighbours(graph, removed), shape_families(graph, arrays)
-    placed = list(_candidates(large, removed, arrays, families, near, 16))[:2]
-    assert len(placed) == 2
-    _, across = _crossing(large, placed, math.inf)
-    assert across == _crossing(graph, placed, math.inf)[1]
-    _, some = _crossing(large, placed, min(across) / 4)
-    assert min(across) / 4 <= min(some) < min(across)
 
 
 def test_links_and_nets_of_tiles_are_those_of_a_grid() -> None:

@@ -7,10 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.libraries.adjacency import Adjacency
+from commanalyzer.partition.libraries.adjacency import (
+    Adjacency,
+    component_labels,
+    edge_cut,
+    imbalance,
+    part_work,
+)
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
@@ -84,3 +91,52 @@ def test_adjacency_refuses(change: Callable[..., Parts], message: str) -> None:
     assert make(*path()).num_edges == 2
     with pytest.raises(PartitionError, match=message):
         make(*change(*path()))
+
+
+# 0 - 1 - 2 - 3 - 0 (a ring, weights 1 2 3 4) and the loose vertex 4
+RING = Adjacency(
+    np.array([0, 2, 4, 6, 8, 8], dtype=np.int64),
+    np.array([1, 3, 0, 2, 1, 3, 0, 2], dtype=np.int64),
+    np.array([1, 4, 1, 2, 2, 3, 4, 3], dtype=np.int64),
+    np.array([1.0, 2.0, 3.0, 4.0, 0.0]),
+)
+HALVES = np.array([0, 0, 1, 1, 1], dtype=np.int32)
+OPPOSITE = np.array([0, 1, 0, 1, 2], dtype=np.int32)
+
+
+def test_cut() -> None:
+    assert edge_cut(RING, HALVES) == 2 + 4
+    assert edge_cut(RING, OPPOSITE) == 10
+
+
+def test_balance() -> None:
+    assert part_work(RING.work_flops, HALVES, 2).tolist() == [3.0, 7.0]
+    assert imbalance(RING.work_flops, HALVES, 2) == 1.4
+    assert imbalance(np.zeros(5), HALVES, 2) == 1.2
+
+
+def test_components() -> None:
+    count, label = component_labels(RING)
+    assert count == 2
+    assert label.tolist() == [0, 0, 0, 0, 1]
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_merged_vertices_have_the_summed_edges_between_their_groups(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    upper = np.triu(generator.integers(1, 5, (12, 12)) * (generator.random((12, 12)) < 0.3), 1)
+    dense = upper + upper.T
+    start, end = np.nonzero(dense)
+    pointer = np.concatenate(([0], np.cumsum(np.count_nonzero(dense, axis=1))))
+    graph = Adjacency(pointer, end, dense[start, end], np.arange(12.0))
+    number = np.unique(generator.integers(0, 5, 12), return_inverse=True)[1]
+    groups = int(number.max()) + 1
+    merged = graph.merged(number, groups)
+    one_hot = (number[None, :] == np.arange(groups)[:, None]).astype(np.int64)
+    expected = one_hot @ dense @ one_hot.T
+    np.fill_diagonal(expected, 0)
+    found = np.zeros_like(expected)
+    found[merged.vertex_of_edge(), merged.neighbour] = merged.edge_bytes
+    assert found.tolist() == expected.tolist()
+    assert merged.work_flops.tolist() == (one_hot @ np.arange(12.0)).tolist()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,14 +24,13 @@ from commanalyzer.partition.libraries import mtkahypar_call
 from commanalyzer.partition.libraries.concurrency import (
     Caller,
     CutShortError,
-    Helpers,
     StoppedError,
     caller_of,
     ending_early,
     side_by_side,
 )
 from commanalyzer.partition.libraries.metis import partition
-from commanalyzer.partition.memory import FoldRows, affordable_jobs, tiled_jobs
+from commanalyzer.partition.memory import affordable_jobs, tiled_jobs
 from commanalyzer.request import Coarsen
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.store import GraphStore
@@ -38,9 +40,9 @@ from tests.unit.partition.libraries.test_metis import affinity
 
 
 @pytest.fixture
-def helpers() -> Iterator[Helpers]:
+def helpers() -> Iterator[Caller]:
     """Helpers for problems of every size."""
-    found = Helpers(least_seconds=0.0, cores=3)
+    found = Caller(3, least_seconds=0.0)
     yield found
     found.close()
 
@@ -52,7 +54,7 @@ def test_results_come_in_the_order_of_the_items() -> None:
         second_began.set() if item == 2 else second_began.wait(600)
         return item * item
 
-    assert side_by_side(work, (1, 2, 3), 2, Caller()) == [1, 4, 9]
+    assert side_by_side(work, (1, 2, 3), 2, Caller(2)) == [1, 4, 9]
 
 
 def test_threads_begin_with_the_largest_item() -> None:
@@ -65,11 +67,11 @@ def test_threads_begin_with_the_largest_item() -> None:
             both.wait()
         return item
 
-    assert side_by_side(work, (1, 2, 3), 2, Caller(), float) == [1, 2, 3]
+    assert side_by_side(work, (1, 2, 3), 2, Caller(2), float) == [1, 2, 3]
     assert sorted(began[:2]) == [2, 3]
 
 
-def test_the_first_error_is_raised_and_ends_the_others(helpers: Helpers) -> None:
+def test_the_first_error_is_raised_and_ends_the_others(helpers: Caller) -> None:
     def work(item: int) -> None:
         if item == 2:
             raise PartitionError("second")
@@ -85,7 +87,7 @@ def test_the_first_error_is_raised_and_ends_the_others(helpers: Helpers) -> None
         helpers.check()
 
 
-def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Helpers) -> None:
+def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Caller) -> None:
     began = threading.Event()
 
     def work(item: int) -> None:
@@ -100,7 +102,7 @@ def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Helpers) ->
         side_by_side(work, (1, 2), 2, helpers)
 
 
-def test_errors_of_other_processes_are_told(helpers: Helpers) -> None:
+def test_errors_of_other_processes_are_told(helpers: Caller) -> None:
     assert helpers.call(operator.add, Limit(), 2, 3) == 5
     with pytest.raises(RuntimeError, match="division by zero"):
         helpers.call(operator.truediv, Limit(), 1, 0)
@@ -118,20 +120,35 @@ def _busy(seconds: float) -> float:
     return seconds
 
 
-def test_calls_that_take_too_long_are_ended(helpers: Helpers) -> None:
+def test_calls_that_take_too_long_are_ended(helpers: Caller) -> None:
     with pytest.raises(CutShortError, match="ended after 1 s of CPU time"):
         helpers.call(_busy, Limit(1.0, 1.0), 600.0)
     assert helpers.call(_busy, Limit(1.0, 60.0), 0.01) == 0.01  # in another process
 
 
-def test_limits_of_calls_do_not_add_up(helpers: Helpers) -> None:
-    own = Helpers(least_seconds=0.0)
+def _hold() -> None:
+    """Keep Python's lock, as libraries do."""
+    os.write(2, b"held")
+    ctypes.PyDLL(None).sleep(600)
+
+
+def test_a_call_ends_with_the_process_that_asks_even_if_that_is_killed() -> None:
+    code = f"from {__name__} import *; from {__name__} import _hold; Caller(1, 0.0).call(_hold, Limit())"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, bufsize=0) as process:
+        assert process.stderr is not None
+        assert process.stderr.read(4) == b"held"
+        process.kill()
+        assert process.communicate(timeout=60)[1] == b""  # nothing else holds the pipe
+
+
+def test_limits_of_calls_do_not_add_up(helpers: Caller) -> None:
+    own = Caller(least_seconds=0.0)
     for used in (0.7, 1.4, 2.1):  # CPU seconds of one process, which all calls share
         assert own.call(_busy, Limit(0.7, 1.5), used) == used
     own.close()
 
 
-def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: Helpers) -> None:
+def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: Caller) -> None:
     with ending_early(helpers, None):
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(StoppedError, match="the interrupt"):
@@ -142,16 +159,16 @@ def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: Helper
         os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_the_end_of_the_time_ends_calls_in_other_processes(helpers: Helpers) -> None:
+def test_the_end_of_the_time_ends_calls_in_other_processes(helpers: Caller) -> None:
     with ending_early(helpers, 0.5), pytest.raises(StoppedError, match=r"time limit of 0\.5 s"):
         helpers.call(time.sleep, Limit(), 600)
 
 
 def test_small_problems_are_solved_here() -> None:
-    assert Helpers(least_seconds=10).call(os.getpid, Limit(9)) == os.getpid()
+    assert Caller(least_seconds=10).call(os.getpid, Limit(9)) == os.getpid()
 
 
-def test_partitioners_give_the_same_in_another_process(helpers: Helpers) -> None:
+def test_partitioners_give_the_same_in_another_process(helpers: Caller) -> None:
     adjacency = affinity(grid(24))
     for seed in (1, 2):
         here = partition(adjacency, 4, seed=seed)
@@ -178,7 +195,7 @@ def test_pieces_are_done_on_free_cores_and_the_rest_here() -> None:
             both.wait()
         return item * item
 
-    helpers = Helpers(cores=2)
+    helpers = Caller(cores=2)
     with helpers.core():
         assert helpers.each(work, iter((0, 1))) == [0, 1]  # at the same time, or the barrier breaks
         assert len(set(threads)) == 2
@@ -207,7 +224,7 @@ def test_both_are_done_here_while_cores_are_busy() -> None:
 
 def test_cores_that_are_left_are_not_used() -> None:
     here, threads = threading.get_ident(), []
-    helpers = Helpers(cores=3)
+    helpers = Caller(cores=3)
     helpers.leave(2)
     with helpers.core():
         helpers.each(lambda _: threads.append(threading.get_ident()), (1, 2))
@@ -215,7 +232,7 @@ def test_cores_that_are_left_are_not_used() -> None:
 
 
 def test_an_error_in_a_piece_leaves_all_cores_free() -> None:
-    helpers = Helpers(cores=2)
+    helpers = Caller(cores=2)
     with pytest.raises(ZeroDivisionError):
         helpers.each(lambda item: 1 // item, (1, 0, 1, 0))
     both = threading.Barrier(2, timeout=600)
@@ -256,19 +273,20 @@ def test_jobs_are_as_many_as_memory_has_room_for() -> None:
     for more, jobs in ((0, 1), (160, 1), (319, 1), (320, 2), (480, 3), (10_000, 4)):
         assert affordable_jobs(graph, (300 + more) * graph.num_flows, 4, is_tiled=False) == jobs
     shared = (1 << 28) + 66 * graph.num_vertices
-    for folds, each in ((None, 85), (FoldRows(graph.num_vertices), 117), (FoldRows(0, 4, 4), 85)):
+    for fold_bytes, each in ((0, 85), (72 * graph.num_vertices, 117), (56, 85)):
         for room, jobs in ((0, 1), (2 * each - 1, 1), (2 * each, 2), (9 * each, 4)):
             limit = shared + room * graph.num_vertices
-            assert affordable_jobs(graph, limit, 4, is_tiled=True, folds=folds) == jobs
+            assert affordable_jobs(graph, limit, 4, is_tiled=True, fold_bytes=fold_bytes) == jobs
     assert affordable_jobs(graph, None, 4, is_tiled=False) == 4
 
 
 def test_rows_that_fold_between_coarse_vertices_are_kept() -> None:
     rows = (folded(0, [1], [2, 3], [4]), folded(1, [2], [3]), folded(2, [4]), row(3, 5), folded(5, [3]))
-    graph = build(6, rows)
-    one_vertex, hub = np.zeros(6, np.int32), np.array([0, 0, 0, 1, -1, -1], np.int32)
-    assert FoldRows.between(graph, one_vertex) == FoldRows()
-    assert FoldRows.between(graph, hub) == FoldRows(3, 6, 7)  # of 0, 1 and the hub 5
+    graph = build(6, [*rows] * 40)
+    hub = np.array([0, 0, 0, 1, -1, -1], np.int32)
+    kept = 45 * 6 + 40 * (3 * 72 + 6 * 9 + 7 * 5)  # rows of 0, 1 and the hub 5
+    for room, jobs in ((2 * kept, 2), (2 * kept - 1, 1)):
+        assert tiled_jobs(graph, (1 << 28) + 66 * 6 + room, 2, hub) == jobs
 
 
 def test_more_divisions_at_a_time_where_few_rows_fold_between_coarse_vertices() -> None:

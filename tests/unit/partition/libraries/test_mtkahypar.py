@@ -37,7 +37,6 @@ def test_groups_are_found(parts: int, heavy: int) -> None:
     found = partition_hypergraph(groups(12, parts, heavy, 1), parts)
     assert [len(set(found.part[g::parts].tolist())) for g in range(parts)] == [1] * parts
     assert np.bincount(found.part).tolist() == [12] * parts
-    assert (found.num_parts, found.imbalance) == (parts, 1.0)
 
 
 def test_a_net_of_everything_costs_the_same_wherever_it_is_cut() -> None:
@@ -62,7 +61,6 @@ def test_work_is_balanced_not_the_number_of_vertices() -> None:
     found = partition_hypergraph(hypergraph([[i, i + 1] for i in range(39)], [8] * 39, work), 2)
     assert np.bincount(found.part, work).tolist() == [30.0, 30.0]
     assert sorted(np.bincount(found.part).tolist()) == [10, 30]
-    assert found.imbalance == 1.0
 
 
 def test_without_work_vertices_count_alike() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.partition.libraries.quality import imbalance
+from commanalyzer.partition.libraries.adjacency import imbalance
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.partition.regular.layouts import Cut, Layouts

@@ -1,0 +1,62 @@
+"""The elements of one array divided like a graph, as mesh codes do: any owners -> owners of its elements.
+
+A programmer can write this: a table says who has each element, arrays with as many elements use the same one,
+all else is where the elements are that it is computed from. Which array: the one, with those of its length,
+beside whose elements most of the work is done.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from commanalyzer.partition.regular.shapes import Array, Shaped
+from commanalyzer.vcg.graph import Float64, HomeObject, Int32
+
+_PART_OF = "partition of "
+
+
+def is_of_one_array(method: str) -> bool:
+    """Whether a method of this name divides the elements of one array, and all else follows."""
+    return method.startswith(_PART_OF)
+
+
+def divided_elements(
+    objects: Sequence[HomeObject],
+    arrays: Sequence[Array],
+    families: Sequence[Sequence[Shaped]],
+    part: Int32,
+    work: Float64,
+    num_parts: int,
+) -> tuple[str, Int32]:
+    """Return a name, and int32[V]: owners of the elements of the leading arrays, -1 for all that follows.
+
+    Each element is where most of the work is that is done beside it. Without arrays nothing has an owner.
+
+    Args:
+        objects: Home objects of the graph.
+        arrays: Arrays of the program.
+        families: Those with shapes: values of one point of theirs stay together.
+        part: int32[V], any owners.
+        work: float64[V], work beside each element.
+        num_parts: Number of parts p.
+    """
+    owners = np.full(len(part), -1, np.int32)
+    together = {s.array.number: s.components for family in families for s in family}
+    by_length: dict[int, list[Array]] = defaultdict(list)
+    for array in arrays:  # one step per array
+        by_length[array.counts[0] // together.get(array.number, 1)].append(array)
+    if not by_length:
+        return "", owners
+    weights = {a.number: float(work[a.vertex].sum()) for a in arrays}
+    length, leading = max(by_length.items(), key=lambda item: sum(weights[a.number] for a in item[1]))
+    points = [a.index // together.get(a.number, 1) for a in leading]
+    share = np.zeros((max(int(p.max()) for p in points) + 1, num_parts))
+    for array, point in zip(leading, points, strict=True):
+        np.add.at(share, (point, part[array.vertex]), 1.0 + work[array.vertex])
+    for array, point in zip(leading, points, strict=True):
+        owners[array.vertex] = share.argmax(axis=1)[point]
+    first = max(leading, key=lambda a: weights[a.number])
+    return f"{_PART_OF}{objects[first.number].name}[{length}], others follow", owners
