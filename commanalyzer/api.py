@@ -75,6 +75,8 @@ class AnalyzeOptions(TypedDict, total=False):
     """Where the program's standard output goes."""
     timeout_s: float | None
     """Limit of each run, seconds."""
+    plan_timeout_s: float
+    """Limit of planning and building what records, seconds; after it, what records is not optimised."""
     memory_limit_bytes: int | None
     """Limit of the program's resident memory, bytes."""
     disk_limit_bytes: int | None

@@ -32,7 +32,7 @@ from commanalyzer.partition.regular.array_names import are_called, require_calle
 from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts
-from commanalyzer.runtime.build import build_instrumented, build_native
+from commanalyzer.runtime.build import build_instrumented, build_native, build_recorder
 from commanalyzer.runtime.launch import TargetRun, require_success
 from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
@@ -123,18 +123,15 @@ def record(
     Raises:
         CommAnalyzerError: A subclass says which stage failed and what to do.
     """
-    library_with(*request.library_models)  # complain before anything takes time
+    library = library_with(*request.library_models)  # complain before anything takes time
     progress.stage("compile", 1)
     frontend, module = compile_request(request, has_decisions=request.control_flows)
     progress.stage("instrument", 1)
-    library = library_with(*request.library_models)
-    whole_runs = whole_runs or not mechanisms.early_end
     options = PlanOptions(request.control_flows, frontend.region_functions, library, mechanisms)
-    link_flags = request.compiler.link_flags
+    flags, limit_s = request.compiler.link_flags, request.plan_timeout_s
     with ThreadPoolExecutor(max_workers=1) as builder:
-        building = builder.submit(build_native, frontend, link_flags)
-        plan = plan_module(module, options)
-        instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags)
+        building = builder.submit(build_native, frontend, flags)
+        plan, instrumented, late = build_recorder(module, options, frontend, flags, limit_s)
         native = building.result()
     with scratch_directory() as scratch:
         runs = ProgramRuns.of(request, Path(scratch))
@@ -142,7 +139,9 @@ def record(
         plain = runs.plain(native)
         require_success(plain, request.sources[0].name, allow_failure=request.allow_failure)
         recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
-        return _finished(request, frontend, plan, plain, recorder.recorded(whole_runs=whole_runs))
+        said = replace(frontend, diagnostics=(*frontend.diagnostics, *late))
+        recorded = recorder.recorded(whole_runs=whole_runs or not mechanisms.early_end)
+        return _finished(request, said, plan, plain, recorded)
 
 
 def record_order(
@@ -160,8 +159,8 @@ def record_order(
     frontend, module = compile_request(request, has_decisions=request.control_flows)
     library, slow = library_with(*request.library_models), without(names())
     plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library, slow))
-    link_flags = request.compiler.link_flags
-    instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags, is_ordered=True)
+    flags = request.compiler.link_flags
+    instrumented = build_instrumented(rewrite(module, plan), frontend, flags, is_ordered=True)
     with scratch_directory() as scratch:
         path, told = Path(scratch) / "trace", Path(scratch) / "workspace"
         told.write_bytes(workspace)
@@ -284,12 +283,11 @@ class _Recorder:
             run = replace(run, cpu_s=run.cpu_s + before.cpu_s, peak_rss_bytes=peak_rss_bytes)
         self.progress.stage("build the value graph", 1)
         request = self.runs.request
-        has_regions, spill = bool(request.regions), Spill.within(request.memory_limit_bytes)
         store = build_store(
             trace,
             self.sites,
-            has_regions=has_regions,
-            spill=spill,
+            has_regions=bool(request.regions),
+            spill=Spill.within(request.memory_limit_bytes),
             weights=request.work_weights or DEFAULT_WEIGHTS,
         )
         return _Recorded(run, trace, store)
@@ -306,20 +304,19 @@ def _finished(
     known = [place.name for place in store.objects if HomeKind.UNKNOWN < place.kind < HomeKind.REGISTER]
     for name in (*request.private, *request.shared):
         require_called(known, name, "--private or --shared")
-    calls = [int(c) for c in trace.external_calls]
-    unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
+    calls = zip(plan.sites.externals, map(int, trace.external_calls), strict=False)
+    unmodelled = tuple((n, c) for n, c in calls if c)
     _require_one_thread(unmodelled, plan.options.library)
-    statistics = trace.statistics
     work = work_counts(trace, plan.sites, store.sites, request.work_weights or DEFAULT_WEIGHTS)
     warnings = _warnings(request, unmodelled, plain, recorded, work)
     recording = Recording(
         native_s=plain.cpu_s,
         instrumented_s=traced.cpu_s,
         peak_rss_bytes=traced.peak_rss_bytes,
-        spilled_bytes=statistics.spilled_bytes,
+        spilled_bytes=trace.statistics.spilled_bytes,
         exit_status=traced.exit_status,
         unmodelled_calls=unmodelled,
-        dropped_events=statistics.dropped_rows + statistics.hash_collisions,
+        dropped_events=trace.statistics.dropped_rows + trace.statistics.hash_collisions,
         warnings=(*frontend.diagnostics, *warnings),
     )
     return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces)

@@ -60,6 +60,7 @@ class AnalysisRequest:
         stdin: File for the program's standard input; ``None`` for our own.
         program_output: Where the program's standard output goes.
         timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
+        plan_timeout_s: Limit of planning and building the recording, seconds; later, the cheapest is built.
         memory_limit_bytes: Limit of its resident memory, bytes, and of what dividing its values is expected
             to need; ``None`` for no limit.
         disk_limit_bytes: Limit of what one recording may take of the disk, bytes; ``None`` for half of what
@@ -100,6 +101,7 @@ class AnalysisRequest:
     stdin: Path | None = None
     program_output: ProgramOutput = "inherit"
     timeout_s: float | None = None
+    plan_timeout_s: float = 120.0  # some 100,000 hooks, a hundred times what most programs have
     memory_limit_bytes: int | None = None
     disk_limit_bytes: int | None = None
     seed: int = 1
@@ -119,13 +121,8 @@ class AnalysisRequest:
         _check_nodes(self.nodes)
         _check_counting(self.models, self.high, self.imbalance, self.seed)
         _check_dividing(self.coarsen, self.effort, self.time_limit_s)
-        self._check_limits()
-
-    def _check_limits(self) -> None:
-        timeout, memory, disk = self.timeout_s, self.memory_limit_bytes, self.disk_limit_bytes
-        _require(timeout is None or timeout > 0, f"expected a positive time, found {timeout}", "--timeout")
-        _require(memory is None or memory > 0, f"expected a positive size, found {memory}", "--memory-limit")
-        _require(disk is None or disk > 0, f"expected a positive size, found {disk}", "--disk-limit")
+        _require_positive("time", timeout=self.timeout_s, plan_timeout=self.plan_timeout_s)
+        _require_positive("size", memory_limit=self.memory_limit_bytes, disk_limit=self.disk_limit_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,19 +165,23 @@ def _require(condition: bool, message: str, where: str) -> None:
         raise ConfigError(message, where=where)
 
 
+def _require_positive(what: str, **options: float | None) -> None:
+    for name, value in options.items():
+        where = f"--{name.replace('_', '-')}"
+        _require(value is None or value > 0, f"expected a positive {what}, found {value}", where)
+
+
 def _check_nodes(nodes: tuple[int, ...]) -> None:
     _require(bool(nodes), "expected at least one node count, found none", "--nodes")
     low, high = min(nodes), max(nodes)
     _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
     _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
-    increasing = list(nodes) == sorted(set(nodes))
-    _require(increasing, f"expected increasing node counts, found {nodes}", "--nodes")
+    _require(list(nodes) == sorted(set(nodes)), f"expected increasing node counts, found {nodes}", "--nodes")
 
 
 def _check_dividing(coarsen: Coarsen, effort: Effort, time_limit_s: float | None) -> None:
     _require(effort in EFFORTS, f"expected one of {', '.join(EFFORTS)}, found {effort!r}", "--effort")
-    positive = time_limit_s is None or time_limit_s > 0
-    _require(positive, f"expected a positive time, found {time_limit_s}", "--time-limit")
+    _require_positive("time", time_limit=time_limit_s)
     known = coarsen in ("auto", "never") or (isinstance(coarsen, int) and coarsen >= 1)
     _require(known, f"expected auto, never or a number of vertices, found {coarsen!r}", "--coarsen")
 

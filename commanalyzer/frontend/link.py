@@ -16,39 +16,29 @@ _LINK_FLAGS = ("-O2", "-fno-sanitize=all", "-Wno-override-module")
 _LINK_TIMEOUT_S = 900.0
 
 
+class BuildTimeoutError(RuntimeBuildError):
+    """Code generation or linking took longer than it may."""
+
+
 def build_executable(
-    ir_text: str,
-    *,
-    toolchain: Toolchain,
-    language: Language = "c",
-    extra_inputs: Sequence[Path] = (),
-    flags: Sequence[str] = (),
-    link_flags: Sequence[str] = (),
+    inputs: Sequence[Path], *, toolchain: Toolchain, language: Language = "c", link_flags: Sequence[str] = ()
 ) -> Path:
-    """Cached executable of a module.
+    """Cached executable.
 
     Args:
-        ir_text: LLVM module text.
-        toolchain: Compiler that generates code and links.
+        inputs: Objects, archives, sources or modules; their content is part of the key.
+        toolchain: Compiler that links.
         language: ``c++`` links with its standard library.
-        extra_inputs: Objects, archives, sources or modules linked in; their content is part of the key.
-        flags: Code generation flags, after our own.
         link_flags: At the end of the command (``-L``, ``-l``).
 
     Raises:
-        RuntimeBuildError: If code generation or linking fails; carries the last lines.
+        RuntimeBuildError: If linking fails; carries the last lines.
         ConfigError: If the cache is not usable.
     """
-    prefix = [*toolchain.driver(language), *toolchain.target_flags, *_LINK_FLAGS, *flags]
-    suffix = [*map(str, extra_inputs), *link_flags, "-lm"]
-    key = _build_key("executable", ir_text, toolchain, [*prefix, "|", *suffix], extra_inputs)
-
-    def produce(draft: Path) -> None:
-        module = draft.with_name("program.ll")
-        module.write_text(ir_text)
-        _build([*prefix, str(module), *suffix, "-o", str(draft)], draft)
-
-    return cached_file(key, "", produce)
+    command = [*toolchain.driver(language), *toolchain.target_flags, *_LINK_FLAGS, *map(str, inputs)]
+    command += [*link_flags, "-lm"]
+    key = _build_key("executable", "", toolchain, command, inputs)
+    return cached_file(key, "", lambda draft: _build([*command, "-o", str(draft)], draft, _LINK_TIMEOUT_S))
 
 
 def build_object(
@@ -59,6 +49,7 @@ def build_object(
     flags: Sequence[str] = (),
     include: Path | None = None,
     depends_on: Sequence[Path] = (),
+    timeout_s: float = _LINK_TIMEOUT_S,
 ) -> Path:
     """Cached object file of one source or module.
 
@@ -69,8 +60,10 @@ def build_object(
         flags: After our own flags.
         include: Folder of headers; where it is does not matter.
         depends_on: Headers whose content is part of the key.
+        timeout_s: Limit, seconds.
 
     Raises:
+        BuildTimeoutError: If it takes longer.
         RuntimeBuildError: If compilation fails; carries the last lines.
         ConfigError: If the cache is not usable.
     """
@@ -78,7 +71,8 @@ def build_object(
     key = _build_key("object", source.read_bytes(), toolchain, [*command, source.name], depends_on)
     if include is not None:
         command += ["-I", str(include)]
-    return cached_file(key, ".o", lambda draft: _build([*command, str(source), "-o", str(draft)], draft))
+    command.append(str(source))
+    return cached_file(key, ".o", lambda draft: _build([*command, "-o", str(draft)], draft, timeout_s))
 
 
 def _build_key(
@@ -89,18 +83,18 @@ def _build_key(
     )
 
 
-def _build(command: Sequence[str], product: Path) -> None:
+def _build(command: Sequence[str], product: Path, timeout_s: float) -> None:
     try:
-        output = run_tool(command, timeout_s=_LINK_TIMEOUT_S)
+        output = run_tool(command, timeout_s=timeout_s)
     except OSError as error:
         raise RuntimeBuildError(f"the compiler cannot be started: {error}", where=command[0]) from error
     if not output.ok or not product.exists():
-        raise _failure(output)
+        raise _failure(output, timeout_s)
 
 
-def _failure(output: ToolOutput) -> RuntimeBuildError:
+def _failure(output: ToolOutput, timeout_s: float) -> RuntimeBuildError:
     if output.exit_status is None:
-        return RuntimeBuildError(f"expected the linker to finish within {_LINK_TIMEOUT_S:.0f} s")
+        return BuildTimeoutError(f"expected code generation and linking to end within {timeout_s:.0f} s")
     text = output.last_lines()
     missing = "undefined symbol" in text or "undefined reference" in text
     return RuntimeBuildError(

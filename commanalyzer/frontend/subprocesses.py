@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ def run_tool(
 
     Args:
         command: Program and arguments.
-        timeout_s: Wall-clock limit, seconds; the tool is killed after it.
+        timeout_s: Wall-clock limit, seconds; it and all that it started are killed then.
         environment: Variables added to this process's environment.
         directory: Working directory; the current one when ``None``.
 
@@ -53,18 +54,23 @@ def run_tool(
         OSError: If the program cannot be started at all.
     """
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**os.environ, **(environment or {})},
             cwd=directory,
-            check=False,
-        )
+            start_new_session=True,
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=timeout_s)
+            except BaseException:  # compilers are drivers of others, which would go on
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
     except subprocess.TimeoutExpired as expired:
         return ToolOutput(None, _text(expired.stdout), _text(expired.stderr))
-    return ToolOutput(done.returncode, _text(done.stdout), _text(done.stderr))
+    return ToolOutput(process.returncode, _text(output), _text(errors))
 
 
 def tool_bytes(command: Sequence[str], *, timeout_s: float) -> bytes | None:

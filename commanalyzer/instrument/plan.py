@@ -6,7 +6,9 @@ see :mod:`rewrite`.
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -75,8 +77,10 @@ class ModulePlan:
     used_hooks: frozenset[str] = field(default=frozenset())
 
 
-def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
+def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -> ModulePlan:
     """Decide what to insert into ``module``.
+
+    Functions whose turn comes after ``until`` (``time.monotonic()``) are planned without mechanisms.
 
     Raises:
         ConfigError: If a region names no function and no mark of the program.
@@ -101,7 +105,8 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
         values, patch = facts[function.name], FunctionPatch()
         book = LabelBook(values, patch, sites, debug)
         _plan_function(book, parts[function.name], calls, demanded, regions, allocators)
-        plan_repeats(values, patch, module, options.mechanisms)
+        if time.monotonic() < until:
+            plan_repeats(values, patch, module, options.mechanisms)
         patches[function.name] = patch
     used = frozenset(hook for patch in patches.values() for hook in patch.used_hooks)
     return ModulePlan(patches, sites, options, used)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
@@ -15,6 +16,7 @@ from commanalyzer.frontend.regions import prevent_inlining
 from commanalyzer.instrument.code import SCRATCH, FunctionPatch, plain_text, without_debug
 from commanalyzer.instrument.loops.loop_copies import LoopCopies
 from commanalyzer.instrument.plan import ModulePlan
+from commanalyzer.ir.cfg import control_flow
 from commanalyzer.ir.model import Block, Function, Module
 
 # the attributes of a variable follow its initializer: the last match on its line
@@ -25,11 +27,22 @@ _MEMORY_ATTRIBUTE = re.compile(
     r"inaccessiblemem_or_argmemonly)\s*"
 )
 
-# Hooks of a function that are inlined; with more of them, all are called. LLVM's time for what inlining makes
-# grows with more than the square of their number: measured 2 s of CPU time for 640 hooks, 4.5 s for 930, 30 s
-# for 1,260, and 0.4 s for these when they are called. With half as many, functions of real programs (unrolled
-# force kernels have 950) would be recorded more slowly; with twice as many, one function takes minutes.
-MOST_INLINED = 1000
+
+@dataclass(frozen=True, slots=True)
+class Inlining:
+    """Which hooks are inlined: those in innermost loops, where nearly all events are; others are called.
+
+    Attributes:
+        most: Hooks of a function, inlined or not; in larger ones, all are called. LLVM's time grows faster
+            than their number: inlined in the loops of such a function, 10 s instead of 2.4 s for a program.
+        everywhere: Hooks outside of innermost loops are inlined, too: to be compared with.
+    """
+
+    most: int = 1000
+    everywhere: bool = False
+
+
+INLINING = Inlining()
 _HOOK = re.compile(rf"  (?:%\S+ = )?call [^\n]*@{hooks.PREFIX}\w+\(.*\)")
 
 
@@ -104,6 +117,8 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
     if patch.needs_scratch:
         entry.insert(0, f"  {SCRATCH} = alloca [{hooks.MAX_LABELS} x i64], align 8")
     position = function.first_line + 1
+    cfg = control_flow(function)
+    outer = {None, *(loop.parent for loop in cfg.loops.values())}
     copies = LoopCopies(
         function, patch.repeated, lambda line: patch.replaced.get(line, plain_text(module.lines[line]))
     )
@@ -111,17 +126,20 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
         first = block.instructions[0].first_line
         result.extend(_plain(module.lines[position:first]))
         lines = _block(module, block, patch, entry if block is function.blocks[0] else [])
-        result.extend(copies.joined(block, lines))
+        joined = copies.joined(block, lines)
+        is_inlined = INLINING.everywhere or cfg.innermost_loop.get(block.label) not in outer
+        result.extend(joined if is_inlined else map(_called, joined))
         position = block.instructions[-1].last_line + 1
     result.extend(_plain(module.lines[position : function.last_line]))
-    result.extend(copies.blocks())
+    added = copies.blocks()
+    result.extend(added if INLINING.everywhere else map(_called, added))
     result.extend(_plain(module.lines[function.last_line : function.last_line + 1]))
-    hooked = [_HOOK.fullmatch(line) is not None for line in result]
-    if sum(hooked) > MOST_INLINED:
-        result = [
-            f"{line} noinline" if is_hook else line for line, is_hook in zip(result, hooked, strict=True)
-        ]
-    return result
+    num_hooks = sum(_HOOK.match(line) is not None for line in result)
+    return result if num_hooks <= INLINING.most else list(map(_called, result))
+
+
+def _called(line: str) -> str:
+    return f"{line} noinline" if _HOOK.fullmatch(line) else line
 
 
 def _plain(lines: tuple[str, ...]) -> list[str]:

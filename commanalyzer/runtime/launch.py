@@ -12,21 +12,22 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from commanalyzer.errors import TargetRunError
-from commanalyzer.runtime.interrupts import deferred_interrupts
 from commanalyzer.runtime.supervisor import Stream, Supervised, build_supervisor
 
 _FIRST_POLL_S = 0.001
 _POLL_S = 0.05
 _BLOCK_BYTES = 512  # unit of st_blocks, stat(2)
 _PADDING = "COMMANALYZER_PADDING"
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _STACK_END_BYTES, _STACK_ALIGNMENT_BYTES = 8, 16
 
 
@@ -196,27 +197,25 @@ def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:
         pause_s = min(2.0 * pause_s, _POLL_S)
         elapsed_s = time.perf_counter() - start_s
         if limits.timeout_s is not None and elapsed_s > limits.timeout_s:
-            raise TargetRunError(
-                f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s",
-                where=label,
-                hint="use a smaller problem, name a --region, or raise --timeout",
-            )
+            text = f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s"
+            raise _exceeded(text, label, "--timeout")
         if limits.trace is not None and (used := limits.trace.used_bytes) > limits.trace.most_bytes:
-            raise TargetRunError(
-                f"expected a recording of at most {limits.trace.most_bytes / 1e9:.3g} GB, "
-                f"stopped it at {used / 1e9:.3g} GB",
-                where=label,
-                hint="use a smaller problem, name a --region, or raise --disk-limit (TMPDIR says which disk)",
-            )
+            text = f"expected a recording of at most {limits.trace.most_bytes / 1e9:.3g} GB"
+            text += f", stopped it at {used / 1e9:.3g} GB"
+            raise _exceeded(text, label, "--disk-limit (TMPDIR says which disk)")
         if limits.memory_limit_bytes is not None:
             used = _tree_held_bytes(program.pid)
             if used > limits.memory_limit_bytes:
-                raise TargetRunError(
-                    f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory, "
-                    f"stopped the program at {used / 1e6:.0f} MB",
-                    where=label,
-                    hint="use a smaller problem, name a --region, or raise --memory-limit",
+                text = f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory"
+                raise _exceeded(
+                    f"{text}, stopped the program at {used / 1e6:.0f} MB", label, "--memory-limit"
                 )
+
+
+def _exceeded(text: str, label: str, option: str) -> TargetRunError:
+    return TargetRunError(
+        text, where=label, hint=f"use a smaller problem, name a --region, or raise {option}"
+    )
 
 
 def _tree_held_bytes(pid: int) -> int:
@@ -275,3 +274,25 @@ def _signal_death(number: int, peak_rss_bytes: int, label: str) -> TargetRunErro
     return TargetRunError(
         f"the program was ended by signal {number} ({name}, {described})", where=label, hint=hint
     )
+
+
+@contextlib.contextmanager
+def deferred_interrupts() -> Iterator[None]:
+    """Interrupts that arrive inside take effect at the end: nothing is started that nobody would end.
+
+    Only signals with a Python handler are held back, in the main thread: elsewhere Python delivers none.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    previous = {n: signal.getsignal(n) for n in _INTERRUPTS if callable(signal.getsignal(n))}
+    for number in previous:
+        signal.signal(number, lambda received, _: arrived.append(received))
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        for received in arrived:
+            signal.raise_signal(received)

@@ -20,9 +20,8 @@ from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.sweep.points import Point, names_in
 
 # Options that do not change a result. Sources are in the key as IR.
-_WITHOUT_EFFECT = frozenset(
-    {"sources", "program_output", "timeout_s", "memory_limit_bytes", "disk_limit_bytes", "check"}
-)
+_WITHOUT_EFFECT = {"sources", "program_output", "timeout_s", "plan_timeout_s", "check"}
+_WITHOUT_EFFECT |= {"memory_limit_bytes", "disk_limit_bytes"}
 # Options that only matter after the recording.
 _COUNTING = frozenset(field.name for field in fields(PartitionRequest)) - _WITHOUT_EFFECT
 _DIGITS = 20

@@ -10,7 +10,7 @@ import pytest
 
 from commanalyzer.errors import InstrumentationError
 from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import MOST_INLINED, rewrite
+from commanalyzer.instrument.rewrite import INLINING, rewrite
 from commanalyzer.ir.parsing.parser import parse_module
 
 FOLDER = Path(__file__).parent
@@ -86,18 +86,24 @@ def test_local_arrays_leave_the_stack() -> None:
 
 
 def _adds(name: str, count: int) -> str:
-    lines = [f"define void @{name}(ptr %p) {{"]
-    for k in range(count):
-        lines += [f"  %v{k} = load double, ptr %p", f"  %w{k} = fadd double %v{k}, {k}.0"]
-        lines.append(f"  store double %w{k}, ptr %p")
-    return "\n".join([*lines, "  ret void", "}"])
+    """A function that stores ``count`` values, and as many in a loop in a loop."""
+    lines = [f"define void @{name}(ptr %p, i1 %c) {{"]
+    for label, branch in (("entry", "label %outer"), ("outer", "label %inner"), ("inner", "")):
+        lines.append(f"{label}:")
+        for v in (f"{label}{k}" for k in range(count)):
+            lines += [f"  %v{v} = load double, ptr %p", f"  %w{v} = fadd double %v{v}, 1.0"]
+            lines.append(f"  store double %w{v}, ptr %p")
+        lines.append(f"  br {branch or 'i1 %c, label %inner, label %latch'}")
+    return "\n".join([*lines, "latch:", "  br i1 %c, label %outer, label %end", "end:", "  ret void", "}"])
 
 
-def test_hooks_of_large_functions_are_called() -> None:
-    module = parse_module("\n".join((_adds("small", 20), _adds("large", MOST_INLINED))))
+def test_hooks_are_inlined_in_innermost_loops_of_functions_with_few() -> None:
+    module = parse_module("\n".join((_adds("small", 20), _adds("large", INLINING.most))))
     text = rewrite(module, plan_module(module, PlanOptions()))
-    small, large = text[text.index("@small") : text.index("@large")], text[text.index("@large") :]
-    assert "noinline" not in small
-    of_large = [line for line in large.split("\n") if re.search(r"call .*@ca_", line)]
-    assert len(of_large) > MOST_INLINED
-    assert all(line.endswith(") noinline") for line in of_large)
+    for name, is_called in (("small", False), ("large", True)):
+        outside, inside = text[text.index(f"@{name}(") :].split("\ninner:")[:2]
+        rows = re.findall(r"call void @ca_row_\d\(.*", outside)
+        assert rows
+        assert all(row.endswith(" noinline") for row in rows)
+        rows = re.findall(r"call void @ca_row_\d\(.*", inside.split("\nlatch:")[0])
+        assert {row.endswith(" noinline") for row in rows} == {is_called}

@@ -18,6 +18,13 @@ _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
 allow_failure_option = click.option(
     "--allow-failure", is_flag=True, help="Analyse a program that ends with another status than 0, too."
 )
+_CC = click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
+_CFLAGS = click.option(
+    "--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'
+)
+_STDIN = click.option(
+    "--stdin", type=click.Path(path_type=Path), help="File for the program's standard input."
+)
 _OPTIONS = (
     click.option(
         "--nodes",
@@ -63,14 +70,22 @@ _OPTIONS = (
         type=click.Path(path_type=Path),
         help="TOML file that says what further library functions do; repeatable.",
     ),
-    click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one."),
+    _CC,
     click.option(
         "--fc", default="", help="Your flang for Fortran; otherwise $COMMANALYZER_FC or one in PATH."
     ),
-    click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'),
+    _CFLAGS,
     click.option("--ldflags", type=options.flags, default=(), help="Linker flags."),
-    click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input."),
+    _STDIN,
     click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min."),
+    click.option(
+        "--plan-timeout",
+        "plan_timeout_s",
+        type=options.seconds,
+        default="2min",
+        show_default=True,
+        help="What records is not optimised when planning and building it take longer.",
+    ),
     click.option(
         "--memory-limit",
         type=options.size,
@@ -140,13 +155,7 @@ def sources_or_result(
 
 def interpreted_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what :func:`interpreted_request` needs to a command whose program is interpreted."""
-    for option in (
-        click.option(
-            "--stdin", type=click.Path(path_type=Path), help="File for the program's standard input."
-        ),
-        click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'),
-        click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one."),
-    ):
+    for option in (_STDIN, _CFLAGS, _CC):
         command = option(command)
     return command
 

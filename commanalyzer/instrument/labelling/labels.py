@@ -13,7 +13,6 @@ from enum import Enum
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.labelling.redundancy import LabelForms
 from commanalyzer.instrument.labelling.values import Flow, FunctionValues, value_width
 from commanalyzer.instrument.sites import SiteRecord, SiteTable
 from commanalyzer.ir.model import Instruction, IrType, Operand
@@ -22,6 +21,74 @@ from commanalyzer.vcg.graph import Fold
 
 MAX_STATIC_LABELS = 32
 _NOT_EXACT = ~hooks.EXACT & ((1 << 64) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What a label register holds.
+
+    Attributes:
+        base: Register with the same label, or a role above it.
+        is_control: Whether it holds that label in the role of selecting.
+        present: Conditions, and how they turned out, under which it holds the label; else it holds 0.
+    """
+
+    base: str
+    is_control: bool = False
+    present: frozenset[tuple[str, bool]] = frozenset()
+
+    def covers(self, other: _Form) -> bool:
+        """Whether this form holds the label of ``other`` whenever that does, in no weaker role."""
+        return (
+            self.base == other.base and self.is_control <= other.is_control and self.present <= other.present
+        )
+
+
+class LabelForms:
+    """What label registers of a function hold, to leave out what says nothing new; others hold themselves."""
+
+    def __init__(self) -> None:
+        self._forms: dict[str, _Form] = {}
+
+    def control(self, result: str, label: str) -> None:
+        """Note that ``result`` holds ``label`` in the role of selecting."""
+        form = self._form(label)
+        self._forms[result] = _Form(form.base, True, form.present)
+
+    def same(self, result: str, label: str) -> None:
+        """Note that ``result`` holds ``label``, perhaps with other EXACT bits."""
+        self._forms[result] = self._form(label)
+
+    def chosen(self, result: str, condition: str, yes: str, no: str) -> None:
+        """Note that ``result`` holds ``yes`` where ``condition`` holds, else ``no``."""
+        if "0" in (yes, no):
+            form = self._form(yes if no == "0" else no)
+            present = form.present | {(condition, no == "0")}
+            self._forms[result] = _Form(form.base, form.is_control, present)
+            return
+        a, b = self._form(yes), self._form(no)
+        if a == b:
+            self._forms[result] = a
+        elif a.base == b.base and a.is_control == b.is_control:
+            # when it holds the label is a condition of its own
+            present = (a.present & b.present) | {(result, True)}
+            self._forms[result] = _Form(a.base, a.is_control, present)
+
+    def distinct(self, labels: Sequence[str], needed: str = "") -> tuple[str, ...]:
+        """The labels without those that others of them cover; ``needed`` stays."""
+        kept: list[str] = []
+        for label in labels:
+            if label != needed and any(self._covers(k, label) for k in kept):
+                continue
+            kept = [k for k in kept if k == needed or not self._covers(label, k)]
+            kept.append(label)
+        return tuple(kept)
+
+    def _covers(self, label: str, other: str) -> bool:
+        return self._form(label).covers(self._form(other))
+
+    def _form(self, label: str) -> _Form:
+        return self._forms.get(label, _Form(label))
 
 
 class Exact(Enum):

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from commanalyzer.errors import RuntimeBuildError
 from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.frontend.link import build_executable, build_object
+from commanalyzer.frontend.link import BuildTimeoutError, build_executable, build_object
+from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import find_toolchain
 from commanalyzer.runtime.launch import run_target
 
@@ -45,10 +47,12 @@ def test_programs_run(
     source = tmp_path / name
     source.write_text(text)
     program = compile_sources([source])
-    executable = build_executable(program.ir_text, toolchain=program.toolchain, language=program.language)
+    module = tmp_path / "program.ll"
+    module.write_text(program.ir_text)
+    executable = build_executable([module], toolchain=program.toolchain, language=program.language)
     run = run_target(executable, arguments, capture=True)
     assert (run.exit_status, run.stdout) == (status, stdout)
-    again = build_executable(program.ir_text, toolchain=program.toolchain, language=program.language)
+    again = build_executable([module], toolchain=program.toolchain, language=program.language)
     assert again == executable
 
 
@@ -56,13 +60,12 @@ def test_objects_are_linked_in_and_part_of_the_key(tmp_path: Path) -> None:
     toolchain = find_toolchain()
     main = tmp_path / "main.c"
     main.write_text("int f(void);\nint main(void) { return f(); }\n")
-    program = compile_sources([main])
     results = []
     for value in (5, 6):
         helper = tmp_path / "f.c"
         helper.write_text(f"int f(void) {{ return {value}; }}\n")
         built = build_object(helper, toolchain=toolchain)
-        executable = build_executable(program.ir_text, toolchain=toolchain, extra_inputs=[built])
+        executable = build_executable([main, built], toolchain=toolchain)
         results.append(run_target(executable).exit_status)
     assert results == [5, 6]
 
@@ -80,8 +83,25 @@ def test_changed_header_rebuilds(tmp_path: Path) -> None:
 
 def test_missing_symbol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path / "cache"))
+    module = tmp_path / "program.ll"
     text = "declare i32 @nowhere()\ndefine i32 @main() {\n  %r = call i32 @nowhere()\n  ret i32 %r\n}\n"
+    module.write_text(text)
     with pytest.raises(RuntimeBuildError, match="undefined symbol: nowhere") as caught:
-        build_executable(text, toolchain=find_toolchain())
+        build_executable([module], toolchain=find_toolchain())
     assert "--ldflags" in caught.value.hint
     assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
+
+
+def test_what_takes_too_long_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "f.c"
+    source.write_text("int f(void) { return 1; }\n")
+    with pytest.raises(BuildTimeoutError, match="within 0 s"):
+        build_object(source, toolchain=find_toolchain(), timeout_s=0.001)
+    mark = tmp_path / "mark"
+    command = ["sh", "-c", f"(sleep 1; touch {mark}) & wait"]
+    assert run_tool(command, timeout_s=0.2).exit_status is None
+    time.sleep(1.2)
+    assert not mark.exists()

@@ -255,8 +255,9 @@ def test_an_atomic_exchange_is_a_store() -> None:
 def test_hooks_that_are_called_record_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "pairs.c"
     source.write_text(HEADER + PAIRS)
-    inlined = record_file(source)
-    monkeypatch.setattr(rewrite, "MOST_INLINED", 0)
-    called = record_file(source)
-    assert called.traced.stdout == inlined.traced.stdout
-    assert_same_graph(called.graph, inlined.graph)
+    usual = record_file(source)
+    for inlining in (rewrite.Inlining(most=0), rewrite.Inlining(10**9, everywhere=True)):
+        monkeypatch.setattr(rewrite, "INLINING", inlining)
+        other = record_file(source)
+        assert other.traced.stdout == usual.traced.stdout
+        assert_same_graph(other.graph, usual.graph)

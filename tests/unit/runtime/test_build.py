@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.frontend.compile import compile_sources
+from commanalyzer.frontend.link import BuildTimeoutError, build_object
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.ir.parsing.parser import parse_module
+from commanalyzer.record import record
+from commanalyzer.request import AnalysisRequest
+from commanalyzer.runtime import build
 from commanalyzer.runtime.build import build_instrumented, shim_headers
+from tests.graphs import assert_same_graph
 
 
 @pytest.mark.parametrize("scans", [False, True])
@@ -37,3 +45,32 @@ def test_every_included_file_decides_what_is_cached() -> None:
         name for path in folder.iterdir() for name in re.findall(r'#include "([^"]+)"', path.read_text())
     }
     assert {Path(name).name for name in included} <= {path.name for path in shim_headers()}
+
+
+@pytest.mark.parametrize("is_planning", [True, False])
+def test_what_is_late_is_built_cheaply_and_records_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_planning: bool
+) -> None:
+    source = tmp_path / "sums.c"
+    source.write_text(
+        "int main(int c, char **v) {\n  static double a[90], b[90];\n  for (int t = 0; t < 5; t++)\n"
+        "    for (int i = 1; i < 89; i++) { a[i] = b[i - 1] + c; b[i] = a[i] * a[i + 1]; }\n"
+        "  return !(a[1] + b[2]) + !v;\n}\n"
+    )
+    request = AnalysisRequest((source,), program_output="discard", allow_failure=True)
+    usual = record(request, SilentProgress())
+    assert not any("--plan-timeout" in text for text in usual.recording.warnings)
+    built: list[str] = []
+
+    def build_slowly(path: Path, *, flags: tuple[str, ...], **options: Any) -> Path:
+        if path.name == "program.ll" and "-fno-unroll-loops" in flags:
+            raise BuildTimeoutError("late")
+        built.extend(flags)
+        return build_object(path, flags=flags, **options)
+
+    monkeypatch.setattr(build, "build_object", build_slowly)
+    late = record(replace(request, plan_timeout_s=1e-9 if is_planning else 60.0), SilentProgress())
+    assert "-O0" in built
+    assert_same_graph(late.graph, usual.graph)
+    assert late.work == usual.work
+    assert sum("--plan-timeout" in text for text in late.recording.warnings) == 1

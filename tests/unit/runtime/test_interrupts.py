@@ -12,8 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from commanalyzer.runtime.interrupts import deferred_interrupts
-from commanalyzer.runtime.launch import run_target
+from commanalyzer.runtime.launch import deferred_interrupts, run_target
 from commanalyzer.runtime.supervisor import build_supervisor
 
 

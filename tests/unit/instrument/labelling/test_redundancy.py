@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commanalyzer.instrument.labelling.redundancy import LabelForms
+from commanalyzer.instrument.labelling.labels import LabelForms
 
 
 def test_a_control_label_of_a_value_in_the_chain_is_left_out() -> None:
