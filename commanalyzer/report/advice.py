@@ -29,20 +29,15 @@ def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]
 
 def _comparison(candidates: list[Decomposition], arrays: str) -> list[str]:
     """Blocks against slabs."""
-    plain = [d for d in candidates if d.grid]
-    cheapest = cheapest_regular(plain)
+    cheapest = cheapest_regular(candidates)
     if cheapest is None:
         return []
     of = f" of {arrays}" if arrays and " of " not in cheapest.method else ""
     lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
-    slabs = [d for d in plain if sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]
+    slabs = [d for d in candidates if d.grid and sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]
     for slab in sorted(slabs, key=lambda d: d.comm_bytes)[:1]:
         if slab.comm_bytes >= _WORTH_SAYING * max(cheapest.comm_bytes, 1):
-            more = _more(slab.comm_bytes, cheapest.comm_bytes)
-            lines.append(f"1D slabs ({slab.method}) move {more} than {cheapest.method}")
+            times = slab.comm_bytes / max(cheapest.comm_bytes, 1)
+            more = f"{times:.1f} times" if cheapest.comm_bytes else format_bytes(slab.comm_bytes)
+            lines.append(f"1D slabs ({slab.method}) move {more} more than {cheapest.method}")
     return lines
-
-
-def _more(larger: int, smaller: int) -> str:
-    """How many times more; bytes where the other is nothing."""
-    return f"{larger / smaller:.1f} times more" if smaller else f"{format_bytes(larger)} more"

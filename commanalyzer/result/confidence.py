@@ -13,7 +13,7 @@ from itertools import groupby
 
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition.regular.one_array import is_of_one_array
-from commanalyzer.partition.selection import cheapest, cheapest_regular
+from commanalyzer.partition.selection import cheapest, cheapest_regular, headline
 from commanalyzer.result.results import Decomposition
 
 _DISAGREE = 1.5
@@ -90,9 +90,7 @@ class Confidence:
         if self.times_bound is not None and self.times_bound > _FAR_FROM_BOUND:
             return self._far_from_bound(self.times_bound)
         near = self.times_bound is not None and self.times_bound <= _NEAR_BOUND
-        plain = (
-            method_of(self.best) == method_of(regular) if regular is not None else False
-        )  # as people divide
+        plain = regular is not None and method_of(self.best) == method_of(regular)  # as people divide
         if near or plain or not self.best.comm_bytes or other is None or self.ratio(other) < _DISAGREE:
             return ""
         known = (
@@ -125,14 +123,17 @@ class Confidence:
 
 def confidence_of(decompositions: Iterable[Decomposition]) -> tuple[Confidence, ...]:
     """Return what is known for each node count (of at least two) and model, in the order of the divisions."""
-    groups = groupby(decompositions, key=lambda d: (d.nodes, d.model))
-    return tuple(Confidence.of(list(group)) for (nodes, _), group in groups if nodes > 1)
+    return tuple(Confidence.of(group) for group in _groups(decompositions) if group[0].nodes > 1)
+
+
+def _groups(found: Iterable[Decomposition]) -> list[list[Decomposition]]:
+    return [list(group) for _, group in groupby(found, key=lambda d: (d.nodes, d.model))]
 
 
 def open_brackets(found: Sequence[Decomposition]) -> list[str]:
-    """Return a sentence about brackets of best divisions that are not tight; nothing if all are."""
-    wide = [d for d in found if d.best and d.communication.high_bytes > 1.01 * d.communication.low_bytes]
-    if not wide:
+    """Return a sentence about brackets of what is shown first that are not tight; nothing if all are."""
+    first = map(headline, _groups(found))
+    if not (wide := [d for d in first if d.communication.high_bytes > 1.01 * d.communication.low_bytes]):
         return []
     worst = max(wide, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
     c = worst.communication
@@ -145,5 +146,4 @@ def open_brackets(found: Sequence[Decomposition]) -> list[str]:
 
 def method_of(item: Decomposition) -> str:
     """Return what found a division, without its options and refinements: ``METIS``, ``regular``, ..."""
-    first = item.method.split(",")[0].split()[0]
-    return _METHODS.get(first, "given")
+    return _METHODS.get(item.method.split(",")[0].split()[0], "given")

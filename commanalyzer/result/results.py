@@ -31,7 +31,7 @@ from commanalyzer.vcg.storage.store import GraphStore
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Names of regular divisions, with all remarks: blocks 4x4 of 24x24 and slabs 16 of x, entries follow by work.
+# Names of regular divisions with all remarks: blocks 4x4 of u[9x9] and slabs 16 of x, entries follow by work.
 _REGULAR = re.compile(r"(?:blocks|slabs|cyclic) ([\dx]+)( of [^,]+?)?(, \w+ follow)?( by work)?(?<! refined)")
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
@@ -293,7 +293,7 @@ class AnalysisResult(PlotMethods):
             raise ConfigError(f"expected on {nodes} nodes one of {known}, found {method!r}")
         counts, models = ", ".join(map(str, self.nodes)), " and ".join(self.models)
         raise ConfigError(
-            f"expected {counts or 'no'} nodes ({models}), found {nodes} ({model or 'any model'})",
+            f"expected {counts or 'no'} nodes ({models}), found {nodes} ({model or models or 'any model'})",
             hint=f"others, without running the program again: commanalyzer partition RESULT --nodes {nodes}",
         )
 

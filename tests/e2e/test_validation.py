@@ -56,7 +56,7 @@ def test_counted_bytes_and_those_predicted_at_the_same_blocks_are_those_of_theor
     assert row.predicted_bytes <= row.high_bytes
 
 
-def test_memory_in_doubt_is_read_as_the_mpi_program_divides_it(tmp_path: Path) -> None:
+def test_hydro3d_is_read_as_its_mpi_program_divides_it_where_memory_is_in_doubt(tmp_path: Path) -> None:
     """Forces of nodes are set to zero and summed twice: arrays, or used by one element after the other."""
     (workload, _), nodes = [item for item in read_cases(CASES) if item.name == "hydro3d"], 8
     arguments = workload.sizes[0]

@@ -291,11 +291,11 @@ class Layouts:
         if not is_one_of_several:
             return text
         shape = grid_name(piece.blocks.extents)
-        if len(grid) > 1 and any(s.is_known for s in members if s.extents == piece.blocks.extents):
-            return f"{text} of {shape}"
         named = max(members, key=lambda s: (s.components == 1, len(s.array.vertex)))
         name = self._graph.objects[named.array.number].name
         text += f" of {name}" if named.components == 1 else f" of rows of {name}"
+        if len(grid) > 1 and any(s.is_known for s in members if s.extents == piece.blocks.extents):
+            return f"{text}[{shape}]"
         names = [self._graph.objects[n].name for n in {s.array.number for f in self._families for s in f}]
         return f"{text} as {shape}" if len(grid) > 1 or names.count(name) > 1 else text
 

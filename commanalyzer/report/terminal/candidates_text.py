@@ -1,4 +1,4 @@
-"""All candidate decompositions as text: one table for each node count and model, the best first."""
+"""All candidate decompositions as text: one table for each node count and model, the headline first."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
+from commanalyzer.partition.selection import headline
 from commanalyzer.result.results import Decomposition
 
 _COLUMNS = ("bytes", "messages", "neighbours", "imbalance", "bracket", "found in")
@@ -19,11 +20,15 @@ _LEAST_NAME = 16  # columns of an 80-column terminal that are left for the name
 def show_candidates(items: Iterable[Decomposition], console: Console) -> None:
     """Print ``items``; narrow enough for 80 columns, where long names are folded."""
     for (nodes, model), group in groupby(items, key=lambda d: (d.nodes, d.model)):
-        console.print(_table(nodes, model, sorted(group, key=lambda d: (not d.best, d.comm_bytes))))
+        found = list(group)
+        first = headline(found)
+        console.print(_table(nodes, model, sorted(found, key=lambda d: (d is not first, d.comm_bytes))))
 
 
 def _table(nodes: int, model: str, items: list[Decomposition]) -> Table:
-    title = f"{nodes} {'node' if nodes == 1 else 'nodes'}, model {model}: {len(items)} candidates, * the best"
+    title = (
+        f"{nodes} {'node' if nodes == 1 else 'nodes'}, model {model}: {len(items)} candidates, * least found"
+    )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("decomposition", min_width=_LEAST_NAME, overflow="fold")
     for name in _COLUMNS:

@@ -69,7 +69,7 @@ def test_all_candidates_fit_80_columns_and_long_names_are_folded() -> None:
     ]
     show_candidates(items, make_console(stream, 80))
     title, heads, *rows = stream.getvalue().splitlines()
-    assert title.strip() == "64 nodes, model volume: 2 candidates, * the best"
+    assert title.strip() == "64 nodes, model volume: 2 candidates, * least found"
     assert heads.split()[-2:] == ["found", "in"]
     assert max(map(len, [heads, *rows])) <= 80
     assert [row.split()[0] for row in rows] == ["mt-kahypar", "without", "refined", "metis"]

@@ -75,13 +75,13 @@ def best(graph: ValueGraph, parts: int) -> tuple[str, int]:
 @pytest.mark.parametrize(("n", "m", "k"), [(12, 16, 14), (16, 12, 14)])
 def test_a_product_of_matrices_that_are_not_square(n: int, m: int, k: int) -> None:
     # Rows of a go to the parts of a row of blocks, columns of b to those of a column: one copy of each.
-    assert best(product(n, m, k), 4) == (f"blocks 2x2 of {n}x{m}", 8 * (n * k + k * m))
+    assert best(product(n, m, k), 4) == (f"blocks 2x2 of c[{n}x{m}]", 8 * (n * k + k * m))
 
 
 def test_a_product_of_products_cuts_both_results() -> None:
     n, m, k, last = 12, 16, 14, 20
     name, total = best(product(n, m, k, last), 4)
-    assert sorted(name.split(" and ")) == [f"blocks 2x2 of {n}x{m}", f"blocks 2x2 of {n}x{last}"]
+    assert sorted(name.split(" and ")) == [f"blocks 2x2 of c[{n}x{m}]", f"blocks 2x2 of e[{n}x{last}]"]
     assert total == 8 * (n * k + k * m + n * m + m * last)
 
 
@@ -161,7 +161,7 @@ def test_only_shapes_that_the_program_shows_are_told_as_such() -> None:
         for families in (planes, lines)
         for cut in Layouts(graph, families, None).cuts(4, 1.03)
     }
-    assert {"blocks 2x2 of 6x8", "blocks 2x2 of w as 7x7", "slabs 4 of u", "slabs 4 of w"} <= names
+    assert {"blocks 2x2 of u[6x8]", "blocks 2x2 of w as 7x7", "slabs 4 of u", "slabs 4 of w"} <= names
 
 
 def test_rows_that_the_program_steps_by_are_known() -> None:
