@@ -93,7 +93,7 @@ def measure(case: str, parts: int) -> Measurement:
     hubs = result.time("hubs", lambda: find_hubs(flat)).mask
     result.time("paper", lambda: paper_view(graph, HIGH, is_asked=False))
     view = result.time("links and nets", lambda: build_by_value(flat, hubs))
-    owners = Placement(view).owners(partition(view.adjacency, parts).part, parts)
+    owners = Placement(view).owners(partition(view.adjacency, parts), parts)
     totals, work = result.time("work", lambda: (totals_of(flat), term_work(flat)))
 
     def count() -> None:

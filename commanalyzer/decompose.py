@@ -28,9 +28,9 @@ from commanalyzer.paper_view import paper_view
 from commanalyzer.partition.budget import budget_seconds
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.libraries.concurrency import (
+    LEAST_SECONDS,
     Caller,
     StoppedError,
-    caller_of,
     ending_early,
     side_by_side,
 )
@@ -153,7 +153,7 @@ def _decompose_view(
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
-    caller = caller_of(jobs)
+    caller = Caller(jobs, LEAST_SECONDS)
     portfolio = _portfolio(view, options, budget_s, caller)
 
     def advance() -> None:

@@ -23,7 +23,7 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.quantities import format_count
-from commanalyzer.partition.libraries.concurrency import caller_of
+from commanalyzer.partition.libraries.concurrency import LEAST_SECONDS, Caller
 from commanalyzer.partition.selection import Cost, Latest
 from commanalyzer.request import Model
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
@@ -77,7 +77,7 @@ class View:
         if model == "volume":
             flat = _flat(graph, is_tiled)
             totals, find = totals_of(flat), partial(find_hubs, flat, high)
-            both = caller_of(jobs).both
+            both = Caller(jobs, LEAST_SECONDS).both
             hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
             return cls(model, flat, hubs.mask, None, work, totals, _no_charges(flat), order)
         dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)

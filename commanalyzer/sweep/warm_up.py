@@ -18,5 +18,5 @@ def warm_up() -> int:
         np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 2, 3]), np.ones(3, dtype=np.int64), np.ones(4)
     )
     found = partition_hypergraph(path, 2, imbalance=0.5)
-    owner = refine(path, incidence(path), found.part, 2, imbalance=0.5)
+    owner = refine(path, incidence(path), found, 2, imbalance=0.5)
     return connectivity(path, owner, 2)

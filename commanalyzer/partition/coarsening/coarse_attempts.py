@@ -190,7 +190,7 @@ class CoarsePartitioners:
         (objective, seed, limit), options = asked, self.options
         options.caller.check()
         try:
-            core = partition(
+            part = partition(
                 self._prepared[objective == "net"],
                 num_parts,
                 objective="volume" if objective == "volume" else "cut",
@@ -201,7 +201,6 @@ class CoarsePartitioners:
             )
         except PartitionError as error:
             return error
-        part = core.part
         if num_parts > 1 and options.structured and self._is_affordable(num_parts):
             part = self.improved(part, num_parts)
         return self._name(objective, seed - options.seed), part
@@ -215,7 +214,7 @@ class CoarsePartitioners:
         if limit is None:
             return
         try:
-            core = partition_hypergraph(
+            part = partition_hypergraph(
                 *(nets, num_parts),
                 seed=options.seed,
                 imbalance=options.imbalance,
@@ -225,4 +224,4 @@ class CoarsePartitioners:
         except PartitionError as error:
             failures.append(f"mt-kahypar failed: {error.message}")
         else:
-            yield name, core.part
+            yield name, part

@@ -21,6 +21,15 @@ from commanalyzer.partition.libraries import adjacency_kernels as kernels
 from commanalyzer.vcg.graph import Float64, Int32, Int64
 from commanalyzer.vcg.structure.edges import order_by
 
+_FAULTS = (
+    "",
+    "neighbours must lie in [0, {})",
+    "edge weights must be positive",
+    "neighbours must be ascending and distinct within each vertex",
+    "a vertex must not be its own neighbour",
+    "every edge needs the same weight in both directions",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
@@ -78,34 +87,18 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _check_shape(a: Adjacency) -> None:
-    n = len(a.work_flops)
+    n, ends = len(a.work_flops), len(a.neighbour)
     _require(len(a.pointer) == n + 1, f"expected {n + 1} row pointers, found {len(a.pointer)}")
     rising = a.pointer[0] == 0 and bool(np.all(np.diff(a.pointer) >= 0))
-    _require(
-        rising and a.pointer[-1] == len(a.neighbour), f"row pointers must run from 0 to {len(a.neighbour)}"
-    )
-    _require(
-        len(a.edge_bytes) == len(a.neighbour),
-        f"expected {len(a.neighbour)} edge weights, found {len(a.edge_bytes)}",
-    )
+    _require(rising and a.pointer[-1] == ends, f"row pointers must run from 0 to {ends}")
+    _require(len(a.edge_bytes) == ends, f"expected {ends} edge weights, found {len(a.edge_bytes)}")
     _require(bool(np.all(np.isfinite(a.work_flops))), "vertex weights must be finite")
     _require(bool(np.all(a.work_flops >= 0)), "vertex weights must not be negative")
 
 
 def _check_edges(a: Adjacency) -> None:
-    if len(a.neighbour) == 0:
-        return
-    n = a.num_vertices
-    _require(bool(a.neighbour.min() >= 0 and a.neighbour.max() < n), f"neighbours must lie in [0, {n})")
-    _require(bool(np.all(a.edge_bytes > 0)), "edge weights must be positive")
-    one, other = a.vertex_of_edge(), a.neighbour
-    ascending = (other[1:] > other[:-1]) | (one[1:] > one[:-1])
-    _require(bool(ascending.all()), "neighbours must be ascending and distinct within each vertex")
-    _require(not (one == other).any(), "a vertex must not be its own neighbour")
-    back = order_by(other, n)[1]
-    pairs = (one, other[back]), (other, one[back]), (a.edge_bytes, a.edge_bytes[back])
-    symmetric = all(np.array_equal(*pair) for pair in pairs)
-    _require(symmetric, "every edge needs the same weight in both directions")
+    fault = kernels.first_fault(*(frozen(x, np.int64) for x in (a.pointer, a.neighbour, a.edge_bytes)))
+    _require(not fault, _FAULTS[fault].format(a.num_vertices))
 
 
 def both_ways(place: Int64, upper: Int32, link_bytes: Int64) -> tuple[Int64, Int64, Int64]:

@@ -46,6 +46,33 @@ def join_links(place: Any, upper: Any, link_bytes: Any) -> Any:
 
 
 @compiled
+def first_fault(pointer: Any, neighbour: Any, edge_bytes: Any) -> int:
+    """Return which of :data:`.adjacency._FAULTS` an edge has, the first that has any; 0 if none has."""
+    n = len(pointer) - 1
+    for v in range(n):
+        for k in range(pointer[v], pointer[v + 1]):
+            other = neighbour[k]
+            if not 0 <= other < n:
+                return 1
+            if edge_bytes[k] <= 0:
+                return 2
+            if k > pointer[v] and neighbour[k - 1] >= other:
+                return 3
+            if other == v:
+                return 4
+            back, end = pointer[other], pointer[other + 1]
+            while back < end:
+                middle = (back + end) // 2
+                if neighbour[middle] < v:
+                    back = middle + 1
+                else:
+                    end = middle
+            if back == pointer[other + 1] or neighbour[back] != v or edge_bytes[back] != edge_bytes[k]:
+                return 5
+    return 0
+
+
+@compiled
 def steps_across(pointer: Any, neighbour: Any, most_degree: Any) -> tuple[int, int]:
     """Return steps from one end of a graph to the other, nearly, and the vertices between them.
 

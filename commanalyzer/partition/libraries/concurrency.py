@@ -26,7 +26,7 @@ from commanalyzer.partition.budget import Limit
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Other = TypeVar("Other")
-_LEAST_SECONDS = 0.3  # what takes less by an estimate is done here: starting a helper takes 0.2 to 0.5 s
+LEAST_SECONDS = 0.3  # what takes less by an estimate is done here: starting a helper takes 0.2 to 0.5 s
 _HELPER = "commanalyzer.partition.libraries.helper"
 
 
@@ -215,11 +215,6 @@ class Caller:
 
     def _take_core(self) -> bool:
         return self._cores > 1 and self._free.acquire(blocking=False)
-
-
-def caller_of(cores: int) -> Caller:
-    """Return what may use so many cores at a time; with one, helpers work while this process waits."""
-    return Caller(cores, _LEAST_SECONDS)
 
 
 @contextmanager

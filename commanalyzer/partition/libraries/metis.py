@@ -36,19 +36,6 @@ _MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; rand
 _CENTRE = 16  # times the mean degree: ways through such vertices are no ways through a mesh
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Owners: int32[V], part of each vertex, in [0, num_parts)."""
-
-    part: Int32
-    num_parts: int
-
-    def __post_init__(self) -> None:
-        if len(self.part) and (self.part.min() < 0 or self.part.max() >= self.num_parts):
-            raise PartitionError(f"partition has parts outside [0, {self.num_parts})")
-        self.part.setflags(write=False)
-
-
 def partition(
     graph: Adjacency | Prepared,
     num_parts: int,
@@ -58,8 +45,8 @@ def partition(
     imbalance: float = DEFAULT_IMBALANCE,
     caller: Caller | None = None,
     limit: Limit | None = None,
-) -> Partition:
-    """Return a balanced partition with a small cut or communication volume.
+) -> Int32:
+    """Return int32[N], a balanced partition with a small cut or communication volume.
 
     Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as all of
     them are small against a part. Where all components are small against a part, they are kept whole and
@@ -93,7 +80,7 @@ def partition(
             ),
         )
     if num_parts == 1:
-        return Partition(np.zeros(count, dtype=np.int32), 1)
+        return np.zeros(count, dtype=np.int32)
     known = limit or Limit(prepared.seconds(num_parts, objective))
     options = {
         "objtype": int(objective == "volume"),
@@ -105,7 +92,7 @@ def partition(
     part = _divide(prepared, joined, num_parts, imbalance, partial(_metis, call, options))
     if joined.number is not None:
         part = part[joined.number]  # leaves are where their only neighbour is
-    return Partition(_number_by_position(_fill_empty(part, num_parts), num_parts), num_parts)
+    return _number_by_position(_fill_empty(part, num_parts), num_parts)
 
 
 @dataclass(frozen=True, slots=True)

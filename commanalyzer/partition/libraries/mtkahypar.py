@@ -17,9 +17,8 @@ from commanalyzer.partition.budget import Limit, mtkahypar_seconds
 from commanalyzer.partition.libraries import mtkahypar_call
 from commanalyzer.partition.libraries.concurrency import Caller, StoppedError
 from commanalyzer.partition.libraries.hypergraph import Hypergraph
-from commanalyzer.partition.libraries.metis import Partition
 from commanalyzer.request import DEFAULT_IMBALANCE
-from commanalyzer.vcg.graph import Int64
+from commanalyzer.vcg.graph import Int32, Int64
 
 _WORK_UNITS = 1 << 27  # total of the integer vertex weights
 _MAX_NET_WEIGHT = 1 << 20
@@ -34,8 +33,8 @@ def partition_hypergraph(
     imbalance: float = DEFAULT_IMBALANCE,
     caller: Caller | None = None,
     limit: Limit | None = None,
-) -> Partition:
-    """Return a balanced partition of the vertices with a small connectivity metric.
+) -> Int32:
+    """Return int32[N], a balanced partition of the vertices with a small connectivity metric.
 
     Args:
         hypergraph: At least one net.
@@ -57,12 +56,11 @@ def partition_hypergraph(
     nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or Caller()).call
     known = limit or Limit(mtkahypar_seconds(hypergraph.num_pins, num_parts, is_mesh=True))
     try:
-        part = call(mtkahypar_call.divide, known, num_parts, *nets, *weights, seed, imbalance)
+        return call(mtkahypar_call.divide, known, num_parts, *nets, *weights, seed, imbalance)
     except (StoppedError, PartitionError):
         raise
     except Exception as error:
         raise PartitionError(f"Mt-KaHyPar failed: {error}") from error
-    return Partition(part, num_parts)
 
 
 def _vertex_weights(hypergraph: Hypergraph) -> Int64:

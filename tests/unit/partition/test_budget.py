@@ -93,7 +93,7 @@ def test_a_vertex_with_very_many_links_does_not_hide_a_mesh() -> None:
 def test_random_links_are_divided_within_seconds() -> None:
     """Contiguous parts would take METIS a search through a part for each vertex: minutes."""
     graph = random_links(20_000, 8)
-    part = partition(graph, 4).part
+    part = partition(graph, 4)
     assert imbalance(graph.work_flops, part, 4) <= 1.04
     assert 0 < edge_cut(graph, part) < graph.num_edges * 0.75
 

@@ -27,7 +27,7 @@ def placed(graph: ValueGraph, hubs: Bool, core: list[int], parts: int) -> Int32:
 def divided(graph: ValueGraph, hubs: Bool, parts: int) -> Int32:
     """Owners of all values as METIS finds them."""
     view = build_by_value(graph, hubs)
-    return Placement(view).owners(partition(view.adjacency, parts).part, parts)
+    return Placement(view).owners(partition(view.adjacency, parts), parts)
 
 
 def test_hub_goes_where_most_of_its_operands_are() -> None:

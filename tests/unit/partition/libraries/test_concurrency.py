@@ -22,10 +22,10 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.budget import Limit
 from commanalyzer.partition.libraries import mtkahypar_call
 from commanalyzer.partition.libraries.concurrency import (
+    LEAST_SECONDS,
     Caller,
     CutShortError,
     StoppedError,
-    caller_of,
     ending_early,
     side_by_side,
 )
@@ -173,7 +173,7 @@ def test_partitioners_give_the_same_in_another_process(helpers: Caller) -> None:
     for seed in (1, 2):
         here = partition(adjacency, 4, seed=seed)
         there = partition(adjacency, 4, seed=seed, caller=helpers)
-        np.testing.assert_array_equal(here.part, there.part)
+        np.testing.assert_array_equal(here, there)
     path = (
         np.arange(0, 40, 2),
         np.repeat(np.arange(20), 2)[1:-1],
@@ -207,7 +207,7 @@ def test_pieces_are_done_on_free_cores_and_the_rest_here() -> None:
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_both_are_done_side_by_side_if_a_core_is_free(cores: int) -> None:
-    caller = caller_of(cores)
+    caller = Caller(cores, LEAST_SECONDS)
     here = threading.get_ident()
     for _ in range(2):  # an error leaves all cores free
         one, other = caller.both(threading.get_ident, threading.get_ident)
@@ -217,7 +217,7 @@ def test_both_are_done_side_by_side_if_a_core_is_free(cores: int) -> None:
 
 
 def test_both_are_done_here_while_cores_are_busy() -> None:
-    caller, here = caller_of(2), threading.get_ident()
+    caller, here = Caller(2, LEAST_SECONDS), threading.get_ident()
     with caller.core(), caller.core():
         assert caller.both(threading.get_ident, threading.get_ident) == (here, here)
 

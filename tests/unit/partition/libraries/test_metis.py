@@ -30,7 +30,7 @@ def path(n: int) -> Adjacency:
 @pytest.mark.parametrize("p", [2, 3, 8])
 def test_path_is_cut_in_p_minus_1_places(p: int, objective: Objective) -> None:
     graph = path(48)
-    part = partition(graph, p, objective=objective).part
+    part = partition(graph, p, objective=objective)
     assert edge_cut(graph, part) == (p - 1) * 8
     assert imbalance(graph.work_flops, part, p) == pytest.approx(1.0)
     # Numbered by position: 0 0 0 1 1 1 ...
@@ -40,19 +40,19 @@ def test_path_is_cut_in_p_minus_1_places(p: int, objective: Objective) -> None:
 def test_same_seed_same_balanced_result() -> None:
     a = affinity(grid(24))
     first, second = partition(a, 6, seed=5), partition(a, 6, seed=5)
-    assert first.part.tolist() == second.part.tolist()
-    assert imbalance(a.work_flops, first.part, 6) <= 1.06
+    assert first.tolist() == second.tolist()
+    assert imbalance(a.work_flops, first, 6) <= 1.06
 
 
 def test_one_part() -> None:
-    assert partition(path(5), 1).part.tolist() == [0] * 5
+    assert partition(path(5), 1).tolist() == [0] * 5
 
 
 def test_small_components_are_kept_whole_and_in_order() -> None:
     # 100 stars of 3 values: nothing needs to be cut.
     rows = [row(3 * k, 3 * k + 1, 3 * k + 2) for k in range(100)]
     graph = affinity(build(300, rows, work={3 * k: 4.0 for k in range(100)}))
-    part = partition(graph, 4).part
+    part = partition(graph, 4)
     assert edge_cut(graph, part) == 0
     assert part.tolist() == [v // 75 for v in range(300)]
 
@@ -60,7 +60,7 @@ def test_small_components_are_kept_whole_and_in_order() -> None:
 def test_loose_values_fill_the_gaps_beside_a_connected_piece() -> None:
     rows = [row(i + 1, i) for i in range(39)]
     graph = affinity(build(80, rows, work=dict.fromkeys(range(80), 1.0)))
-    part = partition(graph, 4).part
+    part = partition(graph, 4)
     # The chain fills two parts, the loose values the other two.
     assert edge_cut(graph, part) == 8
     assert np.bincount(part).tolist() == [20] * 4
@@ -73,7 +73,7 @@ def test_more_parts_than_values() -> None:
 
 
 def test_as_many_parts_as_values() -> None:
-    assert sorted(partition(path(8), 8).part.tolist()) == list(range(8))
+    assert sorted(partition(path(8), 8).tolist()) == list(range(8))
 
 
 def test_no_parts() -> None:
@@ -89,7 +89,7 @@ def test_every_part_owns_something(graph: ValueGraph, p: int, objective: Objecti
         with pytest.raises(PartitionError):
             partition(a, p, objective=objective)
     else:
-        assert len(np.unique(partition(a, p, objective=objective).part)) == p
+        assert len(np.unique(partition(a, p, objective=objective))) == p
 
 
 def test_integer_work_keeps_order_and_is_positive() -> None:
@@ -104,6 +104,6 @@ def test_metis_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     sys.stdout.flush()
     # One value has nearly all work: METIS bisects what is left of it until nothing is.
     heavy = affinity(build(20, [row(i + 1, i) for i in range(19)], work={0: 1e6, 1: 1.0}))
-    assert len(partition(heavy, 16).part) == 20
+    assert len(partition(heavy, 16)) == 20
     sys.stdout.write("after\n")
     assert tuple(capfd.readouterr()) == ("before\nafter\n", "")
