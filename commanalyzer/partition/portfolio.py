@@ -287,10 +287,9 @@ class Portfolio:
             return
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
-            limit = (1.0 + self._options.imbalance) * division.grain
-            self._regular.setdefault(num_parts, {})[division.name] = limit
-            owners = self._closely_followed(division, num_parts)
-            yield self._candidate(division.name, owners, begin)
+            name, grain = division.name, division.grain
+            self._regular.setdefault(num_parts, {})[name] = (1.0 + self._options.imbalance) * grain
+            yield self._candidate(name, self._closely_followed(division, num_parts), begin)
         yield from self._asked(num_parts)
 
     def partitioned(self, num_parts: int, budget: Budget | None = None) -> Iterator[Candidate]:
@@ -351,10 +350,11 @@ class Portfolio:
             self._options.caller.check()
             begin, anchor = time.perf_counter(), self.view.tiling.neighbours.anchor
             work = np.bincount(anchor, self._graph.work_flops, self._graph.num_vertices).astype(np.float64)
-            name, owners = divided_elements(
+            name, owners, grain = divided_elements(
                 *(self._graph.objects, self.arrays, self.families, candidate.part, work, num_parts)
             )
             if name:
+                self._regular.setdefault(num_parts, {})[name] = (1.0 + self._options.imbalance) * grain
                 yield self._candidate(name, self._led(name, owners, num_parts), begin)
 
     def _led(self, name: str, owners: Int32, num_parts: int) -> Int32:

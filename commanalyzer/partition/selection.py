@@ -84,11 +84,14 @@ def headline(items: Iterable[SomeDivision]) -> SomeDivision:
 
     A regular one wins where it sends nearly as little; where there is none, the best of all.
     """
-    found = list(items)
-    written = [d for d in found if is_written(d) and d.is_balanced]
-    least = min((d.comm_bytes for d in written), default=0)
-    near = [d for d in written if d.grid and d.comm_bytes <= SEARCH.plain * least]
-    return min(near or written or [d for d in found if d.best], key=lambda d: d.comm_bytes)
+    found, most = list(items), 0.0
+    for _ in range(2):  # the second time with what is as even as the first
+        written = [d for d in found if is_written(d) and (d.is_balanced or d.imbalance <= most)]
+        least = min((d.comm_bytes for d in written), default=0)
+        near = [d for d in written if d.grid and d.comm_bytes <= SEARCH.plain * least]
+        chosen = min(near or written or [d for d in found if d.best], key=lambda d: d.comm_bytes)
+        most = chosen.imbalance
+    return chosen
 
 
 def leading(items: Sequence[SomeDivision]) -> tuple[SomeDivision, ...]:

@@ -30,18 +30,12 @@ def divided_elements(
     part: Int32,
     work: Float64,
     num_parts: int,
-) -> tuple[str, Int32]:
-    """Return a name, and int32[V]: owners of the elements of the leading arrays, -1 for all that follows.
+) -> tuple[str, Int32, float]:
+    """Return a name, int32[V]: owners of the elements of leading arrays, -1 for what follows, and a limit.
 
-    Each element is where most of the work is that is done beside it. Without arrays nothing has an owner.
-
-    Args:
-        objects: Home objects of the graph.
-        arrays: Arrays of the program.
-        families: Those with shapes: values of one point of theirs stay together.
-        part: int32[V], any owners.
-        work: float64[V], work beside each element.
-        num_parts: Number of parts p.
+    Each element goes where most of its work (float64[V]) is with the owners ``part`` (int32[V]); values of
+    one point of an array with a shape stay together. The limit is the work of a part with one element more
+    than the mean, over the mean. Without arrays, the name is empty.
     """
     owners = np.full(len(part), -1, np.int32)
     together = {s.array.number: s.components for family in families for s in family}
@@ -49,7 +43,7 @@ def divided_elements(
     for array in arrays:  # one step per array
         by_length[array.counts[0] // together.get(array.number, 1)].append(array)
     if not by_length:
-        return "", owners
+        return "", owners, 1.0
     weights = {a.number: float(work[a.vertex].sum()) for a in arrays}
     length, leading = max(by_length.items(), key=lambda item: sum(weights[a.number] for a in item[1]))
     points = [a.index // together.get(a.number, 1) for a in leading]
@@ -58,5 +52,7 @@ def divided_elements(
         np.add.at(share, (point, part[array.vertex]), 1.0 + work[array.vertex])
     for array, point in zip(leading, points, strict=True):
         owners[array.vertex] = share.argmax(axis=1)[point]
+    heaviest = share.sum(axis=1).max() / share.sum()
     first = max(leading, key=lambda a: weights[a.number])
-    return f"{_PART_OF}{objects[first.number].name}[{length}], others follow", owners
+    name = f"{_PART_OF}{objects[first.number].name}[{length}], others follow"
+    return name, owners, 1.0 + num_parts * heaviest
