@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 4_086,
-    "instrument": 6_713,
+    "instrument": 6_712,
     "interpreter": 3_800,
     "ir": 5_387,
     "laws": 2_931,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 5_344,
     "runtime_shim/supervisor": 115,
-    "tests": 44_304,
+    "tests": 44_300,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -98,12 +98,11 @@ FURTHER = {
     "unit/composition/test_allocation.py": "the_slower_stages",
     "unit/extrapolation/test_models.py": "*/3",
     "unit/frontend/test_link.py": "programs_run[a.cpp",
-    "unit/instrument/operations/test_work.py": "*/3",
+    "unit/instrument/test_work.py": "*/3",
     "unit/instrument/test_recorded_selections.py": "*/3",
     "unit/instrument/test_several_values.py": "*/3",
     "unit/ir/names/test_source_text.py": "vectors",
     "unit/partition/libraries/test_concurrency.py": "calls",
-    "unit/partition/test_shapes_tallies.py": "more_distances",
     "unit/vcg/contraction/test_stretches.py": "long",
     "unit/vcg/contraction/test_workspaces.py": "chains_of_register long_chains",
 }

@@ -1,6 +1,15 @@
-"""Paths of allocations: calls of functions that hand out blocks tell them where they come from."""
+"""Memory that a program asks for: paths of allocations, and local arrays, which get storage of their own.
+
+Calls of functions that hand out blocks tell them where they come from. The stack hands the same address to
+unrelated functions; a home must not. All local arrays of a function live in one frame per recursion depth, at
+addresses that stay the same in every call; those of variable length have storage of their own, structures
+passed by value a copy in the frame.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
@@ -8,6 +17,7 @@ from commanalyzer.ir.allocators import Allocators, call_key
 from commanalyzer.ir.model import Function, Instruction
 from commanalyzer.ir.names.debug_info import DebugInfo
 from commanalyzer.ir.names.source_text import user_frames, user_place
+from commanalyzer.ir.types import alignment_bytes, alloc_size_bytes, row_strides
 
 _OUTER = "%ca.context"
 
@@ -82,3 +92,154 @@ class AllocationPlanner:
         )
         self._sites.allocations.append(record)
         return number
+
+
+_ALIGNMENT = 64
+
+
+def plan_frame(
+    function: Function,
+    patch: FunctionPatch,
+    sites: SiteTable,
+    debug: DebugInfo,
+    copied: Mapping[int, int],
+    homes: Mapping[str, tuple[str, int]],
+) -> None:
+    """Replace stack slots.
+
+    Args:
+        function: The function.
+        patch: Receives the code.
+        sites: Receives the local objects.
+        debug: Source places.
+        copied: Bytes of the parameters that are structures passed by value: they get copies in the frame.
+        homes: Variable and bytes of registers that are kept in memory, by the pointer to it.
+    """
+    declared = {r.value.split()[-1]: r.variable for r in function.debug_records if r.kind == "declare"}
+    naming = _Naming(function, debug, declared)
+    fixed = [i for i in function.blocks[0].instructions if _is_fixed(i)]
+    frame = _Frame(naming, patch)
+    for index, size in copied.items():
+        frame.add_copy(function.parameters[index].text, size)
+    for home, (variable, size) in homes.items():
+        frame.add_home(home, variable, size)
+    for alloca in fixed:
+        assert alloca.element_type is not None
+        size = alloc_size_bytes(alloca.element_type) * _count(alloca)
+        text = frame.add(
+            alloca.name, size, alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
+        )
+        patch.replaced[alloca.first_line] = f"  {text}"
+    frame.finish(sites)
+    moved = {alloca.name for alloca in fixed}
+    for block in function.blocks:
+        for instruction in block.instructions:
+            is_alloca = instruction.opcode == "alloca" and "inalloca" not in instruction.flags
+            if is_alloca and instruction.name not in moved:
+                _replace_open(instruction, naming, patch, sites)
+                moved.add(instruction.name)
+    _remove_lifetimes(function, patch, moved)
+
+
+class _Naming:
+    """Records of local objects with their source names."""
+
+    def __init__(self, function: Function, debug: DebugInfo, declared: Mapping[str, int]) -> None:
+        self._function = function
+        self._debug = debug
+        self._declared = declared
+
+    def record(self, register: str, offset: int, size: int) -> ObjectRecord:
+        variable, place = "", self._debug.subprogram_place(self._function)
+        if register in self._declared:
+            variable, place = self._debug.variable(self._declared[register])
+        key = f"{self._function.name}/{register}"
+        return ObjectRecord(key, variable or register[1:], self._function.name, place, offset, size)
+
+
+class _Frame:
+    """The fixed-size objects of one function."""
+
+    def __init__(self, naming: _Naming, patch: FunctionPatch) -> None:
+        self._naming = naming
+        self._patch = patch
+        self._offset = 0
+        self._records: list[ObjectRecord] = []
+        self._copies: list[str] = []
+
+    def add(self, register: str, size: int, alignment: int, strides: tuple[int, ...] = ()) -> str:
+        """Place an object; returns the instruction that defines its address."""
+        alignment = max(16, alignment)
+        start = (self._offset + alignment - 1) // alignment * alignment
+        self._records.append(replace(self._naming.record(register, start, size), strides=strides))
+        self._offset = start + size
+        return f"{register} = getelementptr inbounds i8, ptr %ca.frame, i64 {start}"
+
+    def add_copy(self, parameter: str, size: int) -> None:
+        """Place a copy of a structure passed by value and use it instead."""
+        original = f"%ca.original.{len(self._copies)}"
+        self._patch.renamed_parameters[parameter] = original
+        self._patch.used_hooks.add("ca_take_copy")
+        self._copies += [
+            f"  {self.add(parameter, size, 16)}",
+            f"  call void @ca_take_copy(ptr {parameter}, ptr {original}, i64 {size})",
+        ]
+
+    def add_home(self, pointer: str, variable: str, size: int) -> None:
+        """Place a value that the program keeps in a register."""
+        self._copies.append(f"  {self.add(pointer, size, 16)}")
+        self._records[-1] = replace(self._records[-1], name=variable or "unnamed value")
+
+    def finish(self, sites: SiteTable) -> None:
+        """Write the start of the function, if it has any object."""
+        if not self._records:
+            return
+        number = len(sites.frames)
+        sites.frames.append(tuple(self._records))
+        size = (self._offset + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT
+        self._patch.entry += [
+            "  %ca.stack = alloca i8, align 1",
+            "  %ca.stack.address = ptrtoint ptr %ca.stack to i64",
+            f"  %ca.frame = call ptr @ca_frame(i32 {number}, i64 {size}, i64 %ca.stack.address)",
+            *self._copies,
+        ]
+        self._patch.used_hooks.add("ca_frame")
+        self._patch.is_noinline = True
+
+
+def _replace_open(alloca: Instruction, naming: _Naming, patch: FunctionPatch, sites: SiteTable) -> None:
+    """An array of variable length (or allocated outside the entry block): its stack slot marks its life."""
+    assert alloca.element_type is not None
+    number = len(sites.frames)
+    sites.frames.append((naming.record(alloca.name, 0, 0),))
+    lines: list[str] = []
+    count = alloca.operands[0] if alloca.operands else None
+    text = f"alloca {alloca.element_type}" + (f", {count.type} {count.text}" if count else "")
+    slot = patch.value(lines, f"{text}, align {max(16, alignment_bytes(alloca.element_type))}")
+    address = patch.address(lines, slot)
+    size: str | int = alloc_size_bytes(alloca.element_type)
+    if count is not None:
+        wide = count.text
+        if count.type.bits < 64:
+            wide = patch.value(lines, f"zext {count.type} {count.text} to i64")
+        size = patch.compute(lines, "mul", wide, size)
+    patch.call(lines, "ca_local", number, size, address, result=alloca.name)
+    patch.replaced[alloca.first_line] = "\n".join(lines)
+
+
+def _remove_lifetimes(function: Function, patch: FunctionPatch, moved: set[str]) -> None:
+    """Lifetime markers may only name stack slots."""
+    for block in function.blocks:
+        for instruction in block.instructions:
+            if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
+                patch.replaced[instruction.first_line] = ""
+
+
+def _count(alloca: Instruction) -> int:
+    return int(alloca.operands[0].text) if alloca.operands else 1
+
+
+def _is_fixed(instruction: Instruction) -> bool:
+    if instruction.opcode != "alloca" or "inalloca" in instruction.flags:
+        return False
+    return not instruction.operands or instruction.operands[0].text.isdigit()

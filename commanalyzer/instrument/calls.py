@@ -1,24 +1,245 @@
-"""Calls: labels through arguments and results, library functions, returns."""
+"""Calls: labels through arguments and results, effects of library functions by the model, returns."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.labelling.labels import LabelBook
 from commanalyzer.instrument.labelling.origins import (
     argument_slot,
+    as_i64,
+    byte_count,
+    memory_label,
     pass_value,
     pass_variadics,
     passed_types,
+    pointer_value,
     result_slot,
 )
 from commanalyzer.instrument.labelling.recurrences import Demand
-from commanalyzer.instrument.labelling.values import MASKED_LOADS, CallFacts, holds_value, value_width
-from commanalyzer.instrument.library import LibraryPlanner
+from commanalyzer.instrument.labelling.values import (
+    MASKED_LOADS,
+    CallFacts,
+    holds_value,
+    source_arguments,
+    value_width,
+)
 from commanalyzer.instrument.sites import SiteRecord
-from commanalyzer.ir.libcalls import CallKind
+from commanalyzer.ir.libcalls import CallKind, LibraryCall, MemoryRange
 from commanalyzer.ir.model import Instruction
 from commanalyzer.ir.names.debug_info import SourcePlace
+
+_SAME_ARGUMENTS = {
+    "malloc": "ca_malloc",
+    "calloc": "ca_calloc",
+    "realloc": "ca_realloc",
+    "posix_memalign": "ca_posix_memalign",
+}
+_IMMEDIATE_EXITS = frozenset({"@_exit", "@_Exit", "@quick_exit"})
+_ALL_ASSIGNED = 2**31 - 1
+_SCANNED_WIDTHS = (4, 8, 16)  # of the three sites that ca_scanned uses
+
+
+class LibraryPlanner:
+    """Plans calls of modelled library functions in one function."""
+
+    def __init__(self, labels: LabelBook, allocations: AllocationPlanner) -> None:
+        self._labels = labels
+        self._allocations = allocations
+        self._values, self._patch, self._sites = labels.values, labels.patch, labels.sites
+        self._block = ""
+
+    def plan(self, instruction: Instruction, known: LibraryCall, block: str) -> None:
+        """Plan one call of a function with effect ``known``."""
+        self._block = block
+        if known.calls:
+            self._clear_arguments(instruction)
+        planned = _PLANS.get(known.kind)
+        if planned is not None:
+            after = self._patch.after.setdefault(instruction.last_line, [])
+            if instruction.opcode == "invoke":
+                after = self._patch.tops.setdefault(instruction.targets[0], [])
+            planned(self, instruction, known, after)
+
+    def _clear_arguments(self, instruction: Instruction) -> None:
+        """What is called back gets its arguments from the library: they have no labels."""
+        before = self._patch.before.setdefault(instruction.first_line, [])
+        for index in range(4):
+            slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
+            before.append(f"  store i64 0, ptr {slot}, align 8")
+
+    # ---- values --------------------------------------------------------------------------------------------
+
+    def _write_values(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        """Store new values computed from arguments and memory."""
+        if not known.writes:
+            return
+        label = self._sources(instruction, known, out)
+        site = self._labels.call_site(instruction, "store", known.width)
+        for written in known.writes:
+            address, size = self._range(instruction, written, out)
+            self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
+
+    def _write_text(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        label = self._sources(instruction, known, out)
+        for written in known.writes:
+            address, size = self._range(instruction, written, out)
+            self._patch.call(out, "ca_show", address, size, label)
+
+    def _parse(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        for written in known.writes:
+            label = memory_label(self._labels, instruction, known, out)
+            if written.size.is_scanned:
+                self._scanned(instruction, written, label, out)
+            else:
+                address, size = self._range(instruction, written, out)
+                site = self._labels.call_site(instruction, "store", known.width)
+                self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
+
+    def _input(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        for written in known.writes:
+            if written.size.is_scanned:
+                self._scanned(instruction, written, "0", out)
+                continue
+            address, size = self._range(instruction, written, out)
+            width = written.size.constant if written.size.is_constant else 8
+            site = self._labels.call_site(instruction, "input", min(width, 16))
+            self._patch.call(out, "ca_input", site, address, size)
+
+    def _scanned(self, instruction: Instruction, written: MemoryRange, label: str, out: list[str]) -> None:
+        operands = instruction.operands
+        pointers = [pointer_value(self._patch, out, o) for o in operands[written.pointer :]]
+        pointers = pointers[: hooks.MAX_LABELS]
+        if not pointers:
+            return
+        kind = "input" if label == "0" else "store"
+        sites = [self._labels.call_site(instruction, kind, width) for width in _SCANNED_WIDTHS]
+        template = operands[written.size.arguments[0]].text
+        assigned = instruction.name or _ALL_ASSIGNED
+        addresses = self._patch.spill(out, pointers)
+        self._patch.call(out, "ca_scanned", sites[0], label, template, assigned, len(pointers), addresses)
+
+    def _sources(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> str:
+        """One label for everything that the call computes from; ``0`` for nothing."""
+        names = [o.text for o in source_arguments(instruction, known)]
+        labels = list(self._labels.united(names, self._block, out))
+        if known.reads:
+            labels.append(memory_label(self._labels, instruction, known, out))
+        if len(labels) <= 1:
+            return labels[0] if labels else "0"
+        site = self._labels.call_site(instruction, "register", 8)
+        return self._patch.call(out, "ca_join", site, len(labels), self._patch.spill(out, labels))
+
+    # ---- memory --------------------------------------------------------------------------------------------
+
+    def _copy(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        assert known.size is not None
+        operands = instruction.operands
+        if known.size.is_string:
+            pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
+            self._patch.call(out, "ca_copy_string", self._labels.call_site(instruction, "copy", 0), *pointers)
+            return
+        size = byte_count(self._patch, out, instruction, known.size)
+        pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
+        self._patch.call(
+            out, "ca_copy_words", self._labels.call_site(instruction, "copy", 0), *pointers, size
+        )
+
+    def _fill(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        assert known.size is not None
+        size = byte_count(self._patch, out, instruction, known.size)
+        target = pointer_value(self._patch, out, instruction.operands[known.pointer])
+        self._patch.call(out, "ca_fill", self._labels.call_site(instruction, "fill", 4), target, size)
+
+    def _permute(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        assert known.size is not None and known.element is not None
+        before = self._patch.before.setdefault(instruction.first_line, [])
+        size = byte_count(self._patch, before, instruction, known.size)
+        element = byte_count(self._patch, before, instruction, known.element)
+        base = pointer_value(self._patch, before, instruction.operands[known.pointer])
+        old = self._patch.call(before, "ca_permute_begin", base, size, element)
+        self._patch.call(out, "ca_permute_end", old)
+
+    # ---- heap ----------------------------------------------------------------------------------------------
+
+    def _allocate(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        assert known.size is not None
+        name = instruction.callee[1:]
+        before = self._patch.before.setdefault(instruction.first_line, [])
+        hook, arguments = "ca_malloc", list[str]()
+        if name in _SAME_ARGUMENTS:
+            hook = _SAME_ARGUMENTS[name]
+            arguments = [f"{o.type} {o.text}" for o in instruction.operands]
+        else:
+            if known.kind is CallKind.REALLOCATE:
+                hook = "ca_realloc"
+                arguments = [f"ptr {instruction.operands[known.pointer].text}"]
+            elif known.zeroed:
+                hook, arguments = "ca_calloc", ["i64 1"]
+            elif known.alignment >= 0:
+                hook = "ca_aligned_alloc"
+                operand = instruction.operands[known.alignment]
+                arguments = [f"i64 {as_i64(self._patch, before, operand)}"]
+            arguments.append(f"i64 {byte_count(self._patch, before, instruction, known.size)}")
+        self._replace(instruction, hook, [f"i32 {self._allocations.path(instruction)}", *arguments])
+
+    def _free(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        self._replace(instruction, "ca_free", [f"ptr {instruction.operands[known.pointer].text}"])
+
+    def _map(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        arguments = [f"{o.type} {o.text}" for o in instruction.operands]
+        self._replace(instruction, "ca_mmap", [f"i32 {self._allocations.path(instruction)}", *arguments])
+
+    def _unmap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        self._replace(instruction, "ca_munmap", [f"{o.type} {o.text}" for o in instruction.operands])
+
+    def _remap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        if len(instruction.operands) == 4:  # a fifth argument says where: that is the system's business
+            self._replace(instruction, "ca_mremap", [f"{o.type} {o.text}" for o in instruction.operands])
+
+    def _exit(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        if instruction.callee in _IMMEDIATE_EXITS:
+            self._replace(instruction, "ca_exit_now", [f"i32 {instruction.operands[0].text}"])
+
+    def _replace(self, instruction: Instruction, hook: str, arguments: Sequence[str]) -> None:
+        """Call ``hook`` instead of the library function."""
+        self._patch.used_hooks.add(hook)
+        returns = hooks.HOOKS[hook].returns
+        result = f"{instruction.name} = " if instruction.name else ""
+        text = f"  {result}{instruction.opcode} {returns} @{hook}({', '.join(arguments)})"
+        if instruction.opcode == "invoke":
+            normal, unwind = instruction.targets
+            text += f" to label %{normal} unwind label %{unwind}"
+        self._patch.replaced[instruction.first_line] = text
+        for line in range(instruction.first_line + 1, instruction.last_line + 1):
+            self._patch.replaced[line] = ""
+
+    # ---- small things --------------------------------------------------------------------------------------
+
+    def _range(self, instruction: Instruction, found: MemoryRange, out: list[str]) -> tuple[str, str]:
+        address = pointer_value(self._patch, out, instruction.operands[found.pointer])
+        return address, byte_count(self._patch, out, instruction, found.size, address)
+
+
+_Plan = Callable[[LibraryPlanner, Instruction, LibraryCall, list[str]], None]
+_PLANS: Mapping[CallKind, _Plan] = {
+    CallKind.PURE: LibraryPlanner._write_values,
+    CallKind.FORMAT: LibraryPlanner._write_text,
+    CallKind.PARSE: LibraryPlanner._parse,
+    CallKind.INPUT: LibraryPlanner._input,
+    CallKind.COPY: LibraryPlanner._copy,
+    CallKind.FILL: LibraryPlanner._fill,
+    CallKind.PERMUTE: LibraryPlanner._permute,
+    CallKind.ALLOCATE: LibraryPlanner._allocate,
+    CallKind.REALLOCATE: LibraryPlanner._allocate,
+    CallKind.FREE: LibraryPlanner._free,
+    CallKind.MAP: LibraryPlanner._map,
+    CallKind.UNMAP: LibraryPlanner._unmap,
+    CallKind.REMAP: LibraryPlanner._remap,
+    CallKind.EXIT: LibraryPlanner._exit,
+}
 
 
 class CallPlanner:

@@ -55,8 +55,7 @@ def without(switched_off: Iterable[str]) -> Mechanisms:
     Raises:
         ConfigError: If there is no such mechanism.
     """
-    wanted = tuple(switched_off)
-    for name in wanted:
-        if name not in names():
-            raise ConfigError(f"no mechanism is called '{name}'", hint="one of " + ", ".join(names()))
-    return replace(EVERY, **dict.fromkeys(wanted, False))
+    wanted = dict.fromkeys(switched_off, False)
+    for name in wanted.keys() - set(names()):
+        raise ConfigError(f"no mechanism is called '{name}'", hint="one of " + ", ".join(names()))
+    return replace(EVERY, **wanted)

@@ -12,10 +12,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from commanalyzer.instrument.allocations import AllocationPlanner
+from commanalyzer.instrument.allocations import AllocationPlanner, plan_frame
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.labelling.label_code import write_labels
 from commanalyzer.instrument.labelling.labels import LabelBook
 from commanalyzer.instrument.labelling.origins import plan_variadic_function
@@ -30,11 +29,10 @@ from commanalyzer.instrument.labelling.values import (
 )
 from commanalyzer.instrument.loops.loop_plan import plan_repeats
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
-from commanalyzer.instrument.operations.blocks import plan_blocks
-from commanalyzer.instrument.operations.work import attribute_work
 from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
+from commanalyzer.instrument.work import attribute_work, plan_blocks
 from commanalyzer.ir.allocators import Allocators
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library

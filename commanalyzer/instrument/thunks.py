@@ -61,12 +61,6 @@ def _definitions(declarations: Iterable[Declaration]) -> Iterable[str]:
         types = [t.text for t in declaration.parameter_types]
         parameters = ", ".join(f"{t} %p{i}" for i, t in enumerate(types))
         returns = declaration.return_type.text
-        call = f"call {returns} {declaration.name}({parameters})"
-        yield ""
-        yield f"define internal {returns} {_PREFIX}{declaration.name[1:]}({parameters}) uwtable {{"
-        yield "entry:"
-        if returns == "void":
-            yield from (f"  {call}", "  ret void")
-        else:
-            yield from (f"  %result = {call}", f"  ret {returns} %result")
-        yield "}"
+        kept, end = ("", "void") if returns == "void" else ("%result = ", f"{returns} %result")
+        yield from ("", f"define internal {returns} {_PREFIX}{declaration.name[1:]}({parameters}) uwtable {{")
+        yield from ("entry:", f"  {kept}call {returns} {declaration.name}({parameters})", f"  ret {end}", "}")

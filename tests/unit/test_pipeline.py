@@ -25,14 +25,10 @@ def test_work_over_time_of_the_plain_run() -> None:
     assert (found.value, found.unit, found.source) == (2e6, "Flop/s", "measured")
 
 
-@pytest.mark.parametrize("native_s", [None, 0.001])
-def test_too_short_or_not_run(native_s: float | None) -> None:
-    assert with_throughput(AnalysisRequest(SOURCE), recording(native_s), WORK).throughput is None
-
-
-def test_region_has_no_time_of_its_own() -> None:
-    request = AnalysisRequest(SOURCE, regions=("kernel",))
-    assert with_throughput(request, recording(1.5), WORK).throughput is None
+@pytest.mark.parametrize(("native_s", "regions"), [(None, ()), (0.001, ()), (1.5, ("kernel",))])
+def test_too_short_not_run_or_a_region(native_s: float | None, regions: tuple[str, ...]) -> None:
+    request = AnalysisRequest(SOURCE, regions=regions)
+    assert with_throughput(request, recording(native_s), WORK).throughput is None
 
 
 def test_given_throughput_stays() -> None:

@@ -32,16 +32,6 @@ def test_tallies_are_those_of_sorted_lists(graph: ValueGraph, data: st.DataObjec
         assert {(a, d): count for a, d, count in found if count} == expected
 
 
-def test_more_distances_than_the_first_table_holds() -> None:
-    n = 6000  # element 5 i * i is computed from element 0
-    graph = build(n, [row(i, 0) for i in range(1, n)])
-    index, owner = 5 * np.arange(n, dtype=np.int64) ** 2, np.zeros(n, np.int32)
-    _, distance, times = shapes.tally_distances(graph, index, np.array([1, -1]), owner)
-    kept = times[:, kernels.STEPS] > 0
-    assert distance[kept].tolist() == (5 * np.arange(1, n) ** 2).tolist()
-    assert times[kept, kernels.STEPS].tolist() == [1] * (n - 1)
-
-
 def test_loops_show_how_far_each_array_is_stepped_through() -> None:
     # c[i][j] += a[i][q] * b[q][j], j innermost, then q, then i: of a, 6 rows of 8; of b, 8 of 7.
     n, m, k = 6, 7, 8

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from commanalyzer.instrument.operations.blocks import _leaders
+from commanalyzer.instrument.work import _leaders
 from commanalyzer.ir.cfg import control_flow
 from commanalyzer.ir.parsing.parser import parse_module
 

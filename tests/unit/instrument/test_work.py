@@ -124,20 +124,32 @@ int main(void) {
     assert np.count_nonzero(graph.work_flops) == 62
 
 
-def test_what_two_sites_need_is_shared_among_them() -> None:
-    text = """
+@pytest.mark.parametrize(
+    ("before", "between", "behind", "expected"),
+    [
+        ("", "", "", [8 * 3, 8 * 2]),  # one each of their own, three for both
+        ("if (u[i] > 0.5) {", "zero = 0; } else {", "}", [2 * 4, 6 * 4]),  # each in its rounds
+    ],
+)
+def test_what_two_sites_need_is_shared_among_them(
+    before: str, between: str, behind: str, expected: list[int]
+) -> None:
+    text = f"""
 #include <stdio.h>
 volatile int zero;
-double u[8], v[8], x[8], y[8];
-__attribute__((noinline)) void run(void) {
-    for (int i = 0; i < 8; i++) {
+double u[8] = {{0, 0, 0, 1, 0, 1}}, v[8], x[8], y[8];
+__attribute__((noinline)) void run(void) {{
+    for (int i = 0; i < 8; i++) {{
         double both = (u[i] + v[i]) * (u[i] - v[i]);
+        {before}
         x[i] = both + 1.0;
+        {between}
         y[i] = both * 3.0;
-    }
-}
-int main(void) { run(); printf("%g %g\\n", x[zero], y[zero]); }
+        {behind}
+    }}
+}}
+int main(void) {{ run(); printf("%g %g\\n", x[zero], y[zero]); }}
 """
     recorded = record(text)
     shares = [_done(recorded, _line_of(text, statement)).flops for statement in ("x[i] =", "y[i] =")]
-    assert shares == [8 * 3, 8 * 2]  # one each of their own, three for both
+    assert shares == expected
