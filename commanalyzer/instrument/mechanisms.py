@@ -37,8 +37,7 @@ class Mechanisms:
     @property
     def recorder_word(self) -> int:
         """Bits of those that the recorder has to leave out, as ``CA_WITHOUT_*`` of ``comm_shim.h``."""
-        mine = self.memoisation, self.outcomes
-        return sum((not is_on) << bit for bit, is_on in enumerate(mine))
+        return sum((not is_on) << bit for bit, is_on in enumerate((self.memoisation, self.outcomes)))
 
 
 EVERY = Mechanisms()

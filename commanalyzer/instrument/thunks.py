@@ -50,9 +50,8 @@ def _is_wrapped(declaration: Declaration, module: Module, library: LibraryModel)
     known = library.fitting(name, len(declaration.parameter_types))
     if known is None or known.kind in _WITHOUT_EFFECT:
         return False
-    simple = all(
-        t.kind in ("float", "ptr", "void") or (t.kind == "int" and t.bits in (32, 64)) for t in types
-    )
+    whole = {("int", 32), ("int", 64)}
+    simple = all(t.kind in ("float", "ptr", "void") or (t.kind, t.bits) in whole for t in types)
     return simple and not _SPECIAL.search(module.lines[declaration.first_line])
 
 

@@ -187,8 +187,11 @@ def attribute_work(
     do that for itself) are no work.
     """
     places: dict[int, _Place] = {}
-    comparable = {} if any(counters.behind.values()) else places  # not counters of parts of blocks
-    known = values, site_of_register, comparable
+    order, cfg = {block: i for i, block in enumerate(values.cfg.reverse_postorder)}, values.cfg
+    back = ((a, b) for a in order for b in cfg.successors[a] if order[b] <= order[a])
+    # counters of parts of blocks do not compare, nor do those of rounds without a loop (goto into its midst)
+    is_comparable = not any(counters.behind.values()) and all(cfg.dominates(b, a) for a, b in back)
+    known = values, site_of_register, places if is_comparable else {}
     flops, served = _Claims(*known, _operands, _flops), _Claims(*known)
     for name, site in site_of_register.items():
         flops.claim([name], site)
