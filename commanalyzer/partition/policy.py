@@ -84,9 +84,8 @@ class Search:
             0.02, one of the kernels (durbin) sends 7 % more on 4 nodes.
         near: Of the bytes of the best refinement; what stays above is not refined further.
         far: Times the bytes of the best balanced candidate: others above are not refined, it takes long.
-        plain: Of the bytes of a division by a table: a regular one with at most so many is what a programmer
-            would write, who needs no table for it. Other shapes save that much where nothing but the shape
-            differs: hexagons have 7 % less border than squares, a cut through four squares up to a quarter.
+        plain: Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes
+            alone save that: hexagons have 7 % less border than squares, a cut through four a quarter less.
         balanced: Times that a refinement is tried where what it moves takes work along, so that a part gets
             too much. Once: finite elements on 64 nodes stay less than 0.1 % above the limit, and blocks that
             send 7 times as much are best.

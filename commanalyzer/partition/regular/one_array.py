@@ -46,13 +46,14 @@ def divided_elements(
         return "", owners, 1.0
     weights = {a.number: float(work[a.vertex].sum()) for a in arrays}
     length, leading = max(by_length.items(), key=lambda item: sum(weights[a.number] for a in item[1]))
-    points = [a.index // together.get(a.number, 1) for a in leading]
-    share = np.zeros((max(int(p.max()) for p in points) + 1, num_parts))
-    for array, point in zip(leading, points, strict=True):
-        np.add.at(share, (point, part[array.vertex]), 1.0 + work[array.vertex])
-    for array, point in zip(leading, points, strict=True):
-        owners[array.vertex] = share.argmax(axis=1)[point]
-    heaviest = share.sum(axis=1).max() / share.sum()
+    points = [a.index.astype(np.int64) // together.get(a.number, 1) for a in leading]
+    vertex = np.concatenate([a.vertex for a in leading])
+    key, number = np.unique(np.concatenate(points) * num_parts + part[vertex], return_inverse=True)
+    amount = np.bincount(number, 1.0 + work[vertex])
+    rising = np.argsort(amount[::-1], kind="stable")  # what comes last stays, of equal parts the lowest
+    chosen = np.zeros(int(key[-1]) // num_parts + 1, np.int32)
+    chosen[key[::-1][rising] // num_parts] = key[::-1][rising] % num_parts
+    owners[vertex] = chosen[np.concatenate(points)]
     first = max(leading, key=lambda a: weights[a.number])
     name = f"{_PART_OF}{objects[first.number].name}[{length}], others follow"
-    return name, owners, 1.0 + num_parts * heaviest
+    return name, owners, 1.0 + num_parts * np.bincount(key // num_parts, amount).max() / amount.sum()
