@@ -134,7 +134,7 @@ def _numbers(pictures: Sequence[Picture]) -> dict[str, Values]:
 
 
 def _slug(method: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in method)
+    return "".join(c if c.isalnum() else "-" for c in method).strip("-")
 
 
 def _table(subject: Subject, best: Decomposition) -> Table:
