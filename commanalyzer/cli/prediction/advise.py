@@ -55,7 +55,7 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option(
     "--division",
     type=click.Choice(["best", "regular"]),
-    help="Laws of the cheapest plain blocks (the default where they have laws), or of the best found.",
+    help="Laws of what a programmer would write (the default where it has laws), or of the best found.",
 )
 @allocation_options
 @click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
