@@ -219,7 +219,7 @@ def _divide(
     chosen = [found[i] for i in promising(volumes, imbalances, allowed, SEARCH.far)[: SEARCH.refined]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
-    irregular = _unwritten(found, portfolio)
+    irregular = _irregular(found, portfolio)
     found += caller.each(count, _until_stopped(portfolio.of_one_array(irregular, nodes)))
     found = _with_bound(found, portfolio, nodes)
     warnings = tuple(f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes))
@@ -231,7 +231,7 @@ def _divide(
     return Counted(_chosen(found, portfolio), warnings, left_out)
 
 
-def _unwritten(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Candidate]:
+def _irregular(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Candidate]:
     """Yield the best division if it is irregular, and no regular one sends nearly as little."""
     chosen = _chosen(found, portfolio)
     best, written = next(d for d in chosen if d.best), headline(chosen)

@@ -18,6 +18,7 @@ from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition.owners import owners_in
+from commanalyzer.partition.selection import headline
 from commanalyzer.request import MODELS
 from commanalyzer.result.results import Decomposition
 from commanalyzer.vcg.storage.large import LargeGraph
@@ -44,16 +45,17 @@ def decompose_both(
     """
     counted = decompose(store, flops, options, progress)
     model = min(options.models, key=MODELS.index)  # a second one does not change the answer
-    shown = _best(counted, model)
+    shown = _first(counted, model)
     given = {p: owners_in(other, store, d.part) for p, d in shown.items()}
     asked = replace(options, models=(model,), given=given, decompose=(), owner_map=None)
-    against = _best(decompose(other, flops, asked, progress), model)
+    against = _first(decompose(other, flops, asked, progress), model)
     return _with_both(counted, shown, against, _in_doubt(store, other)), _ratio(shown, against)
 
 
-def _best(counted: Counted, model: str) -> _Divisions:
-    """The best division for each number of nodes, as a model counts it."""
-    return {d.nodes: d for d in counted.decompositions if d.best and d.model == model}
+def _first(counted: Counted, model: str) -> _Divisions:
+    """What is shown first for each number of nodes, as a model counts it."""
+    found = [d for d in counted.decompositions if d.model == model]
+    return {p: headline(d for d in found if d.nodes == p) for p in sorted({d.nodes for d in found})}
 
 
 def _ratio(shown: _Divisions, against: _Divisions) -> float:
@@ -66,13 +68,16 @@ def _with_both(
     counted: Counted, shown: _Divisions, against: _Divisions, doubted: tuple[list[str], bool]
 ) -> Counted:
     """``counted`` with brackets of the answering model that hold both readings, and what has to be said."""
-    model, ends = next(iter(shown.values())).model, {p: d.communication for p, d in against.items()}
-    held = (
-        _held(d, ends[d.nodes].low_bytes, ends[d.nodes].high_bytes) if d.model == model else d
-        for d in counted.decompositions
-    )
+    model = next(iter(shown.values())).model
+
+    def held(item: Decomposition) -> Decomposition:
+        found, own = against[item.nodes].communication, shown[item.nodes].comm_bytes
+        times = item.comm_bytes / own if own else 1.0
+        return _held(item, round(times * found.low_bytes), round(times * found.high_bytes))
+
+    both = (held(d) if d.model == model else d for d in counted.decompositions)
     warnings = (*counted.warnings, *_doubt(shown, against, *doubted))
-    return replace(counted, decompositions=tuple(held), warnings=warnings)
+    return replace(counted, decompositions=tuple(both), warnings=warnings)
 
 
 def widened(counted: Counted, ratio: float) -> Counted:

@@ -30,7 +30,7 @@ def in_order(graph: AnyGraph, hubs: Bool, num_parts: int) -> Int32:
 def owners_in(store: GraphStore, known: GraphStore, part: Int32) -> Int32:
     """Return int32[V], the owners of the same elements in another graph, -1 where there are none.
 
-    Private temporaries and registers have no place that means the same in both: they follow.
+    Registers follow, as do private temporaries, but for those of a word that ``known`` has: they are with it.
 
     Args:
         store: The graph that owners are wanted for.
@@ -39,10 +39,10 @@ def owners_in(store: GraphStore, known: GraphStore, part: Int32) -> Int32:
     """
     numbers: dict[HomeObject, int] = {}
     places = []
-    for each in (known, store):
+    for is_known, each in ((True, known), (False, store)):
         graph = each.vertices()
         same = np.array([numbers.setdefault(o, len(numbers)) for o in graph.objects], np.int64)
-        stays = np.flatnonzero(~(graph.is_register | graph.is_temporary))
+        stays = np.flatnonzero(~(graph.is_register | (graph.is_temporary & is_known)))
         places.append((stays, (same[graph.home_object[stays]] << _OFFSET_BITS) + graph.home_offset[stays]))
     (mine, key), (wanted, place) = places
     owner = np.full(store.num_vertices, -1, np.int32)
