@@ -99,7 +99,7 @@ def measure(case: Case, steps: int, parts: int) -> Growth:
         program_output="discard",
     )
     graph = result.graph
-    happened = int(count_of_source(graph).sum())
+    happened = int(count_of_source(graph.rows).sum())
     best = result.best(parts).communication.total_bytes
     each, every = case.elements, case.elements * steps
     return Growth(

@@ -73,7 +73,7 @@ def counted_exactly(
     """
     store = recorded[0]
     found = [d for d in counted.decompositions if d.model == "volume" and d.nodes > 1]
-    events = sum(int(rows.row_count.sum()) for rows in store.row_summaries())
+    events = int(sum(count.sum() for (count,) in store.row_columns(("row_count",))))
     if request.exact and events > POLICY.most_events:
         raise ConfigError(
             f"expected at most {format_count(POLICY.most_events)} events to be counted one by one, "

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, frozen
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, UInt8
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, Rows, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import RowSlice, row_slices
+from commanalyzer.vcg.storage.slices import row_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def imbalance_with_folds(
     return _imbalance(load)
 
 
-def _columns(rows: RowSlice) -> tuple[Int32, Int64, UInt8, Int64, Int64, Int32]:
+def _columns(rows: Rows) -> tuple[Int32, Int64, UInt8, Int64, Int64, Int32]:
     """Columns of rows, as the kernels below have them."""
     return rows.row_sink, rows.row_count, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
 

@@ -8,9 +8,9 @@ from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.frontend.decisions import USES
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for
-from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
 
 
@@ -39,7 +39,7 @@ def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool 
     _check_senders(part, charges)
 
 
-def _lost(rows: AnyRows, part: Int32, charges: Charges, removed: Bool) -> tuple[int, int]:
+def _lost(rows: Rows, part: Int32, charges: Charges, removed: Bool) -> tuple[int, int]:
     """Return how many flows of some rows are between parts, and how many of these are in no transfer."""
     sink = sink_of_source(rows)
     foreign = part[rows.source] != part[sink]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.slices import AnyRows
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 
 Entry = TypeVar("Entry", bound=np.generic)
 OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
@@ -179,7 +178,7 @@ class UseTable:
         self._rows += count
         return first
 
-    def add(self, graph: AnyRows) -> Bool:
+    def add(self, graph: Rows) -> Bool:
         """Enter what ``graph``, the next rows, needs from other parts.
 
         Returns:

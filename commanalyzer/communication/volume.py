@@ -42,9 +42,9 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.request import DEFAULT_IMBALANCE
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Rows, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph, widths_of
-from commanalyzer.vcg.storage.slices import AnyRows, Sliceable, row_slices
+from commanalyzer.vcg.storage.slices import Sliceable, row_slices
 
 _REUSED = 8  # flows per value: each is used many times over
 
@@ -82,7 +82,7 @@ def charge_volume(
     """
     counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs, work)
     if rows is None and isinstance(graph, ValueGraph):
-        counter.add(graph)
+        counter.add(graph.rows)
         return counter.charges()
     for piece in row_slices(graph if rows is None else rows):
         counter.add(piece)
@@ -125,7 +125,7 @@ class VolumeCounter:
         self._uses = UseTable(self._code, num_parts, removed, self._readers, versions)
         self._open = OpenRows()
 
-    def add(self, rows: AnyRows) -> None:
+    def add(self, rows: Rows) -> None:
         """Count the next rows (all, or a slice): every row that joins several parts once, in order."""
         is_open = self._uses.add(rows)
         if is_open.any():

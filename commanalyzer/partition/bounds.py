@@ -28,9 +28,9 @@ import numpy as np
 
 from commanalyzer.partition.refinement.refine import balance_weights
 from commanalyzer.partition.regular.shapes import Shaped
-from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64
+from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
 
 _MOST = 0.95  # of the points inside have all neighbours
@@ -133,7 +133,7 @@ def _product(graph: AnyGraph) -> Structure | None:
     return Structure("product", n, 2, rounds, int(graph.width_bytes[factors].min()), shares=shares)
 
 
-def _is_sum(rows: AnyRows) -> Bool:
+def _is_sum(rows: Rows) -> Bool:
     """bool[R], rows of more than two summands."""
     return np.asarray((rows.row_fold == int(Fold.SUM)) & (np.diff(rows.term_ptr) > 2))
 

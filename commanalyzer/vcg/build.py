@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.graph import Site, ValueGraph
+from commanalyzer.vcg.graph import Rows, Site, ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.storage.coding import read_only
 from commanalyzer.vcg.storage.spill import Spill
-from commanalyzer.vcg.storage.store import GraphStore, Rows, StoreWriter
+from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
+from commanalyzer.vcg.structure.segments import pointer_from_counts
 from commanalyzer.vcg.work import sites_of, vertex_work
 
 Int64 = NDArray[np.int64]
@@ -233,8 +234,9 @@ def _form(
     )  # fmt: skip
     count_stores(sink[:rows], count[:rows], site[:rows], vertices.versions, vertices.producer)
     return Rows(
-        sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],
-        term_sources[:num_terms], source[:sources], role[:sources],
+        sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows],
+        pointer_from_counts(terms[:rows]), pointer_from_counts(term_sources[:num_terms]),
+        source[:sources], role[:sources],
     )  # fmt: skip
 
 
@@ -261,17 +263,10 @@ def _filled(fills: Int64, homes: Homes) -> Iterator[tuple[Int32, Int64, Int32]]:
 
 
 def _without_sources(sink: Int32, count: Int64, site: Int32) -> Rows:
-    none, nothing = np.zeros(len(sink), np.uint8), np.zeros(0, np.uint8)
+    none, nothing, pointer = np.zeros(len(sink), np.uint8), np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    terms = np.zeros(len(sink) + 1, np.int64)
     return Rows(
-        sink,
-        count,
-        site,
-        none,
-        none.astype(np.bool_),
-        none.astype(np.int64),
-        nothing.astype(np.int64),
-        nothing.astype(np.int32),
-        nothing,
+        sink, count, site, none, none.astype(np.bool_), terms, pointer, nothing.astype(np.int32), nothing
     )
 
 

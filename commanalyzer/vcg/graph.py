@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,6 +164,63 @@ Compiled loops rely on them: they hold for graphs that were built and are checke
 """
 
 
+class Rows(NamedTuple):
+    """Consecutive rows of a value graph: what every compiled loop over rows takes, as one argument.
+
+    Attributes:
+        row_sink: int32[R], vertex.
+        row_count: int64[R], how often the chain happened (> 0).
+        row_site: int32[R], index into the sites of the graph.
+        row_fold: uint8[R], :class:`Fold`; ``NONE`` means that the row has at most one term.
+        row_accumulates: bool[R], the sink's own previous version is one of the operands of ``row_fold``
+            (``x += term``): successive rows of the sink belong to the same round. For rows with
+            ``row_fold == NONE`` it says that the row reads its own previous version (a self-source).
+        term_ptr: int64[R + 1], begins with 0.
+        source_ptr: int64[T + 1], begins with 0.
+        source: int32[S], vertex; never the sink itself (self-sources are in ``row_accumulates``).
+        source_role: uint8[S], :class:`SourceRole`.
+    """
+
+    row_sink: Int32
+    row_count: Int64
+    row_site: Int32
+    row_fold: UInt8
+    row_accumulates: Bool
+    term_ptr: Int64
+    source_ptr: Int64
+    source: Int32
+    source_role: UInt8
+
+    def closed(self) -> Rows:
+        """Return the same rows, which nobody can change any more: loops are compiled for such arrays only."""
+        for column in self:
+            column.setflags(write=False)
+        return self
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.row_sink)
+
+    @property
+    def num_flows(self) -> int:
+        """Number of (row, source) pairs."""
+        return len(self.source)
+
+    @property
+    def row_ptr(self) -> Int64:
+        """int64[R + 1], where the sources of each row begin."""
+        return self.source_ptr[self.term_ptr]
+
+    def row_of_source(self) -> Int64:
+        """int64[S], the row, counted from the first of these, that each source entry belongs to."""
+        return np.repeat(np.arange(self.num_rows, dtype=np.int64), np.diff(self.row_ptr))
+
+
+OF_ROWS = Rows._fields[: Rows._fields.index("term_ptr")]
+"""Columns with an entry for every row."""
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class ValueGraph:
     """Value communication graph in compressed sparse row form.
@@ -178,17 +235,7 @@ class ValueGraph:
         producer_site: int32[V], index into ``sites`` of the first site that stored there, -1 for none.
         work_flops: float64[V], work of computing its versions: floating-point operations, and others by
             their weights (:class:`~commanalyzer.foundation.work.WorkWeights`).
-        row_sink: int32[R], vertex.
-        row_count: int64[R], how often the chain happened (> 0).
-        row_site: int32[R], index into ``sites``.
-        row_fold: uint8[R], :class:`Fold`; ``NONE`` means that the row has at most one term.
-        row_accumulates: bool[R], the sink's own previous version is one of the operands of ``row_fold``
-            (``x += term``): successive rows of the sink belong to the same round. For rows with
-            ``row_fold == NONE`` it says that the row reads its own previous version (a self-source).
-        term_ptr: int64[R+1].
-        source_ptr: int64[T+1].
-        source: int32[S], vertex; never the sink itself (self-sources are in ``row_accumulates``).
-        source_role: uint8[S], :class:`SourceRole`.
+        row_sink: This and the other columns of its rows as in :class:`Rows`.
         objects: Home objects.
         sites: Sites.
 
@@ -251,10 +298,10 @@ class ValueGraph:
         """Bytes of all arrays together."""
         return sum(getattr(self, f.name).nbytes for f in fields(self) if f.name not in ("objects", "sites"))
 
-    def row_of_source(self) -> Int64:
-        """int64[S], the row that each source entry belongs to."""
-        per_row = self.source_ptr[self.term_ptr]
-        return np.repeat(np.arange(self.num_rows, dtype=np.int64), np.diff(per_row))
+    @property
+    def rows(self) -> Rows:
+        """All rows."""
+        return Rows(*(getattr(self, name) for name in Rows._fields))
 
     def __repr__(self) -> str:
         return (
@@ -298,29 +345,6 @@ def _require(condition: bool, message: str) -> None:
         raise GraphInvariantError(f"value graph is inconsistent: {message}")
 
 
-class _Rows(Protocol):
-    """Columns of rows, as in :class:`ValueGraph`."""
-
-    @property
-    def row_sink(self) -> Int32: ...
-    @property
-    def row_count(self) -> Int64: ...
-    @property
-    def row_site(self) -> Int32: ...
-    @property
-    def row_fold(self) -> UInt8: ...
-    @property
-    def row_accumulates(self) -> Bool: ...
-    @property
-    def term_ptr(self) -> Int64: ...
-    @property
-    def source_ptr(self) -> Int64: ...
-    @property
-    def source(self) -> Int32: ...
-    @property
-    def source_role(self) -> UInt8: ...
-
-
 def _check(g: ValueGraph) -> None:
     """Raise unless lengths, pointers and limits of ``g`` agree."""
     v = len(g.home_object)
@@ -328,24 +352,24 @@ def _check(g: ValueGraph) -> None:
     for name in _OF_VERTICES:
         _require(len(getattr(g, name)) == v, f"{name} has {len(getattr(g, name))} entries, expected {v}")
         _check_entries(name, getattr(g, name), counts)
-    check_rows(g, v, len(g.sites))
+    check_rows(g.rows, v, len(g.sites))
 
 
-def check_rows(g: _Rows, num_vertices: int, num_sites: int) -> None:
+def check_rows(g: Rows, num_vertices: int, num_sites: int) -> None:
     """Raise unless lengths, pointers and index ranges of some rows agree.
 
     Raises:
         GraphInvariantError: If they do not.
     """
     r = len(g.row_sink)
-    for name in ("row_count", "row_site", "row_fold", "row_accumulates"):
+    for name in OF_ROWS:
         _require(len(getattr(g, name)) == r, f"{name} has {len(getattr(g, name))} entries, expected {r}")
     _require(len(g.term_ptr) == r + 1, "term_ptr needs one entry per row and one more")
     _check_pointer(g.term_ptr, len(g.source_ptr) - 1, "term_ptr")
     _check_pointer(g.source_ptr, len(g.source), "source_ptr")
     _require(len(g.source_role) == len(g.source), "source_role and source differ in length")
     counts = {"sites": num_sites, "vertices": num_vertices}
-    for name in ("row_sink", "row_count", "row_site", "row_fold", "row_accumulates", "source", "source_role"):
+    for name in (*OF_ROWS, "source", "source_role"):
         _check_entries(name, getattr(g, name), counts)
 
 

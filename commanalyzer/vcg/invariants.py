@@ -11,9 +11,9 @@ import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.frontend.decisions import USES
-from commanalyzer.vcg.graph import Bool, Fold, SourceRole, ValueGraph
+from commanalyzer.vcg.graph import Bool, Fold, Rows, SourceRole, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for
-from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
 
 
@@ -40,7 +40,7 @@ def check_graph(graph: AnyGraph) -> None:
     _require(bool(np.all(np.isfinite(work_flops) & (work_flops >= 0))), "work must be >= 0 and finite")
 
 
-def _check_rows(rows: AnyRows) -> None:
+def _check_rows(rows: Rows) -> None:
     own = int(np.count_nonzero(rows.source == sink_of_source(rows)))
     _require(own == 0, f"{own} sources are the sink itself (expected row_accumulates instead)")
     several = (np.diff(rows.term_ptr) > 1) & (rows.row_fold == int(Fold.NONE))

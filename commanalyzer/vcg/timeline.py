@@ -90,6 +90,5 @@ def _names(graph: ValueGraph) -> Int64:
     is_defined = graph.is_register | graph.is_temporary
     offset = np.where(graph.is_register, 0, graph.home_offset)
     name = np.where(is_defined, 0, np.arange(graph.num_vertices) + 1).astype(np.int64)
-    rows = graph.row_sink, graph.row_site, graph.source_ptr[graph.term_ptr], graph.source, graph.source_role
-    kernels.name_defined(*rows, is_defined, offset, name)
+    kernels.name_defined(graph.rows, is_defined, offset, name)
     return name

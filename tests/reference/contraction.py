@@ -33,7 +33,7 @@ class Edges:
 def distinct_edges(graph: ValueGraph) -> Edges:
     """Return the distinct (sink, source) pairs of all rows (the edge set E of paper Section 4.2.1)."""
     v = max(graph.num_vertices, 1)
-    keys = sorted_unique(sink_of_source(graph).astype(np.int64) * v + graph.source)
+    keys = sorted_unique(sink_of_source(graph.rows).astype(np.int64) * v + graph.source)
     sink, source = np.divmod(keys, v)
     other = sink != source
     return Edges(sink=sink[other], source=source[other])
@@ -82,7 +82,7 @@ def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
     fold = _fold_entries(graph)
     merged = target.copy()
     plain = np.flatnonzero(of_leaf & ~fold)
-    merged[graph.source[plain]] = sink_of_source(graph)[plain]
+    merged[graph.source[plain]] = sink_of_source(graph.rows)[plain]
     _merge_into_operands(graph, leaf, of_leaf & fold, merged)
     return merged
 
@@ -97,7 +97,7 @@ def _merge_into_operands(graph: ValueGraph, leaf: Bool, fold_leaf: Bool, merged:
     if len(entry) == 0:
         return
     source = graph.source[entry].astype(np.int64)
-    sink = graph.row_sink[row_of_term(graph)[term[entry]]].astype(np.int64)
+    sink = graph.row_sink[row_of_term(graph.rows)[term[entry]]].astype(np.int64)
     _, inverse, times = np.unique(sink * graph.num_vertices + source, return_inverse=True, return_counts=True)
     # Rank 0: an operand of its own, 1: another leaf; operands that enter the sink repeatedly (a factor of
     # the whole sum) are no partner, or the sum would look as if it had only that one operand.

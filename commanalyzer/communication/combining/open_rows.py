@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from commanalyzer.communication.combining import open_row_kernels as kernels
 from commanalyzer.communication.uses import larger
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.slices import AnyRows
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 
 Entry = TypeVar("Entry", bound=np.generic)
 Columns = tuple[Int32, Int64, Bool, Int64, Int64, Int32]
@@ -55,7 +54,7 @@ class OpenRows:
         first, last = self._source_ptr[self._term_ptr[row : row + 2]].tolist()
         return int(last - first)
 
-    def add(self, rows: AnyRows, wanted: Bool) -> None:
+    def add(self, rows: Rows, wanted: Bool) -> None:
         """Append the rows of ``wanted`` (bool[R])."""
         pointers, wanted = (rows.term_ptr, rows.source_ptr), frozen(wanted, np.bool_)
         count, terms, flows = kernels.size_of(wanted, *pointers)

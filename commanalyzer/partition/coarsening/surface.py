@@ -14,9 +14,8 @@ import numpy as np
 from commanalyzer.partition.coarsening.coarse import CoarseView
 from commanalyzer.partition.refinement import border_kernels as kernels
 from commanalyzer.vcg.contraction.stretches import ChosenRows, RowStretches
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import RowSlice
 
 
 class LaterRows:
@@ -29,7 +28,7 @@ class LaterRows:
     def __init__(self, find: Callable[[], ChosenRows]) -> None:
         self._find = cache(find)
 
-    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[RowSlice]:
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[Rows]:
         """Yield rows in order; arguments as of :func:`commanalyzer.vcg.storage.slices.row_slices`."""
         return self._find().slices(flows, wanted)
 

@@ -93,8 +93,7 @@ class _Pool:
 
 def flows_of(graph: ValueGraph, gone: Bool, *, by_sink: bool) -> tuple[Int64, Int64]:
     """Return row and index of the flows into (or out of) ``gone``, addresses left out."""
-    start = frozen(graph.source_ptr[graph.term_ptr], np.int64)
-    columns = (graph.row_sink, start, graph.source, graph.source_role, frozen(gone, np.bool_), by_sink)
+    columns = (graph.rows, frozen(gone, np.bool_), by_sink)
     count = kernels.count_flows(*columns)
     row, entry = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     kernels.choose_flows(*columns, row, entry)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.vcg.contraction import contract_kernels as kernels
-from commanalyzer.vcg.graph import Bool, Int32, Int64, SourceRole, UInt8
+from commanalyzer.vcg.graph import Bool, Int32, Rows, SourceRole, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
-from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.slices import row_slices
 
 _NO_FOLD, _SEVERAL_SLICES = kernels.NO_FOLD, kernels.SEVERAL_SLICES
 
@@ -52,9 +52,8 @@ def uses_of(graph: AnyGraph) -> Uses:
     reader, fold_slice = np.full(v, -1, np.int32), np.full(v, -1, np.int32)
     entries = np.zeros(v, np.uint8)
     for number, rows in enumerate(row_slices(graph)):
-        columns = (rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source)
         found = (reader, *flags, entries, fold_slice)
-        kernels.note_uses(*columns, rows.source_role, int(SourceRole.ADDRESS), number, private, *found)
+        kernels.note_uses(rows, int(SourceRole.ADDRESS), number, private, *found)
     has_others, contributes, is_computed, is_counter = flags
     return Uses(reader, has_others, contributes, entries, is_computed, is_counter, fold_slice)
 
@@ -88,12 +87,12 @@ def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
     folds = bool((uses.fold_slice != _NO_FOLD).any())
     size = graph.num_vertices if folds else 0
     times, latest = np.zeros(size, np.int32), np.full(size, -1, np.int32)
-    scattered: list[AnyRows] = []
+    scattered: list[Rows] = []
     for rows in row_slices(graph):
-        kernels.point_leaves_to_sinks(*_columns(rows), leaf, merged)
+        kernels.point_leaves_to_sinks(rows, leaf, merged)
         if folds:
             wanted = np.zeros(rows.num_rows, np.bool_)
-            kernels.mark_rows_with_leaves(*_columns(rows), leaf, wanted)
+            kernels.mark_rows_with_leaves(rows, leaf, wanted)
             whole = wanted & (uses.fold_slice[rows.row_sink] != _SEVERAL_SLICES)
             _point_to_operands(rows, whole, leaf, times, latest, merged)
             if (wanted & ~whole).any():
@@ -105,16 +104,12 @@ def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
 
 
 def _point_to_operands(
-    rows: AnyRows, wanted: Bool, leaf: Bool, times: Int32, latest: Int32, merged: Int32
+    rows: Rows, wanted: Bool, leaf: Bool, times: Int32, latest: Int32, merged: Int32
 ) -> None:
     """Set the targets of leaves in some rows, among which are all of their sinks with leaves."""
     chosen = np.flatnonzero(wanted)
     order = chosen[np.argsort(rows.row_sink[chosen], kind="stable")]
-    kernels.point_leaves_to_operands(order, *_columns(rows), leaf, times, latest, merged)
-
-
-def _columns(rows: AnyRows) -> tuple[Int32, UInt8, Int64, Int64, Int32]:
-    return rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
+    kernels.point_leaves_to_operands(rows, order, leaf, times, latest, merged)
 
 
 def representatives(target: Int32) -> Int32:

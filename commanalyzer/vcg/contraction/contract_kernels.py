@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import compiled, compiled_inline
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 
 NO_FOLD, SEVERAL_SLICES = -1, -2
 
@@ -22,14 +22,9 @@ def _note_shared(first: Any, last: Any, source: Any, source_role: Any, address: 
             is_counter[source[i]] = True
 
 
-@compiled
+@compiled_in_place
 def note_uses(
-    row_sink: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    source_role: Any,
+    rows: Any,
     address: Any,
     number: Any,
     private: Any,
@@ -42,18 +37,18 @@ def note_uses(
     fold_slice: Any,
 ) -> None:
     """Note the uses of a slice, the ``number``-th; arrays as in :class:`.contract.Uses`."""
-    for r in range(len(row_sink)):
-        t = row_sink[r]
-        folds = row_fold[r] != 0
+    for r in range(len(rows.row_sink)):
+        t = rows.row_sink[r]
+        folds = rows.row_fold[r] != 0
         if folds and fold_slice[t] != number:
             fold_slice[t] = number if fold_slice[t] == NO_FOLD else SEVERAL_SLICES
-        first, last = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
+        first, last = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
         if last > first:
             is_computed[t] = True
         for i in range(first, last):
-            s = source[i]
+            s = rows.source[i]
             entries[s] = min(entries[s] + 1, 2)
-            if source_role[i] == address:
+            if rows.source_role[i] == address:
                 is_counter[t] = True
             if folds:
                 contributes[s] = True
@@ -62,89 +57,74 @@ def note_uses(
                     reader[s] = t
                 elif reader[s] != t:
                     has_others[s] = True
-        _note_shared(first, last, source, source_role, address, is_counter)
+        _note_shared(first, last, rows.source, rows.source_role, address, is_counter)
 
 
-@compiled
-def point_leaves_to_sinks(
-    row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, leaf: Any, target: Any
-) -> None:
+@compiled_in_place
+def point_leaves_to_sinks(rows: Any, leaf: Any, target: Any) -> None:
     """Set the target of leaves of rows that do not fold to the sink."""
-    for r in range(len(row_sink)):
-        if row_fold[r]:
+    for r in range(len(rows.row_sink)):
+        if rows.row_fold[r]:
             continue
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            if leaf[source[i]]:
-                target[source[i]] = row_sink[r]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            if leaf[rows.source[i]]:
+                target[rows.source[i]] = rows.row_sink[r]
 
 
-@compiled
-def _has_leaf(term: Any, source_ptr: Any, source: Any, leaf: Any) -> Any:
+@compiled_inline
+def _has_leaf(rows: Any, term: Any, leaf: Any) -> Any:
     """Whether a term of several operands has a leaf among them."""
-    if source_ptr[term + 1] - source_ptr[term] < 2:
+    if rows.source_ptr[term + 1] - rows.source_ptr[term] < 2:
         return False
     found = False
-    for i in range(source_ptr[term], source_ptr[term + 1]):
-        found |= leaf[source[i]]
+    for i in range(rows.source_ptr[term], rows.source_ptr[term + 1]):
+        found |= leaf[rows.source[i]]
     return found
 
 
-@compiled
-def _point_to_partner(term: Any, source_ptr: Any, source: Any, leaf: Any, times: Any, target: Any) -> None:
+@compiled_inline
+def _point_to_partner(rows: Any, term: Any, leaf: Any, times: Any, target: Any) -> None:
     """Set the target of the leaves of a term to its first operand used once, if possible not a leaf."""
     partner, is_leaf = np.int64(-1), True
-    for i in range(source_ptr[term], source_ptr[term + 1]):
-        v = source[i]
+    for i in range(rows.source_ptr[term], rows.source_ptr[term + 1]):
+        v = rows.source[i]
         if times[v] == 1 and (partner < 0 or (is_leaf and not leaf[v])):
             partner, is_leaf = np.int64(v), leaf[v]
     if partner < 0:
         return
-    for i in range(source_ptr[term], source_ptr[term + 1]):
-        if leaf[source[i]]:
-            target[source[i]] = partner
+    for i in range(rows.source_ptr[term], rows.source_ptr[term + 1]):
+        if leaf[rows.source[i]]:
+            target[rows.source[i]] = partner
 
 
-@compiled
-def _count_operands(
-    row: Any, term_ptr: Any, source_ptr: Any, source: Any, leaf: Any, sink: Any, latest: Any, times: Any
-) -> None:
+@compiled_inline
+def _count_operands(rows: Any, row: Any, leaf: Any, sink: Any, latest: Any, times: Any) -> None:
     """Count how often values are operands of terms with leaves; ``latest``: the sink they were seen at."""
-    for t in range(term_ptr[row], term_ptr[row + 1]):
-        if not _has_leaf(t, source_ptr, source, leaf):
+    for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
+        if not _has_leaf(rows, t, leaf):
             continue
-        for i in range(source_ptr[t], source_ptr[t + 1]):
-            v = source[i]
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            v = rows.source[i]
             if latest[v] != sink:
                 latest[v] = sink
                 times[v] = 0
             times[v] += 1
 
 
-@compiled
-def mark_rows_with_leaves(
-    row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, leaf: Any, wanted: Any
-) -> None:
+@compiled_in_place
+def mark_rows_with_leaves(rows: Any, leaf: Any, wanted: Any) -> None:
     """Mark the rows that fold and have a leaf in a term of several operands."""
-    for r in range(len(row_sink)):
-        if row_fold[r]:
-            for t in range(term_ptr[r], term_ptr[r + 1]):
-                if _has_leaf(t, source_ptr, source, leaf):
+    for r in range(len(rows.row_sink)):
+        if rows.row_fold[r]:
+            for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+                if _has_leaf(rows, t, leaf):
                     wanted[r] = True
                     break
 
 
-@compiled
+@compiled_in_place
 def point_leaves_to_operands(
-    row_order: Any,
-    row_sink: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    leaf: Any,
-    times: Any,
-    latest: Any,
-    target: Any,
+    rows: Any, row_order: Any, leaf: Any, times: Any, latest: Any, target: Any
 ) -> None:
     """Set the target of leaves in terms of several operands to an operand that enters the sink once.
 
@@ -153,16 +133,16 @@ def point_leaves_to_operands(
     """
     begin = 0
     while begin < len(row_order):
-        sink = row_sink[row_order[begin]]
+        sink = rows.row_sink[row_order[begin]]
         end = begin
-        while end < len(row_order) and row_sink[row_order[end]] == sink:
-            if row_fold[row_order[end]]:
-                _count_operands(row_order[end], term_ptr, source_ptr, source, leaf, sink, latest, times)
+        while end < len(row_order) and rows.row_sink[row_order[end]] == sink:
+            if rows.row_fold[row_order[end]]:
+                _count_operands(rows, row_order[end], leaf, sink, latest, times)
             end += 1
         for r in row_order[begin:end]:
-            for t in range(term_ptr[r], term_ptr[r + 1]):
-                if row_fold[r] and _has_leaf(t, source_ptr, source, leaf):
-                    _point_to_partner(t, source_ptr, source, leaf, times, target)
+            for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+                if rows.row_fold[r] and _has_leaf(rows, t, leaf):
+                    _point_to_partner(rows, t, leaf, times, target)
         begin = end
 
 

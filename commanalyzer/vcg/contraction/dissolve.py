@@ -96,9 +96,8 @@ def _dissolved_rows(graph: ValueGraph, gone: Bool, closure: Closure, limit: int)
 
     Of equal rows (same sink, same sources and roles, same self-source) the first stays in its place.
     """
-    start = frozen(graph.source_ptr[graph.term_ptr], np.int64)
-    flows = (start, graph.source, graph.source_role, frozen(gone, np.bool_))
-    total = kernels.row_reach(graph.row_sink, *flows, closure.length)
+    flows = graph.rows, frozen(gone, np.bool_)
+    total = kernels.row_reach(*flows, closure.length)
     if total > limit:
         raise too_large(graph, _worst(graph, gone, closure), total, limit)
     rows = int(np.count_nonzero(~gone[graph.row_sink]))
@@ -106,23 +105,9 @@ def _dissolved_rows(graph: ValueGraph, gone: Bool, closure: Closure, limit: int)
     origin, count = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     accumulates, sink = np.empty(rows, dtype=np.bool_), np.empty(rows, dtype=np.int64)
     pointer, word = np.zeros(rows + 1, dtype=np.int64), np.empty(total, dtype=np.int64)
-    kept = kernels.dissolve_rows(
-        graph.row_sink,
-        graph.row_count,
-        graph.row_accumulates,
-        *flows,
-        closure.start,
-        closure.length,
-        closure.source,
-        closure.role,
-        slots,
-        origin,
-        count,
-        accumulates,
-        pointer,
-        word,
-        sink,
-    )
+    known = closure.start, closure.length, closure.source, closure.role
+    found = origin, count, accumulates, pointer, word, sink
+    kept = kernels.dissolve_rows(*flows, known, slots, *found)
     source, role = np.divmod(word[: pointer[kept]], kernels.ROLES)
     return _Rows(
         origin[:kept], count[:kept], accumulates[:kept], pointer[: kept + 1], source, role.astype(np.uint8)

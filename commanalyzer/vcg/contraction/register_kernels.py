@@ -21,28 +21,26 @@ _GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # M. Ciura, Best increments for the a
 
 
 @compiled
-def count_flows(row_sink: Any, start: Any, source: Any, role: Any, gone: Any, by_sink: Any) -> Any:
+def count_flows(rows: Any, gone: Any, by_sink: Any) -> Any:
     """Return how many flows that are no addresses have a sink (or source) in ``gone``."""
     count = 0
-    for r in range(len(row_sink)):
-        if by_sink and not gone[row_sink[r]]:
+    for r in range(len(rows.row_sink)):
+        if by_sink and not gone[rows.row_sink[r]]:
             continue
-        for i in range(start[r], start[r + 1]):
-            count += role[i] != _ADDRESS and (by_sink or gone[source[i]])
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            count += rows.source_role[i] != _ADDRESS and (by_sink or gone[rows.source[i]])
     return count
 
 
 @compiled
-def choose_flows(
-    row_sink: Any, start: Any, source: Any, role: Any, gone: Any, by_sink: Any, row: Any, entry: Any
-) -> None:
+def choose_flows(rows: Any, gone: Any, by_sink: Any, row: Any, entry: Any) -> None:
     """Write row and index of the flows that :func:`count_flows` counts."""
     at = 0
-    for r in range(len(row_sink)):
-        if by_sink and not gone[row_sink[r]]:
+    for r in range(len(rows.row_sink)):
+        if by_sink and not gone[rows.row_sink[r]]:
             continue
-        for i in range(start[r], start[r + 1]):
-            if role[i] != _ADDRESS and (by_sink or gone[source[i]]):
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            if rows.source_role[i] != _ADDRESS and (by_sink or gone[rows.source[i]]):
                 row[at], entry[at] = r, i
                 at += 1
 
@@ -183,15 +181,15 @@ def pass_on_work(order: Any, pointer: Any, sink: Any, weight: Any, work: Any) ->
 
 
 @compiled
-def row_reach(row_sink: Any, start: Any, source: Any, role: Any, gone: Any, length: Any) -> Any:
+def row_reach(rows: Any, gone: Any, length: Any) -> Any:
     """Return how many sources the rows of values that stay have when registers are replaced."""
     reach = 0
-    for r in range(len(row_sink)):
-        if gone[row_sink[r]]:
+    for r in range(len(rows.row_sink)):
+        if gone[rows.row_sink[r]]:
             continue
-        for i in range(start[r], start[r + 1]):
-            if role[i] != _ADDRESS:
-                reach += length[source[i]] if gone[source[i]] else 1
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            if rows.source_role[i] != _ADDRESS:
+                reach += length[rows.source[i]] if gone[rows.source[i]] else 1
     return reach
 
 
@@ -211,16 +209,11 @@ def _sort(word: Any, count: Any) -> None:
 
 @compiled
 def _expand_row(
+    rows: Any,
     row: Any,
     sink: Any,
-    start: Any,
-    source: Any,
-    role: Any,
     gone: Any,
-    closure_start: Any,
-    closure_length: Any,
-    closure_source: Any,
-    closure_role: Any,
+    closure: Any,
     where: Any,
     word: Any,
     base: Any,
@@ -229,21 +222,22 @@ def _expand_row(
 
     ``where`` says at which word a value was put last, ``base`` is added so that rows do not mix.
     """
+    closure_start, closure_length, closure_source, closure_role = closure
     count, own = 0, False
-    for i in range(start[row], start[row + 1]):
-        if role[i] == _ADDRESS:
+    for i in range(rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]):
+        if rows.source_role[i] == _ADDRESS:
             continue
-        v = np.int64(source[i])
+        v = np.int64(rows.source[i])
         if not gone[v]:
             own |= v == sink
             if v != sink:
-                count = _put(v, np.int64(role[i]), where, word, base, count)
+                count = _put(v, np.int64(rows.source_role[i]), where, word, base, count)
             continue
         for k in range(closure_start[v], closure_start[v] + closure_length[v]):
             u = np.int64(closure_source[k])
             own |= u == sink
             if u != sink:
-                weakest = max(np.int64(closure_role[k]), np.int64(role[i]))
+                weakest = max(np.int64(closure_role[k]), np.int64(rows.source_role[i]))
                 count = _put(u, weakest, where, word, base, count)
     _sort(word, count)
     return count, own
@@ -294,17 +288,9 @@ def _same(
 
 @compiled
 def dissolve_rows(
-    row_sink: Any,
-    row_count: Any,
-    row_accumulates: Any,
-    start: Any,
-    source: Any,
-    role: Any,
+    rows: Any,
     gone: Any,
-    closure_start: Any,
-    closure_length: Any,
-    closure_source: Any,
-    closure_role: Any,
+    closure: Any,
     slots: Any,
     origin: Any,
     count: Any,
@@ -321,17 +307,14 @@ def dissolve_rows(
     """
     where = np.full(len(gone), -1, np.int64)
     word = np.empty(len(gone), np.int64)
-    rows, base, last = 0, 0, len(slots) - 1
-    for r in range(len(row_sink)):
-        sink = np.int64(row_sink[r])
+    num_kept, base, last = 0, 0, len(slots) - 1
+    for r in range(len(rows.row_sink)):
+        sink = np.int64(rows.row_sink[r])
         if gone[sink]:
             continue
-        length, own = _expand_row(
-            r, sink, start, source, role, gone, closure_start, closure_length, closure_source, closure_role,
-            where, word, base,
-        )  # fmt: skip
+        length, own = _expand_row(rows, r, sink, gone, closure, where, word, base)
         base += length
-        own = own or row_accumulates[r]
+        own = own or rows.row_accumulates[r]
         attempt, at, step = 0, (_NEAR * sink) & last, 1
         while slots[at] >= 0 and not _same(
             kept, slots[at], sink, own, word, length, kept_sink, accumulates, pointer
@@ -342,13 +325,14 @@ def dissolve_rows(
                 step = (at >> 32) | 1
             at = (at + step) & last
         if slots[at] >= 0:
-            count[slots[at]] += row_count[r]
+            count[slots[at]] += rows.row_count[r]
             continue
-        slots[at] = rows
-        origin[rows], count[rows], accumulates[rows], kept_sink[rows] = r, row_count[r], own, sink
-        end = pointer[rows]
+        slots[at] = num_kept
+        origin[num_kept], count[num_kept] = r, rows.row_count[r]
+        accumulates[num_kept], kept_sink[num_kept] = own, sink
+        end = pointer[num_kept]
         for k in range(length):
             kept[end + k] = word[k]
-        pointer[rows + 1] = end + length
-        rows += 1
-    return rows
+        pointer[num_kept + 1] = end + length
+        num_kept += 1
+    return num_kept

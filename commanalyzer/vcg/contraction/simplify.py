@@ -10,14 +10,15 @@ kind is replaced by its own terms. Vertices that lose their rows and readers kee
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, Float64, Fold, Int32, Int64, UInt8
+from commanalyzer.vcg.graph import OF_ROWS, Bool, Float64, Fold, Int32, Int64, Rows, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
 from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
-from commanalyzer.vcg.storage.slices import AnyRows, RowSlice, row_slices
+from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import expand_ranges, pointer_from_counts, row_of_term
 
 _MAX_DEPTH = 8
@@ -69,13 +70,13 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
 
 
 def _rewritten(
-    graph: OneGraph, slices: Iterator[RowSlice], work: Float64, taken: list[tuple[Int32, Int32]]
+    graph: OneGraph, slices: Iterator[Rows], work: Float64, taken: list[tuple[Int32, Int32]]
 ) -> OneGraph:
     """Return ``graph`` with other rows and work; ``taken``: values whose work goes to others, known then."""
     if isinstance(graph, LargeGraph):
         return recoded(graph, slices, lambda: _work_moved(work, taken))
     joined = joined_rows(list(slices))
-    columns = {f.name: getattr(joined, f.name) for f in fields(RowSlice)}
+    columns: dict[str, Any] = joined._asdict()
     return replace(graph, work_flops=_work_moved(work, taken), **columns)
 
 
@@ -101,7 +102,7 @@ class _Defined:
     count: Int64
 
 
-def _note_definitions(rows: AnyRows, chosen: Bool, found: _Defined) -> Int64:
+def _note_definitions(rows: Rows, chosen: Bool, found: _Defined) -> Int64:
     """Note the definitions of ``chosen`` (bool[V]) vertices; return the rows, which are theirs."""
     row = np.flatnonzero(chosen[rows.row_sink])
     _count(rows.row_sink[row], found.times)
@@ -114,13 +115,12 @@ def _count(vertex: Int32, times: UInt8) -> None:
     times[distinct] = np.minimum(times[distinct] + often, _SEVERAL)
 
 
-def _copies(rows: AnyRows, is_copy: Bool) -> Int64:
+def _copies(rows: Rows, is_copy: Bool) -> Int64:
     """Return the rows that store a value unchanged."""
-    start = rows.source_ptr[rows.term_ptr]
-    return np.flatnonzero(is_copy[rows.row_site] & (np.diff(start) == 1) & ~rows.row_accumulates)
+    return np.flatnonzero(is_copy[rows.row_site] & (np.diff(rows.row_ptr) == 1) & ~rows.row_accumulates)
 
 
-def _copied(rows: AnyRows, row: Int64) -> Int32:
+def _copied(rows: Rows, row: Int64) -> Int32:
     """Return the only sources of some rows."""
     return np.asarray(rows.source[rows.source_ptr[rows.term_ptr[row]]])
 
@@ -146,7 +146,7 @@ def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
     return own
 
 
-def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool) -> Iterator[RowSlice]:
+def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool) -> Iterator[Rows]:
     for rows in row_slices(graph):
         row = _copies(rows, is_copy)
         kept = np.ones(rows.num_rows, np.bool_)
@@ -154,7 +154,7 @@ def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool
         yield _renamed(rows, target, kept)
 
 
-def _renamed(rows: AnyRows, target: Int32, kept_row: Bool) -> RowSlice:
+def _renamed(rows: Rows, target: Int32, kept_row: Bool) -> Rows:
     """Vertices replaced by ``target``, rows ``kept_row`` (bool[R]) only; self-sources become flags."""
     sink, source = target[rows.row_sink], target[rows.source]
     row_of_term_ = row_of_term(rows)
@@ -167,7 +167,7 @@ def _renamed(rows: AnyRows, target: Int32, kept_row: Bool) -> RowSlice:
     per_term = np.bincount(term_of_source[kept], minlength=len(rows.source_ptr) - 1)
     filled = per_term > 0
     per_row = np.bincount(row_of_term_[filled], minlength=rows.num_rows)[kept_row]
-    return RowSlice(
+    return Rows(
         row_sink=sink[kept_row],
         row_count=rows.row_count[kept_row],
         row_site=rows.row_site[kept_row],
@@ -177,7 +177,7 @@ def _renamed(rows: AnyRows, target: Int32, kept_row: Bool) -> RowSlice:
         source_ptr=pointer_from_counts(per_term[filled].astype(np.int64)),
         source=source[kept],
         source_role=rows.source_role[kept],
-    )
+    ).closed()
 
 
 def flatten_reductions(graph: OneGraph) -> OneGraph:
@@ -202,7 +202,7 @@ class _Nested:
     """
 
     is_inner: Bool
-    carried: AnyRows | None
+    carried: Rows | None
 
 
 def _nested(graph: AnyGraph, register: Bool) -> _Nested:
@@ -232,7 +232,7 @@ def _nested(graph: AnyGraph, register: Bool) -> _Nested:
     return _Nested(is_inner, joined_rows(found))
 
 
-def _lone_terms(rows: AnyRows, chosen: Bool) -> tuple[Int32, Int64, Int64]:
+def _lone_terms(rows: Rows, chosen: Bool) -> tuple[Int32, Int64, Int64]:
     """Return the ``chosen`` (bool[V]) values that are terms alone, as data; their rows; their terms."""
     alone = np.flatnonzero(np.diff(rows.source_ptr) == 1)
     entry = rows.source_ptr[alone]
@@ -240,7 +240,7 @@ def _lone_terms(rows: AnyRows, chosen: Bool) -> tuple[Int32, Int64, Int64]:
     return rows.source[entry[fits]], row_of_term(rows)[alone[fits]], alone[fits]
 
 
-def _inlined_slices(graph: AnyGraph, nested: _Nested, taken: list[tuple[Int32, Int32]]) -> Iterator[RowSlice]:
+def _inlined_slices(graph: AnyGraph, nested: _Nested, taken: list[tuple[Int32, Int32]]) -> Iterator[Rows]:
     """Yield rows with the terms of inner rows in the place of these; note (value, sink) in ``taken``."""
     same = np.arange(graph.num_vertices, dtype=np.int32)
     row_of = np.full(graph.num_vertices, -1, np.int32)
@@ -256,7 +256,7 @@ def _inlined_slices(graph: AnyGraph, nested: _Nested, taken: list[tuple[Int32, I
         yield _renamed(found, same, np.ones(found.num_rows, np.bool_)) if len(term) else found
 
 
-def _inlined(rows: AnyRows, inner_row: Int32, term: Int64, kept: Bool) -> RowSlice:
+def _inlined(rows: Rows, inner_row: Int32, term: Int64, kept: Bool) -> Rows:
     """Put the terms of ``inner_row[i]`` in the place of ``term[i]``; ``kept`` rows (bool[R]) only."""
     num_terms = len(rows.source_ptr) - 1
     first, length = np.arange(num_terms), np.ones(num_terms, dtype=np.int64)
@@ -267,14 +267,10 @@ def _inlined(rows: AnyRows, inner_row: Int32, term: Int64, kept: Bool) -> RowSli
     chosen = expand_ranges(first[of_kept], length[of_kept])
     sources = np.diff(rows.source_ptr)[chosen]
     entry = expand_ranges(rows.source_ptr[chosen], sources)
-    return RowSlice(
-        row_sink=rows.row_sink[kept],
-        row_count=rows.row_count[kept],
-        row_site=rows.row_site[kept],
-        row_fold=rows.row_fold[kept],
-        row_accumulates=rows.row_accumulates[kept],
+    return rows._replace(
+        **{name: getattr(rows, name)[kept] for name in OF_ROWS},
         term_ptr=pointer_from_counts(per_row),
         source_ptr=pointer_from_counts(sources),
         source=rows.source[entry],
         source_role=rows.source_role[entry],
-    )
+    ).closed()

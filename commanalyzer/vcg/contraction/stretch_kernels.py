@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import compiled, compiled_in_place
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 
 COLUMNS = 6
 ROW, TERM, FLOW, ROUNDS, LANE, TILE = range(COLUMNS)
@@ -33,76 +33,78 @@ _GAP = 64  # rows and flows between two ranges that are better expanded, too
 MOST_JOINED = 1 << 18  # rows and flows of ranges that are made one: a range is expanded as a whole
 
 
-@compiled_in_place
-def _is_alike(q: Any, r: Any, term_ptr: Any, source_ptr: Any) -> Any:
+@compiled_inline
+def _is_alike(rows: Any, q: Any, r: Any) -> Any:
     """Two rows have as many terms and sources."""
-    if term_ptr[q + 1] - term_ptr[q] != term_ptr[r + 1] - term_ptr[r]:
+    if rows.term_ptr[q + 1] - rows.term_ptr[q] != rows.term_ptr[r + 1] - rows.term_ptr[r]:
         return False
-    flows = source_ptr[term_ptr[q + 1]] - source_ptr[term_ptr[q]]
-    return flows == source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]
+    flows = rows.source_ptr[rows.term_ptr[q + 1]] - rows.source_ptr[rows.term_ptr[q]]
+    return flows == rows.source_ptr[rows.term_ptr[r + 1]] - rows.source_ptr[rows.term_ptr[r]]
 
 
-@compiled_in_place
-def _goes_on(q: Any, rows: Any, row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any) -> Any:
+@compiled_inline
+def _goes_on(rows: Any, q: Any, height: Any) -> Any:
     """The vertices of row ``q`` are as far from those a round before as these from those before them."""
-    if row_sink[q] - row_sink[q - rows] != row_sink[q - rows] - row_sink[q - 2 * rows]:
+    if (
+        rows.row_sink[q] - rows.row_sink[q - height]
+        != rows.row_sink[q - height] - rows.row_sink[q - 2 * height]
+    ):
         return False
-    now, then = source_ptr[term_ptr[q]], source_ptr[term_ptr[q - rows]]
-    first = source_ptr[term_ptr[q - 2 * rows]]
-    for i in range(source_ptr[term_ptr[q + 1]] - now):
-        if source[now + i] - source[then + i] != source[then + i] - source[first + i]:
+    now, then = rows.source_ptr[rows.term_ptr[q]], rows.source_ptr[rows.term_ptr[q - height]]
+    first = rows.source_ptr[rows.term_ptr[q - 2 * height]]
+    for i in range(rows.source_ptr[rows.term_ptr[q + 1]] - now):
+        if rows.source[now + i] - rows.source[then + i] != rows.source[then + i] - rows.source[first + i]:
             return False
     return True
 
 
 @compiled_in_place
-def _rounds(r: Any, rows: Any, row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any) -> Any:
-    """Return how many rounds of ``rows`` rows a line at row ``r`` has."""
-    q = r + rows
-    while q < len(row_sink) and _is_alike(q, q - rows, term_ptr, source_ptr):
-        if q >= r + 2 * rows and not _goes_on(q, rows, row_sink, term_ptr, source_ptr, source):
+def _rounds(rows: Any, r: Any, height: Any) -> Any:
+    """Return how many rounds of ``height`` rows a line at row ``r`` has."""
+    q = r + height
+    while q < len(rows.row_sink) and _is_alike(rows, q, q - height):
+        if q >= r + 2 * height and not _goes_on(rows, q, height):
             break
         q += 1
-    return (q - r) // rows
+    return (q - r) // height
 
 
-@compiled_in_place
-def _next_of_site(r: Any, row_site: Any) -> Any:
+@compiled_inline
+def _next_of_site(rows: Any, r: Any) -> Any:
     """Return how many rows later the site of row ``r`` comes again, 0 if it does not soon."""
-    for q in range(r + 1, min(r + _MOST_ROWS + 1, len(row_site))):
-        if row_site[q] == row_site[r]:
+    for q in range(r + 1, min(r + _MOST_ROWS + 1, len(rows.row_site))):
+        if rows.row_site[q] == rows.row_site[r]:
             return q - r
     return 0
 
 
 @compiled_in_place
-def _best_line(r: Any, row_sink: Any, row_site: Any, term_ptr: Any, source_ptr: Any, source: Any) -> Any:
+def _best_line(rows: Any, r: Any) -> Any:
     """Return rounds and rows per round of the line at row ``r``, and rows looked at in vain.
 
     There are no rounds if they would be too few.
     """
-    rounds = _rounds(r, 1, row_sink, term_ptr, source_ptr, source)
+    rounds = _rounds(rows, r, 1)
     if rounds >= LEAST_ROUNDS:
         return rounds, 1, 0
-    rows = _next_of_site(r, row_site)
-    if rows < 2:
+    height = _next_of_site(rows, r)
+    if height < 2:
         return 0, 1, rounds
-    rounds = _rounds(r, rows, row_sink, term_ptr, source_ptr, source)
+    rounds = _rounds(rows, r, height)
     if rounds >= LEAST_ROUNDS:
-        return rounds, rows, 0
-    return 0, rows, rows * rounds
+        return rounds, height, 0
+    return 0, height, height * rounds
 
 
 @compiled_in_place
-def _write_lanes(r: Any, rows: Any, row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, lane: Any,
-                 at: Any) -> Any:  # fmt: skip
-    """Write the lanes of ``rows`` rows from row ``r`` on; return the place behind them."""
-    for q in range(r, r + rows):
-        lane[at, 0], lane[at, 1] = row_sink[q], row_sink[q + rows] - row_sink[q]
+def _write_lanes(rows: Any, r: Any, height: Any, lane: Any, at: Any) -> Any:
+    """Write the lanes of ``height`` rows from row ``r`` on; return the place behind them."""
+    for q in range(r, r + height):
+        lane[at, 0], lane[at, 1] = rows.row_sink[q], rows.row_sink[q + height] - rows.row_sink[q]
         at += 1
-        first, then = source_ptr[term_ptr[q]], source_ptr[term_ptr[q + rows]]
-        for i in range(source_ptr[term_ptr[q + 1]] - first):
-            lane[at, 0], lane[at, 1] = source[first + i], source[then + i] - source[first + i]
+        first, then = rows.source_ptr[rows.term_ptr[q]], rows.source_ptr[rows.term_ptr[q + height]]
+        for i in range(rows.source_ptr[rows.term_ptr[q + 1]] - first):
+            lane[at, 0], lane[at, 1] = rows.source[first + i], rows.source[then + i] - rows.source[first + i]
             at += 1
     return at
 
@@ -117,39 +119,23 @@ def _list_tile(k: Any, tile: Any, first: Any, at: Any) -> Any:
     return at + 1
 
 
-@compiled_in_place
-def _list_tiles(r: Any, row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, vertex: Any, hubs: Any,
-                tile: Any, first: Any, at: Any) -> Any:  # fmt: skip
+@compiled_inline
+def _list_tiles(rows: Any, r: Any, vertex: Any, hubs: Any, tile: Any, first: Any, at: Any) -> Any:
     """List the coarse vertices of a loose row; return the end of the list."""
-    k = vertex[row_sink[r]]
+    k = vertex[rows.row_sink[r]]
     at = _list_tile(k if k >= 0 else hubs, tile, first, at)
-    for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-        if vertex[source[i]] < 0:
+    for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+        if vertex[rows.source[i]] < 0:
             return _list_tile(hubs, tile, first, at)
     return at
 
 
 @compiled_in_place
-def find_stretches(
-    row_sink: Any,
-    row_site: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    vertex: Any,
-    hubs: Any,
-    table: Any,
-    lane: Any,
-    tile: Any,
-) -> Any:
+def find_stretches(rows: Any, vertex: Any, hubs: Any, table: Any, lane: Any, tile: Any) -> Any:
     """Write the stretches of a slice; return how many there are, lanes, and coarse vertices.
 
     Args:
-        row_sink: Columns of the slice.
-        row_site: As above.
-        term_ptr: As above.
-        source_ptr: As above.
-        source: As above.
+        rows: Rows of the slice.
         vertex: Coarse vertex of each vertex, negative for hubs.
         hubs: What stands for hubs among coarse vertices.
         table: int64[R, 6], result; positions within the slice.
@@ -159,25 +145,25 @@ def find_stretches(
     n, lanes, tiles, r = 0, 0, 0, 0
     size = _BLOCK  # of the loose rows before; none
     retry = 0  # rows before it are not tried: few that were looked at in vain are looked at again
-    while r < len(row_sink):
-        rounds, rows = 0, 1
+    while r < len(rows.row_sink):
+        rounds, height = 0, 1
         if r >= retry:
-            rounds, rows, vain = _best_line(r, row_sink, row_site, term_ptr, source_ptr, source)
+            rounds, height, vain = _best_line(rows, r)
             retry = r + 1 + vain // _PATIENCE
-        flow = source_ptr[term_ptr[r]]
+        flow = rows.source_ptr[rows.term_ptr[r]]
         if rounds > 0 or size >= _BLOCK:
-            table[n, ROW], table[n, TERM], table[n, FLOW] = r, term_ptr[r], flow
+            table[n, ROW], table[n, TERM], table[n, FLOW] = r, rows.term_ptr[r], flow
             table[n, ROUNDS], table[n, LANE], table[n, TILE] = rounds, lanes, tiles
             n += 1
             size = 0
         if rounds > 0:
-            lanes = _write_lanes(r, rows, row_sink, term_ptr, source_ptr, source, lane, lanes)
-            r += rounds * rows
+            lanes = _write_lanes(rows, r, height, lane, lanes)
+            r += rounds * height
             size = _BLOCK
             continue
         first = table[n - 1, TILE]
-        tiles = _list_tiles(r, row_sink, term_ptr, source_ptr, source, vertex, hubs, tile, first, tiles)
-        size += 1 + source_ptr[term_ptr[r + 1]] - flow
+        tiles = _list_tiles(rows, r, vertex, hubs, tile, first, tiles)
+        size += 1 + rows.source_ptr[rows.term_ptr[r + 1]] - flow
         r += 1
     return n, lanes, tiles
 

@@ -17,11 +17,12 @@ import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.contraction import stretch_kernels as kernels
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
+from commanalyzer.vcg.storage.rows import rows_at
+from commanalyzer.vcg.storage.slices import SLICE_FLOWS, row_slices
 from commanalyzer.vcg.storage.stored_rows import RowRanges
-from commanalyzer.vcg.structure.segments import expand_ranges, pointer_from_counts
+from commanalyzer.vcg.structure.segments import expand_ranges
 
 _FIRST_RANGES = 4096
 
@@ -38,10 +39,11 @@ class ChosenRows:
     graph: AnyGraph
     ranges: RowRanges
 
-    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[RowSlice]:
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[Rows]:
         """Yield rows in order; arguments as of :func:`commanalyzer.vcg.storage.slices.row_slices`."""
         if isinstance(self.graph, ValueGraph):
-            found = _taken(self.graph, self.ranges, flows or SLICE_FLOWS)
+            batches, every = self.ranges.batches(flows or SLICE_FLOWS), self.graph.rows
+            found: Iterator[Rows] = (rows_at(every, expand_ranges(b.first[0], b.count[0])) for b in batches)
         else:
             found = self.graph.store.ranges(self.ranges, flows or self.graph.slice_flows or SLICE_FLOWS)
         for number, rows in enumerate(found):
@@ -120,29 +122,11 @@ class RowStretches:
             out = np.concatenate((out, np.empty_like(out)), axis=1)
 
 
-def _stretches(rows: AnyRows, vertex: Int32, hubs: int) -> tuple[Int64, Int32, Int32]:
+def _stretches(rows: Rows, vertex: Int32, hubs: int) -> tuple[Int64, Int32, Int32]:
     """Return table, lanes and coarse vertices of a slice; positions within it."""
     r = rows.num_rows
     table = np.empty((r, kernels.COLUMNS), np.int64)
     lane = np.empty(((r + rows.num_flows) // kernels.LEAST_ROUNDS + 1, 2), np.int32)
     tile = np.empty(2 * r, np.int32)
-    columns = rows.row_sink, rows.row_site, rows.term_ptr, rows.source_ptr, rows.source
-    n, lanes, tiles = kernels.find_stretches(*columns, vertex, hubs, table, lane, tile)
+    n, lanes, tiles = kernels.find_stretches(rows, vertex, hubs, table, lane, tile)
     return table[:n].copy(), lane[:lanes].copy(), tile[:tiles].copy()
-
-
-def _taken(graph: ValueGraph, ranges: RowRanges, flows: int) -> Iterator[RowSlice]:
-    """Yield rows of an expanded graph."""
-    for batch in ranges.batches(flows):
-        row, term, flow = (expand_ranges(f, c) for f, c in zip(batch.first, batch.count, strict=True))
-        yield RowSlice(
-            row_sink=graph.row_sink[row],
-            row_count=graph.row_count[row],
-            row_site=graph.row_site[row],
-            row_fold=graph.row_fold[row],
-            row_accumulates=graph.row_accumulates[row],
-            term_ptr=pointer_from_counts(graph.term_ptr[row + 1] - graph.term_ptr[row]),
-            source_ptr=pointer_from_counts(graph.source_ptr[term + 1] - graph.source_ptr[term]),
-            source=graph.source[flow],
-            source_role=graph.source_role[flow],
-        )

@@ -10,69 +10,47 @@ from commanalyzer.foundation.compiled import compiled, compiled_in_place, compil
 
 
 @compiled_in_place
-def add_contents(
-    row_sink: Any,
-    row_count: Any,
-    row_accumulates: Any,
-    has_sources: Any,
-    begun: Any,
-    sourced: Any,
-    first: Any,
-    any_: Any,
-) -> None:
+def add_contents(rows: Any, begun: Any, sourced: Any, first: Any, any_: Any) -> None:
     """Add the rows of a part to the lifetimes of vertices, and keep the most occurrences of one with sources.
 
     Args:
-        row_sink: int32[R].
-        row_count: int64[R].
-        row_accumulates: bool[R].
-        has_sources: bool[R].
+        rows: Rows; without flows is enough.
         begun: int64[V], lifetimes.
         sourced: int64[V], those that began with sources.
         first: int64[V], occurrences of the commonest of the rows that they began with.
         any_: int64[V], of the commonest of all.
     """
-    for row in range(len(row_sink)):
-        sink, count = row_sink[row], row_count[row]
-        if has_sources[row]:
+    for row in range(len(rows.row_sink)):
+        sink, count = rows.row_sink[row], rows.row_count[row]
+        has_sources = rows.source_ptr[rows.term_ptr[row]] < rows.source_ptr[rows.term_ptr[row + 1]]
+        if has_sources:
             any_[sink] = max(any_[sink], count)
-        if not row_accumulates[row]:
+        if not rows.row_accumulates[row]:
             begun[sink] += count
-            if has_sources[row]:
+            if has_sources:
                 sourced[sink] += count
                 first[sink] = max(first[sink], count)
 
 
 @compiled_in_place
-def add_reads(row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, reads: Any) -> None:
+def add_reads(rows: Any, reads: Any) -> None:
     """Add up how often values are read by others than their successors, for the rows of a part."""
-    for row in range(len(row_sink)):
-        for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
-            if source[at] != row_sink[row]:
-                reads[source[at]] += row_count[row]
+    for row in range(len(rows.row_sink)):
+        for at in range(rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]):
+            if rows.source[at] != rows.row_sink[row]:
+                reads[rows.source[at]] += rows.row_count[row]
 
 
 @compiled_in_place
-def add_known_contents(
-    row_sink: Any,
-    row_count: Any,
-    row_accumulates: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    is_named: Any,
-    sourced: Any,
-    first: Any,
-    any_: Any,
-) -> None:
+def add_known_contents(rows: Any, is_named: Any, sourced: Any, first: Any, any_: Any) -> None:
     """As :func:`add_contents`, of rows with sources none of which is named after a copied word (bool[V])."""
-    for row in range(len(row_sink)):
-        begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
-        if begin == end or _has_any(source[begin:end], is_named):
+    for row in range(len(rows.row_sink)):
+        begin, end = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
+        if begin == end or _has_any(rows.source[begin:end], is_named):
             continue
-        sink, count = row_sink[row], row_count[row]
+        sink, count = rows.row_sink[row], rows.row_count[row]
         any_[sink] = max(any_[sink], count)
-        if not row_accumulates[row]:
+        if not rows.row_accumulates[row]:
             sourced[sink] += count
             first[sink] = max(first[sink], count)
 
@@ -87,24 +65,16 @@ def _has_any(source: Any, chosen: Any) -> Any:
 
 
 @compiled_in_place
-def hand_on(
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    is_defined: Any,
-    fresh: Any,
-    is_named: Any,
-) -> None:
+def hand_on(rows: Any, is_defined: Any, fresh: Any, is_named: Any) -> None:
     """Give defined values the highest freshness and the names of their sources, for the rows of a part."""
-    for row in range(len(row_sink)):
-        sink = row_sink[row]
+    for row in range(len(rows.row_sink)):
+        sink = rows.row_sink[row]
         if is_defined[sink]:
-            begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
-            is_named[sink] |= _has_any(source[begin:end], is_named)
+            begin, end = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
+            is_named[sink] |= _has_any(rows.source[begin:end], is_named)
             most = fresh[sink]
             for at in range(begin, end):
-                most = max(most, fresh[source[at]])
+                most = max(most, fresh[rows.source[at]])
             fresh[sink] = most
 
 
@@ -117,7 +87,7 @@ def note_companions(rows: Any, candidates: Any, lifetimes: Any, fresh: Any, fact
     by other chains, and are all that tells about copied words.
 
     Args:
-        rows: Sink, count, whether it accumulates, terms and sources of rows.
+        rows: Rows.
         candidates: bool[V] each: words that are known by their chains; words whose values are copied to many
             places; values with the name of such a word; of the first only rows that begin lifetimes count.
         lifetimes: int64[V].
@@ -126,24 +96,23 @@ def note_companions(rows: Any, candidates: Any, lifetimes: Any, fresh: Any, fact
         found: Results: float64[V], logarithms of how often the other sources are renewed that are no
             candidates, added up; int64[V] each: their number; occurrences without and with companions.
     """
-    row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = rows
     is_varied, is_copied, is_named, reads_at_first = candidates
     logarithm, others, apart, together = found
-    for row in range(len(row_sink)):
-        sink = row_sink[row]
+    for row in range(len(rows.row_sink)):
+        sink = rows.row_sink[row]
         if not (is_varied[sink] or is_copied[sink]):
             continue
-        begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
-        has_name = _has_any(source[begin:end], is_named)
+        begin, end = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
+        has_name = _has_any(rows.source[begin:end], is_named)
         if is_varied[sink]:
-            is_telling = not has_name and not (row_accumulates[row] and reads_at_first[sink])
+            is_telling = not has_name and not (rows.row_accumulates[row] and reads_at_first[sink])
         else:
-            is_telling = has_name or row_accumulates[row]
+            is_telling = has_name or rows.row_accumulates[row]
         if not is_telling or begin == end:
             continue
         has_companion = False
         for at in range(begin, end):
-            other = source[at]
+            other = rows.source[at]
             if other == sink or fresh[other] == 0:
                 continue
             is_fresh = fresh[other] * factor > lifetimes[sink]
@@ -153,31 +122,29 @@ def note_companions(rows: Any, candidates: Any, lifetimes: Any, fresh: Any, fact
                 logarithm[sink] += np.log(np.float64(fresh[other]))
                 others[sink] += 1
         if has_companion:
-            together[sink] += row_count[row]
+            together[sink] += rows.row_count[row]
         else:
-            apart[sink] += row_count[row]
+            apart[sink] += rows.row_count[row]
 
 
 @compiled_in_place
-def count_links(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, chosen: Any, start: Any) -> None:
+def count_links(rows: Any, chosen: Any, start: Any) -> None:
     """Count the flows from each chosen vertex to chosen ones, behind it in ``start``."""
-    for row in range(len(row_sink)):
-        if chosen[row_sink[row]]:
-            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
-                start[source[at] + 1] += chosen[source[at]]
+    for row in range(len(rows.row_sink)):
+        if chosen[rows.row_sink[row]]:
+            for at in range(rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]):
+                start[rows.source[at] + 1] += chosen[rows.source[at]]
 
 
 @compiled_in_place
-def place_links(
-    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, chosen: Any, end: Any, sink: Any
-) -> None:
+def place_links(rows: Any, chosen: Any, end: Any, sink: Any) -> None:
     """Put the sinks of these flows behind those that are there, up to ``end`` (int64[V])."""
-    for row in range(len(row_sink)):
-        if chosen[row_sink[row]]:
-            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
-                if chosen[source[at]]:
-                    sink[end[source[at]]] = row_sink[row]
-                    end[source[at]] += 1
+    for row in range(len(rows.row_sink)):
+        if chosen[rows.row_sink[row]]:
+            for at in range(rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]):
+                if chosen[rows.source[at]]:
+                    sink[end[rows.source[at]]] = rows.row_sink[row]
+                    end[rows.source[at]] += 1
 
 
 @compiled

@@ -72,11 +72,8 @@ class _Contents:
         from commanalyzer.vcg.contraction.workspace_kernels import add_contents
 
         begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
-        for part in store.row_summaries():
-            add_contents(
-                *(part.row_sink, part.row_count, part.row_accumulates, part.has_sources),
-                *(begun, sourced, first, any_),
-            )
+        for part in store.rows_without_flows():
+            add_contents(part, begun, sourced, first, any_)
         return cls._chosen(begun, 2 * sourced >= begun, sourced, first, any_)
 
     def known(self, store: GraphStore, is_named: Bool) -> _Contents:
@@ -85,10 +82,7 @@ class _Contents:
 
         sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(3))
         for part in store.slices():
-            add_known_contents(
-                *(part.row_sink, part.row_count, part.row_accumulates),
-                *(part.term_ptr, part.source_ptr, part.source, is_named, sourced, first, any_),
-            )
+            add_known_contents(part, is_named, sourced, first, any_)
         return self._chosen(self.begun, self.reads_at_first, sourced, first, any_)
 
     @classmethod
@@ -180,7 +174,7 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     num_sites = max(len(store.sites), 1)
     keys = [np.zeros(0, np.int64)]
     for part in store.slices():
-        has_sources = np.diff(part.source_ptr[part.term_ptr]) > 0
+        has_sources = np.diff(part.row_ptr) > 0
         rows = np.flatnonzero(has_sources & candidates[part.row_sink])
         keys.append(part.row_sink[rows].astype(np.int64) * num_sites + part.row_site[rows])
     distinct, count = np.unique(np.concatenate(keys), return_counts=True)
@@ -203,13 +197,13 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
 
     is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
     for part in graph.store.slices():
-        add_reads(part.row_sink, part.row_count, part.term_ptr, part.source_ptr, part.source, reads)
+        add_reads(part, reads)
     fresh = np.where(is_defined | copied, 0, np.maximum(np.minimum(words.stored, reads), 1))
     is_named = copied.copy()
     if not is_defined.any():
         return fresh, is_named
     for part in graph.store.slices():
-        hand_on(part.row_sink, part.term_ptr, part.source_ptr, part.source, is_defined, fresh, is_named)
+        hand_on(part, is_defined, fresh, is_named)
     links, none = _Links.of(graph, is_defined), np.zeros(len(fresh), np.int64)
     fresh = -links.least(-fresh, none, np.flatnonzero(is_defined & (fresh > 0)))
     unnamed = links.least(1 - is_named.astype(np.int64), none, np.flatnonzero(is_defined & is_named))
@@ -244,11 +238,7 @@ def _periods(
     logarithm = np.zeros(len(fresh))
     others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
     for part in graph.store.slices():
-        rows = (
-            *(part.row_sink, part.row_count, part.row_accumulates),
-            *(part.term_ptr, part.source_ptr, part.source),
-        )
-        note_companions(rows, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
+        note_companions(part, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
     # versions that only go on with a lifetime belong to its element as well
     per_element = np.where(varied, contents.commonest, 1) * words.stored
     per_element //= np.maximum(np.where(varied, contents.differing, words.places), 1)
@@ -276,11 +266,11 @@ class _Links:
 
         start = np.zeros(graph.num_vertices + 1, np.int64)
         for part in graph.store.slices():
-            count_links(part.row_sink, part.term_ptr, part.source_ptr, part.source, chosen, start)
+            count_links(part, chosen, start)
         np.cumsum(start, out=start)
         sink, end = np.empty(int(start[-1]), np.int32), start[:-1].copy()
         for part in graph.store.slices():
-            place_links(part.row_sink, part.term_ptr, part.source_ptr, part.source, chosen, end, sink)
+            place_links(part, chosen, end, sink)
         return cls(start, sink)
 
     def least(self, value: Int64, most: Int64, origins: Int64) -> Int64:

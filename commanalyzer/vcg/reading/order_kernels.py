@@ -45,21 +45,18 @@ def read_order(order: Any, starts: Any, base: Any, vertex: Any, event: Any) -> A
 
 
 @compiled_in_place
-def name_defined(
-    row_sink: Any, row_site: Any, source_ptr: Any, source: Any, role: Any, is_defined: Any, offset: Any,
-    name: Any,
-) -> None:  # fmt: skip
+def name_defined(rows: Any, is_defined: Any, offset: Any, name: Any) -> None:
     """Name vertices that rows define by site, place and the names of what their first row reads.
 
-    ``source_ptr`` int64[R + 1] is by row. ``name`` int64[V] is the result, 0 for all that are to be named.
+    ``name`` int64[V] is the result, 0 for all that are to be named.
     The order of sources does not matter: it is that of their numbers.
     """
-    for r in range(len(row_sink)):
-        v = row_sink[r]
+    for r in range(len(rows.row_sink)):
+        v = rows.row_sink[r]
         if not is_defined[v] or name[v] != 0:
             continue
-        total = np.int64(row_site[r]) * _FACTOR + offset[v] + 1
-        for i in range(source_ptr[r], source_ptr[r + 1]):
-            mixed = (name[source[i]] ^ np.int64(role[i]) << 60) * _FACTOR
+        total = np.int64(rows.row_site[r]) * _FACTOR + offset[v] + 1
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            mixed = (name[rows.source[i]] ^ np.int64(rows.source_role[i]) << 60) * _FACTOR
             total += (mixed ^ (mixed >> 29)) * _FACTOR
         name[v] = (total ^ (total >> 31)) * _FACTOR | 1

@@ -21,14 +21,15 @@ from commanalyzer.vcg.graph import (
     HomeObject,
     Int32,
     Int64,
+    Rows,
     Site,
     UInt8,
     ValueGraph,
 )
 from commanalyzer.vcg.storage.columns import coded
-from commanalyzer.vcg.storage.slices import SLICE_FLOWS, RowSlice
+from commanalyzer.vcg.storage.slices import SLICE_FLOWS
 from commanalyzer.vcg.storage.spill import Spill
-from commanalyzer.vcg.storage.store import GraphStore, Rows, StoreWriter
+from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class LargeGraph:
             return np.zeros(self.num_vertices, dtype=np.bool_)
         return np.asarray(named[self.home_object])
 
-    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[RowSlice]:
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[Rows]:
         """Yield rows in order; arguments as of :func:`commanalyzer.vcg.storage.slices.row_slices`."""
         return self.store.slices(flows or self.slice_flows or SLICE_FLOWS, wanted)
 
@@ -173,7 +174,7 @@ def _values(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> NDArray[np.gen
 OneGraph = TypeVar("OneGraph", ValueGraph, LargeGraph)
 
 
-def recoded(graph: LargeGraph, slices: Iterable[RowSlice], work: Callable[[], Float64]) -> LargeGraph:
+def recoded(graph: LargeGraph, slices: Iterable[Rows], work: Callable[[], Float64]) -> LargeGraph:
     """Return ``graph`` with other rows and work.
 
     Args:
@@ -184,7 +185,7 @@ def recoded(graph: LargeGraph, slices: Iterable[RowSlice], work: Callable[[], Fl
     spill = Spill.within(None)
     writer = StoreWriter(spill)
     for rows in slices:
-        writer.add_rows(Rows.of(rows))
+        writer.add_rows(rows)
     columns, pages = writer.row_columns_coded(), writer.pages
     columns["work_flops"] = coded(work().view(np.int64), spill)
     columns = {**graph.store.columns, **columns}

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,8 @@ from commanalyzer.vcg.graph import (
     HomeObject,
     Int32,
     Int64,
+    Rows,
     Site,
-    UInt8,
     ValueGraph,
     check_rows,
 )
@@ -38,12 +39,11 @@ from commanalyzer.vcg.storage.columns import (
     entries,
     row_columns,
 )
-from commanalyzer.vcg.storage.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
+from commanalyzer.vcg.storage.slices import SLICE_FLOWS, row_slices
 from commanalyzer.vcg.storage.spill import Spill
-from commanalyzer.vcg.storage.stored_rows import Readers, RowRanges, StoredRows
+from commanalyzer.vcg.storage.stored_rows import Readers, RowRanges
 
 _SMALL_BYTES = 1 << 28  # expanded graphs of this size are kept
-_ARRAYS = {f.name: f for f in fields(ValueGraph)}
 
 
 @dataclass(slots=True)
@@ -56,16 +56,6 @@ class _Expanded:
     kept: ValueGraph | None = None
     seen: weakref.ref[ValueGraph] | None = None
     is_checked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RowSummaries:
-    """Columns of :class:`ValueGraph` for consecutive rows, and whether a row has any source."""
-
-    row_sink: Int32
-    row_count: Int64
-    row_accumulates: NDArray[np.bool_]
-    has_sources: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +92,7 @@ class GraphStore:
         """``graph`` in coded form."""
         writer = StoreWriter(Spill())
         for part in row_slices(graph, PIECE):
-            writer.add_rows(Rows.of(part))
+            writer.add_rows(part)
         writer.add_vertices({column.name: getattr(graph, column.name) for column in VERTEX_COLUMNS})
         store = writer.finish(graph.objects, graph.sites)
         store._remember(graph)
@@ -165,7 +155,7 @@ class GraphStore:
         Reader.of(self.columns[name]).take(index.astype(np.int64), bits)
         return out
 
-    def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[RowSlice]:
+    def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[Rows]:
         """Yield the rows in slices of at most ``flows`` flows each (more where a single row has more).
 
         No more than one slice is expanded at a time.
@@ -183,14 +173,14 @@ class GraphStore:
             if is_whole and wanted is not None and not wanted[number]:
                 number += 1
                 continue
-            rows = self._checked(StoredRows(readers, self._pages(first, last)))
+            rows = self._checked(readers.rows(self._pages(first, last)))
             for part in (rows,) if is_whole else row_slices(rows, flows):
                 if wanted is None or wanted[number]:
                     yield part
                 number += 1
         self._expanded.is_checked |= wanted is None
 
-    def ranges(self, ranges: RowRanges, flows: int = SLICE_FLOWS) -> Iterator[RowSlice]:
+    def ranges(self, ranges: RowRanges, flows: int = SLICE_FLOWS) -> Iterator[Rows]:
         """Yield the rows of ``ranges`` in slices of about ``flows`` flows; nothing else is expanded.
 
         Raises:
@@ -198,9 +188,9 @@ class GraphStore:
         """
         readers = Readers(self.columns)
         for batch in ranges.batches(flows):
-            yield self._checked(StoredRows(readers, batch))
+            yield self._checked(readers.rows(batch))
 
-    def _checked(self, rows: StoredRows) -> StoredRows:
+    def _checked(self, rows: Rows) -> Rows:
         if not self._expanded.is_checked:
             check_rows(rows, self.num_vertices, len(self.sites))
         return rows
@@ -224,13 +214,11 @@ class GraphStore:
                 yield first, last
             first = last
 
-    def row_summaries(self) -> Iterator[RowSummaries]:
-        """Yield what rows are without their flows, in order, some at a time."""
+    def rows_without_flows(self) -> Iterator[Rows]:
+        """Yield rows without their sources and roles, in order, some at a time."""
         readers = Readers(self.columns)
         for page in range(len(self.pages) - 1):
-            rows = StoredRows(readers, self._pages(page, page + 1))
-            has_sources = np.diff(rows.source_ptr[rows.term_ptr]) > 0
-            yield RowSummaries(rows.row_sink, rows.row_count, rows.row_accumulates, has_sources)
+            yield readers.rows(self._pages(page, page + 1), has_flows=False)
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time."""
@@ -268,30 +256,8 @@ class GraphStore:
 
     def _part(self, vertices: Mapping[str, NDArray[np.generic]], last: int) -> ValueGraph:
         """Rows of pages 0 to ``last - 1``, with all vertices."""
-        rows = StoredRows(Readers(self.columns), self._pages(0, last))
-        arrays = {**vertices, **{f.name: getattr(rows, f.name) for f in fields(RowSlice)}}
+        arrays: dict[str, Any] = {**vertices, **Readers(self.columns).rows(self._pages(0, last))._asdict()}
         return ValueGraph(**arrays, objects=self.objects, sites=self.sites)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Consecutive rows of a graph; the columns are those of :class:`ValueGraph`, pointers as lengths."""
-
-    row_sink: Int32
-    row_count: Int64
-    row_site: Int32
-    row_fold: UInt8
-    row_accumulates: NDArray[np.bool_]
-    row_terms: Int64
-    term_sources: Int64
-    source: Int32
-    source_role: UInt8
-
-    @classmethod
-    def of(cls, graph: AnyRows) -> Rows:
-        """All rows of ``graph``."""
-        shared = {f.name: getattr(graph, f.name) for f in fields(cls) if f.name in _ARRAYS}
-        return cls(**shared, row_terms=np.diff(graph.term_ptr), term_sources=np.diff(graph.source_ptr))
 
 
 class StoreWriter:
@@ -304,10 +270,11 @@ class StoreWriter:
 
     def add_rows(self, rows: Rows) -> None:
         """Append ``rows``; they make one page."""
-        page = []
+        page, columns = [], rows._asdict()
+        columns |= {"row_terms": np.diff(rows.term_ptr), "term_sources": np.diff(rows.source_ptr)}
         for group in (ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS):
             for column in group:
-                self._writers[column.name].append(getattr(rows, column.name))
+                self._writers[column.name].append(columns[column.name])
             page.append(self._writers[group[0].name].length)
         self._pages.append(np.array(page, np.int64))
 

@@ -1,8 +1,8 @@
 """Compiled passes over the flows of a graph that list the neighbours of a range of vertices.
 
 ``root[v]`` is the vertex that stands for v. Of the two ends of a flow, each is noted for the other where
-``marks`` says that neighbours of the one are counted and that the other is a neighbour that counts. Without
-roles of sources none of them is skipped.
+``marks`` says that neighbours of the one are counted and that the other is a neighbour that counts. Sources
+with the role ``skipped_role`` are no flows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,7 @@ OF, AMONG = 1, 2  # marks: neighbours of the vertex are counted; the vertex coun
 
 @compiled_in_place
 def count_ends(
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    source_role: Any,
+    rows: Any,
     skipped_role: Any,
     root: Any,
     marks: Any,
@@ -35,16 +31,16 @@ def count_ends(
     is_touched: Any,
 ) -> None:
     """Add the noted ends of each vertex to ``ends``; mark the chunks of vertices that have any."""
-    for r in range(len(row_sink)):
-        v = root[row_sink[r]]
+    for r in range(len(rows.row_sink)):
+        v = root[rows.row_sink[r]]
         takes = (sides & SOURCES) != 0 and (marks[v] & OF) != 0
         gives = (sides & SINKS) != 0 and (marks[v] & AMONG) != 0
         if not (takes or gives):
             continue
         taken = 0
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            u = root[source[i]]
-            if u == v or (len(source_role) > 0 and source_role[i] == skipped_role):
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            u = root[rows.source[i]]
+            if u == v or rows.source_role[i] == skipped_role:
                 continue
             mark = marks[u]
             if mark & AMONG:
@@ -78,11 +74,7 @@ def first_places(ends: Any, first: Any, last: Any, place: Any) -> None:
 
 @compiled_in_place
 def place_ends(
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    source_role: Any,
+    rows: Any,
     skipped_role: Any,
     root: Any,
     marks: Any,
@@ -93,15 +85,15 @@ def place_ends(
     found: Any,
 ) -> None:
     """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``, move ``place`` behind them."""
-    for r in range(len(row_sink)):
-        v = root[row_sink[r]]
+    for r in range(len(rows.row_sink)):
+        v = root[rows.row_sink[r]]
         takes = (sides & SOURCES) != 0 and (marks[v] & OF) != 0 and first <= v < last
         gives = (sides & SINKS) != 0 and (marks[v] & AMONG) != 0
         if not (takes or gives):
             continue
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            u = root[source[i]]
-            if u == v or (len(source_role) > 0 and source_role[i] == skipped_role):
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            u = root[rows.source[i]]
+            if u == v or rows.source_role[i] == skipped_role:
                 continue
             mark = marks[u]
             if takes and mark & AMONG:
@@ -135,31 +127,26 @@ def count_distinct(place: Any, found: Any, first: Any, seen: Any, count: Any) ->
 
 
 @compiled_in_place
-def note_bounds(
-    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, root: Any, row: Any, note: Any
-) -> Any:
+def note_bounds(rows: Any, root: Any, row: Any, note: Any) -> Any:
     """Note what the number of distinct neighbours of each vertex lies between; return the rows so far.
 
     At least as many are in one row, and at least as many sinks or sources as are above all before. If the
     numbers of rows wrap around, a neighbour may be left out, which no lower bound minds.
 
     Args:
-        row_sink: Columns of the slice, up to ``source``.
-        term_ptr: As above.
-        source_ptr: As above.
-        source: As above.
+        rows: Rows of the slice.
         root: The vertex that stands for each vertex, negative for those that do not count.
         row: Rows before the slice.
         note: uint32[V, BOUNDS], zeros before the first slice.
     """
-    for r in range(len(row_sink)):
+    for r in range(len(rows.row_sink)):
         row += 1
-        v = np.int64(root[row_sink[r]])
+        v = np.int64(root[rows.row_sink[r]])
         if v < 0:
             continue
         stamp, ends, distinct = np.uint32(row & 0xFFFFFFFF), 0, 0
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            u = root[source[i]]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            u = root[rows.source[i]]
             if u == v or u < 0:
                 continue
             ends += 1

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
+from commanalyzer.vcg.graph import Bool, Int32, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure import degree_kernels as kernels
 
 SOURCES, SINKS = kernels.SOURCES, kernels.SINKS
@@ -50,7 +50,7 @@ def count_neighbours(
     ends, bits, touched = np.zeros(v, np.uint32), max(v // _CHUNKS, 1).bit_length(), list[Bool]()
     for rows in row_slices(graph):
         is_touched = np.zeros(_CHUNKS, np.bool_)
-        kernels.count_ends(*_flows(rows, skipped_role), *rule, bits, ends, is_touched)
+        kernels.count_ends(rows, *rule, bits, ends, is_touched)
         touched.append(is_touched)
     count, seen = np.zeros(v, np.int32), np.full(v, -1, np.int32)
     most = max(BLOCK_ENDS, int(ends.sum(dtype=np.int64)) // _MOST_BLOCKS)
@@ -61,7 +61,7 @@ def count_neighbours(
         kernels.first_places(ends, first, last, place)
         wanted = np.array([t[first >> bits : ((last - 1) >> bits) + 1].any() for t in touched])
         for rows in row_slices(graph, wanted=wanted):
-            kernels.place_ends(*_flows(rows, skipped_role), *rule, first, last, place, found)
+            kernels.place_ends(rows, *rule, first, last, place, found)
         kernels.count_distinct(place, found, first, seen, count)
         first = last
     return count
@@ -82,20 +82,12 @@ def bound_neighbours(graph: AnyGraph, root: Int32, kept: Bool) -> tuple[Int32, I
     stands = frozen(np.where(kept[root], root, np.int32(-1)), np.int32)
     note, row = np.zeros((graph.num_vertices, kernels.BOUNDS), np.uint32), 0
     for rows in row_slices(graph):
-        row = kernels.note_bounds(
-            rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, stands, row, note
-        )
+        row = kernels.note_bounds(rows, stands, row, note)
     most = np.minimum(note[:, kernels.ENDS], graph.num_vertices).astype(np.int32)
     least = (most > 0).astype(np.int32)
     for column in (kernels.OF_A_ROW, kernels.SINKS_IN_ORDER, kernels.SOURCES_IN_ORDER):
         np.maximum(least, note[:, column], out=least, casting="unsafe")
     return least, most
-
-
-def _flows(rows: AnyRows, skipped_role: int) -> tuple[Int32, Int64, Int64, Int32, UInt8]:
-    """Return the columns that say what flows where; no roles where none is skipped."""
-    role = frozen(np.zeros(0), np.uint8) if skipped_role == _NO_ROLE else rows.source_role
-    return rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, role
 
 
 def _marks(v: int, of: Bool | None, among: Bool | None) -> UInt8:

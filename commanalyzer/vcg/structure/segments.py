@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Int32, Int64
-from commanalyzer.vcg.storage.slices import AnyRows
+from commanalyzer.vcg.graph import Int32, Int64, Rows
 from commanalyzer.vcg.structure import segment_kernels as kernels
 
 
@@ -40,16 +39,16 @@ def group_starts(sorted_keys: Int32 | Int64) -> Int64:
     return np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1]))).astype(np.int64)
 
 
-def row_of_term(graph: AnyRows) -> Int64:
+def row_of_term(rows: Rows) -> Int64:
     """Return int64[T], the row that each term belongs to."""
-    return np.repeat(np.arange(graph.num_rows, dtype=np.int64), np.diff(graph.term_ptr))
+    return np.repeat(np.arange(rows.num_rows, dtype=np.int64), np.diff(rows.term_ptr))
 
 
-def sink_of_source(graph: AnyRows) -> Int32:
+def sink_of_source(rows: Rows) -> Int32:
     """Return int32[S], the sink that each source entry flows to."""
-    return np.repeat(graph.row_sink, np.diff(graph.source_ptr[graph.term_ptr]))
+    return np.repeat(rows.row_sink, np.diff(rows.row_ptr))
 
 
-def count_of_source(graph: AnyRows) -> Int64:
+def count_of_source(rows: Rows) -> Int64:
     """Return int64[S], how often the row of each source entry happened."""
-    return np.repeat(graph.row_count, np.diff(graph.source_ptr[graph.term_ptr]))
+    return np.repeat(rows.row_count, np.diff(rows.row_ptr))

@@ -148,7 +148,7 @@ def passes_on(graph: AnyGraph, chosen: Bool) -> bool:
     is_read, is_computed = np.zeros(len(chosen), np.bool_), np.zeros(len(chosen), np.bool_)
     for rows in row_slices(graph):
         is_read[rows.source] = True
-        is_computed[rows.row_sink[np.diff(rows.source_ptr[rows.term_ptr]) > 0]] = True
+        is_computed[rows.row_sink[np.diff(rows.row_ptr) > 0]] = True
     return bool((chosen & is_read & is_computed).any())
 
 

@@ -60,7 +60,7 @@ def run() -> Run:
 
 def _flows(graph: ValueGraph) -> Flows:
     number = {o.name: k for k, o in enumerate(graph.objects)}
-    source_row = graph.row_of_source()
+    source_row = graph.rows.row_of_source()
     sink = graph.row_sink[source_row]
     wanted = (graph.home_object[sink] == number["y"]) & (graph.home_object[graph.source] == number["x"])
     places = graph.home_offset // 8

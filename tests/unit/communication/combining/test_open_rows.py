@@ -25,7 +25,7 @@ def test_kept_rows_are_those_that_were_chosen(graph: ValueGraph, flows: int, dat
     for piece in row_slices(graph, flows):
         kept.add(piece, wanted[first : first + piece.num_rows])
         first += piece.num_rows
-    expected = chosen_rows(graph, wanted)
+    expected = chosen_rows(graph.rows, wanted)
     assert len(kept) == np.count_nonzero(wanted)
     for name, column in zip(NAMES, kept.columns, strict=True):
         assert np.asarray(column).tolist() == getattr(expected, name).tolist()
@@ -34,7 +34,7 @@ def test_kept_rows_are_those_that_were_chosen(graph: ValueGraph, flows: int, dat
 
 
 def test_columns_that_grow_keep_what_they_have() -> None:
-    rows, kept = chain(5000), OpenRows()
+    rows, kept = chain(5000).rows, OpenRows()
     for _ in range(20):
         kept.add(rows, np.ones(rows.num_rows, np.bool_))
     assert kept.columns[0].tolist() == rows.row_sink.tolist() * 20

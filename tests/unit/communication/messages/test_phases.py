@@ -155,7 +155,8 @@ def test_who_reads_what_is_found_row_by_row(graph: ValueGraph, data: st.DataObje
     is_sent = np.isin(np.arange(v), [value for value, _ in sent]) & (main >= 0)
     arriving = np.array([value * 3 + to for value, to in sent], np.int64)
     kernels.note_arrivals(graph.row_sink, *flows, part, is_sent, arriving, 3, main, arrived)
-    sinks, sites, row_of = graph.row_sink.tolist(), graph.row_site.tolist(), graph.row_of_source().tolist()
+    sinks, sites = graph.row_sink.tolist(), graph.row_site.tolist()
+    row_of = graph.rows.row_of_source().tolist()
     entries = list(zip(row_of, graph.source.tolist(), strict=True))
     assert first_store.tolist() == [sinks.index(u) if u in sinks else len(sinks) for u in range(v)]
     assert first_row.tolist() == [sites.index(s) if s in sites else len(sites) for s in range(n)]

@@ -204,7 +204,7 @@ def test_every_value_but_hubs_has_a_coarse_vertex_and_work_is_kept(
     fed = removed[
         graph.row_sink[np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr[graph.term_ptr]))]
     ]
-    spread = np.unique(graph.row_sink[graph.row_of_source()][fed & ~removed[graph.source]])
+    spread = np.unique(graph.row_sink[graph.rows.row_of_source()][fed & ~removed[graph.source]])
     assert work == pytest.approx(graph.work_flops[~removed].sum() + graph.work_flops[spread].sum())
 
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from commanalyzer.vcg.contraction.stretch_kernels import MOST_JOINED
 from commanalyzer.vcg.contraction.stretches import ChosenRows, RowStretches
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.graph import Rows, ValueGraph
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.rows import joined_rows
-from commanalyzer.vcg.storage.slices import AnyRows
 from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import chain
 from tests.strategies import graphs, loop_graphs
@@ -83,14 +82,14 @@ def test_chosen_rows_are_those_of_the_graph(graph: ValueGraph, flows: int, data:
             for r in range(first, first + count):
                 for name in ("row_sink", "row_count", "row_site", "row_fold", "row_accumulates"):
                     assert getattr(rows, name)[at] == getattr(graph, name)[r]
-                terms = [(rows, at), (graph, r)]
+                terms = [(rows, at), (graph.rows, r)]
                 read = [[_term(g, t) for t in range(g.term_ptr[k], g.term_ptr[k + 1])] for g, k in terms]
                 assert read[0] == read[1]
                 at += 1
         assert at == rows.num_rows
 
 
-def _term(rows: AnyRows, term: int) -> list[int]:
+def _term(rows: Rows, term: int) -> list[int]:
     first, last = rows.source_ptr[term : term + 2]
     return rows.source[first:last].tolist()  # type: ignore[no-any-return]
 
