@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import compiled, frozen
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, Rows, UInt8
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline, frozen
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 
@@ -48,14 +48,14 @@ def term_work(graph: AnyGraph) -> TermWork:
         return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
     terms, folds = np.zeros(graph.num_vertices), 0
     for rows in row_slices(graph):
-        _count_terms(rows.row_sink, rows.row_count, rows.term_ptr, terms)
+        _count_terms(rows, terms)
         folds += int(np.count_nonzero(rows.row_fold))
     if not folds:
         return TermWork(np.zeros(0), work_flops, 0, True)
     shared = np.zeros(graph.num_vertices)
     num_terms = 0
     for rows in row_slices(graph):
-        num_terms += _share_work(_columns(rows), terms, work_flops, shared)
+        num_terms += _share_work(rows, terms, work_flops, shared)
     return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True)
 
 
@@ -85,7 +85,7 @@ def work_by_value(
     owners = _owners(part, removed, num_parts, folded, readers)
     done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
     for rows in row_slices(graph):
-        _place_work(_columns(rows), owners, work.terms, work_flops, done)
+        _place_work(rows, owners, work.terms, work_flops, done)
     return np.asarray(work.rest + done)
 
 
@@ -124,11 +124,6 @@ def imbalance_with_folds(
     return _imbalance(load)
 
 
-def _columns(rows: Rows) -> tuple[Int32, Int64, UInt8, Int64, Int64, Int32]:
-    """Columns of rows, as the kernels below have them."""
-    return rows.row_sink, rows.row_count, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
-
-
 def _owners(
     part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32], readers: Int32 | None
 ) -> tuple[Int32, Bool, int, Int64, Bool, Int32]:
@@ -147,43 +142,43 @@ def _owners(
     )
 
 
-@compiled
-def _count_terms(row_sink: Any, row_count: Any, term_ptr: Any, terms: Any) -> None:
-    for r in range(len(row_sink)):
-        terms[row_sink[r]] += np.float64(row_count[r]) * max(term_ptr[r + 1] - term_ptr[r], 1)
+@compiled_in_place
+def _count_terms(rows: Any, terms: Any) -> None:
+    for r in range(len(rows.row_sink)):
+        count = max(rows.term_ptr[r + 1] - rows.term_ptr[r], 1)
+        terms[rows.row_sink[r]] += np.float64(rows.row_count[r]) * count
 
 
-@compiled
-def _term_share(row: Any, sink: Any, row_count: Any, terms: Any, work_flops: Any) -> Any:
+@compiled_inline
+def _term_share(rows: Any, row: Any, sink: Any, terms: Any, work_flops: Any) -> Any:
     """Return the work of each term of a row."""
-    return np.float64(row_count[row]) / max(terms[sink], 1.0) * work_flops[sink]
+    return np.float64(rows.row_count[row]) / max(terms[sink], 1.0) * work_flops[sink]
 
 
-@compiled
+@compiled_in_place
 def _share_work(rows: Any, terms: Any, work_flops: Any, shared: Any) -> Any:
     """Add the work of terms that may be computed anywhere to that of their sinks; return their number."""
-    row_sink, row_count, row_fold, term_ptr, source_ptr, _ = rows
     count = 0
-    for r in range(len(row_sink)):
-        if not row_fold[r]:
+    for r in range(len(rows.row_sink)):
+        if not rows.row_fold[r]:
             continue
-        share = _term_share(r, row_sink[r], row_count, terms, work_flops)
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            if source_ptr[t + 1] > source_ptr[t]:
-                shared[row_sink[r]] += share
+        share = _term_share(rows, r, rows.row_sink[r], terms, work_flops)
+        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+            if rows.source_ptr[t + 1] > rows.source_ptr[t]:
+                shared[rows.row_sink[r]] += share
                 count += 1
     return count
 
 
-@compiled
-def _term_home(term: Any, source_ptr: Any, source: Any, part: Any, removed: Any, readers: Any) -> Any:
+@compiled_inline
+def _term_home(rows: Any, term: Any, part: Any, removed: Any, readers: Any) -> Any:
     """Return a value of the part that may compute a term, -1 if there is none.
 
     The same part as :func:`commanalyzer.communication.kernels.home_of`.
     """
     common, rarest, is_common, is_unique = -1, -1, True, True
-    for i in range(source_ptr[term], source_ptr[term + 1]):
-        v = source[i]
+    for i in range(rows.source_ptr[term], rows.source_ptr[term + 1]):
+        v = rows.source[i]
         if removed[v]:
             continue
         is_common &= common < 0 or part[v] == part[common]
@@ -199,11 +194,11 @@ def _term_home(term: Any, source_ptr: Any, source: Any, part: Any, removed: Any,
     return rarest if is_unique else -1
 
 
-@compiled
-def _place(term: Any, sink: Any, source_ptr: Any, source: Any, owners: Any) -> Any:
+@compiled_inline
+def _place(rows: Any, term: Any, sink: Any, owners: Any) -> Any:
     """Return a value of the part that computes a term; ``owners`` are those of :func:`_owners`."""
     part, removed, num_parts, combined, _, readers = owners
-    value = _term_home(term, source_ptr, source, part, removed, readers)
+    value = _term_home(rows, term, part, removed, readers)
     if value < 0:
         return np.int64(sink)
     key = sink * num_parts + part[value]
@@ -211,19 +206,18 @@ def _place(term: Any, sink: Any, source_ptr: Any, source: Any, owners: Any) -> A
     return np.int64(value if at < len(combined) and combined[at] == key else sink)
 
 
-@compiled
+@compiled_in_place
 def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) -> None:
     """Add the work of each term to ``done`` float64[V], at a value of the part that computes it."""
-    row_sink, row_count, row_fold, term_ptr, source_ptr, source = rows
     is_shared = owners[4]
-    for r in range(len(row_sink)):
-        if not row_fold[r]:
+    for r in range(len(rows.row_sink)):
+        if not rows.row_fold[r]:
             continue
-        sink = np.int64(row_sink[r])
-        share = _term_share(r, sink, row_count, terms, work_flops)
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            if source_ptr[t + 1] > source_ptr[t]:
-                done[_place(t, sink, source_ptr, source, owners) if is_shared[sink] else sink] += share
+        sink = np.int64(rows.row_sink[r])
+        share = _term_share(rows, r, sink, terms, work_flops)
+        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+            if rows.source_ptr[t + 1] > rows.source_ptr[t]:
+                done[_place(rows, t, sink, owners) if is_shared[sink] else sink] += share
 
 
 @compiled

@@ -126,7 +126,7 @@ def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
 
 
 @compiled_inline
-def home_of(t: Any, source_ptr: Any, source: Any, code: Any, readers: Any) -> Any:
+def home_of(rows: Any, t: Any, code: Any, readers: Any) -> Any:
     """Return the part that may compute term ``t`` instead of the sink's owner; -1 if there is none.
 
     That is the part that owns all operands, hubs aside; where there is none, the owner of the operand that
@@ -134,8 +134,8 @@ def home_of(t: Any, source_ptr: Any, source: Any, code: Any, readers: Any) -> An
     rare. Without ``readers`` int32[V] (empty), only the former.
     """
     home, is_common = np.int64(NONE), True
-    for i in range(source_ptr[t], source_ptr[t + 1]):
-        owner = np.int64(code[source[i]])
+    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+        owner = np.int64(code[rows.source[i]])
         if owner >= 0 and owner != home:
             is_common = bool(home < 0)
             home = owner
@@ -145,8 +145,8 @@ def home_of(t: Any, source_ptr: Any, source: Any, code: Any, readers: Any) -> An
         return home
     home, fewest = np.int64(NONE), np.int64(-1)
     if len(readers) > 0:
-        for i in range(source_ptr[t], source_ptr[t + 1]):
-            owner, count = np.int64(code[source[i]]), np.int64(readers[source[i]])
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            owner, count = np.int64(code[rows.source[i]]), np.int64(readers[rows.source[i]])
             if owner >= 0 and (fewest < 0 or count < fewest):
                 home, fewest = owner, count
             elif owner >= 0 and count == fewest and owner != home:
@@ -155,12 +155,10 @@ def home_of(t: Any, source_ptr: Any, source: Any, code: Any, readers: Any) -> An
 
 
 @compiled_inline
-def _is_open(
-    row: Any, owner: Any, term_ptr: Any, source_ptr: Any, source: Any, code: Any, readers: Any
-) -> Any:
+def _is_open(rows: Any, row: Any, owner: Any, code: Any, readers: Any) -> Any:
     """Whether a part other than ``owner`` may compute a term of ``row``."""
-    for t in range(term_ptr[row], term_ptr[row + 1]):
-        home = home_of(t, source_ptr, source, code, readers)
+    for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
+        home = home_of(rows, t, code, readers)
         if home >= 0 and home != owner:
             return True
     return False
@@ -190,15 +188,14 @@ def look_ahead(i: Any, source: Any, lines: Any) -> None:
 
 @compiled_in_place
 def scan_rows(
-    row_sink: Any, row_count: Any, row_fold: Any, row_accumulates: Any, term_ptr: Any, source_ptr: Any,
-    source: Any, code: Any, readers: Any, removed: Any, begin: Any, first_row: Any, lines: Any, versions: Any,
+    rows: Any, code: Any, readers: Any, removed: Any, begin: Any, first_row: Any, lines: Any, versions: Any,
     sated: Any, is_open: Any,
 ) -> Any:  # fmt: skip
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
 
-    The columns of the graph are followed by ``code``, owner codes, ``readers`` (:func:`home_of`), and
+    ``rows`` are followed by ``code``, owner codes, ``readers`` (:func:`home_of`), and
     ``removed`` bool[V], values whose flows are left out; empty for none. ``begin`` is the row to begin with,
     ``first_row`` the number of row 0 among the rows of all slices, ``is_open`` bool[R] the output.
 
@@ -206,28 +203,28 @@ def scan_rows(
     ``sated`` uint64[V] say to which parts each value need not be entered again; empty not to note that, with
     ``versions`` int64[V].
     """
-    for r in range(begin, len(row_sink)):
-        start, end = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
+    for r in range(begin, len(rows.row_sink)):
+        start, end = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
         if is_full(lines, end - start):
             return r
-        owner = owner_of(code[row_sink[r]])
-        if len(removed) and removed[row_sink[r]]:
+        owner = owner_of(code[rows.row_sink[r]])
+        if len(removed) and removed[rows.row_sink[r]]:
             continue
-        if row_fold[r] and _is_open(r, owner, term_ptr, source_ptr, source, code, readers):
+        if rows.row_fold[r] and _is_open(rows, r, owner, code, readers):
             is_open[r] = True
             continue
         for i in range(start, end):
-            v = source[i]
+            v = rows.source[i]
             if owner_of(code[v]) == owner or (len(removed) and removed[v]):
                 continue
             if len(sated) and (sated[v] >> np.uint64(owner)) & np.uint64(1):
                 continue
-            look_ahead(i, source, lines)
+            look_ahead(i, rows.source, lines)
             line = line_of(lines, v, owner)
-            enter(lines, line, first_row + r, row_count[r], 0)
+            enter(lines, line, first_row + r, rows.row_count[r], 0)
             if len(sated) and lines[0][line, MOST] >= versions[v]:
                 sated[v] |= np.uint64(1) << np.uint64(owner)
-    return len(row_sink)
+    return len(rows.row_sink)
 
 
 @compiled_inline
@@ -316,22 +313,19 @@ def likeliest_folds(least: Any, total: Any, rounds: Any, read: Any, high: Any, c
 
 
 @compiled_in_place
-def add_totals(
-    row_sink: Any, row_count: Any, row_site: Any, row_accumulates: Any, rounds: Any, most: Any,
-    site: Any,
-) -> None:  # fmt: skip
+def add_totals(rows: Any, rounds: Any, most: Any, site: Any) -> None:
     """Add rows to the totals of their sinks: rounds, site of the most frequent row (last on a tie)."""
-    for r in range(len(row_sink)):
-        v = row_sink[r]
-        if not row_accumulates[r]:
-            rounds[v] += row_count[r]
-        if row_count[r] >= most[v]:
-            most[v] = row_count[r]
-            site[v] = row_site[r]
+    for r in range(len(rows.row_sink)):
+        v = rows.row_sink[r]
+        if not rows.row_accumulates[r]:
+            rounds[v] += rows.row_count[r]
+        if rows.row_count[r] >= most[v]:
+            most[v] = rows.row_count[r]
+            site[v] = rows.row_site[r]
 
 
 @compiled_in_place
-def count_read(first: Any, columns: Any, state: Any, read: Any) -> None:
+def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
     """Add to ``read`` int64[V] how many versions rows read, in the order in which these happened first.
 
     Rows that read between two that make a value are taken to read the same versions if they read more than
@@ -340,20 +334,19 @@ def count_read(first: Any, columns: Any, state: Any, read: Any) -> None:
     (as these happen in turns, rows behind read the same ones), and the last row that read it. ``first``
     numbers row 0.
     """
-    row_sink, row_count, term_ptr, source_ptr, source = columns
     made, seen, owed, last = state
-    for r in range(len(row_sink)):
-        count = row_count[r]
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            v = source[i]
-            if v != row_sink[r] and last[v] != first + r:
+    for r in range(len(rows.row_sink)):
+        count = rows.row_count[r]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            v = rows.source[i]
+            if v != rows.row_sink[r] and last[v] != first + r:
                 last[v] = first + r
                 before = seen[v] if count > _SAME * made[v] else np.int64(0)
                 new = min(max(count - before, 0), made[v] - seen[v])
                 read[v] += new
                 seen[v] += new
                 owed[v] = max(owed[v], count - made[v])
-        v = row_sink[r]
+        v = rows.row_sink[r]
         due = min(owed[v], count)
         read[v] += due
         owed[v] -= due
@@ -361,16 +354,14 @@ def count_read(first: Any, columns: Any, state: Any, read: Any) -> None:
 
 
 @compiled_in_place
-def add_readers(
-    row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, readers: Any, reads: Any
-) -> None:
+def add_readers(rows: Any, readers: Any, reads: Any) -> None:
     """Add the flows of rows to ``readers`` int32[V], and how often rows read to ``reads`` int64[2, V].
 
     Of ``reads``, the first is that of the row that read the value most, the second that of all rows.
     """
-    for r in range(len(row_count)):
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            v = source[i]
+    for r in range(len(rows.row_count)):
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            v = rows.source[i]
             readers[v] += 1
-            reads[0, v] = max(reads[0, v], row_count[r])
-            reads[1, v] += row_count[r]
+            reads[0, v] = max(reads[0, v], rows.row_count[r])
+            reads[1, v] += rows.row_count[r]

@@ -61,14 +61,6 @@ def replayed(
     readers = totals.readers if charges.splits_terms else totals.readers[:0]
     sides = (charges.expand, charges.expand.receiver), (charges.fold, charges.fold.sender)
     pairs = tuple(_table(items.value, other, graph.num_vertices) for items, other in sides)
-    columns = (
-        graph.row_sink,
-        graph.row_fold,
-        graph.row_accumulates,
-        graph.term_ptr,
-        graph.source_ptr,
-        graph.source,
-    )
     code = owner_codes(part, hubs, charges.num_parts)
     owners = code, frozen(readers, np.int32), frozen(removed, np.bool_)
     events = timeline.event, row, renamed, timeline.fill, timeline.vertex
@@ -78,7 +70,7 @@ def replayed(
         several = np.empty((needed, 2), np.int64)
         sent, combined = (np.zeros(len(items), np.int64) for items, _ in sides)
         seen, counters = np.zeros(len(sent), np.bool_), np.zeros(2, np.int64)
-        kernels.replay(events, columns, owners, pairs, earlier, (sent, combined, seen, several, counters))
+        kernels.replay(graph.rows, events, owners, pairs, earlier, (sent, combined, seen, several, counters))
         missing, needed = counters.tolist()
         if not needed:
             break

@@ -38,16 +38,19 @@ def _pair_of(table: Any, value: Any, part: Any) -> Any:
 
 
 @compiled_inline
-def _place_of(t: Any, row: Any, owner: Any, columns: Any, owners: Any, pairs: Any) -> Any:
+def _place_of(rows: Any, t: Any, row: Any, owner: Any, owners: Any, pairs: Any) -> Any:
     """The part that computes term ``t`` of a row, and its pair of ``fold`` unless it is the sink's owner."""
-    row_sink, row_fold, _, _, source_ptr, source = columns
     code, readers, _ = owners
     expand, fold = pairs
-    if row_fold[row]:
-        home = home_of(t, source_ptr, source, code, readers)
-        pair = _pair_of(fold, row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
-        for i in range(source_ptr[t], source_ptr[t + 1]):
-            if pair >= 0 and owner_of(code[source[i]]) != home and _pair_of(expand, source[i], home) < 0:
+    if rows.row_fold[row]:
+        home = home_of(rows, t, code, readers)
+        pair = _pair_of(fold, rows.row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            if (
+                pair >= 0
+                and owner_of(code[rows.source[i]]) != home
+                and _pair_of(expand, rows.source[i], home) < 0
+            ):
                 pair = np.int64(NONE)
         if pair >= 0:
             return home, pair
@@ -83,23 +86,22 @@ def _read(pair: Any, version: Any, is_earlier: Any, has: Any, result: Any) -> No
 
 
 @compiled_inline
-def _run(row: Any, columns: Any, owners: Any, pairs: Any, state: Any, earlier: Any, result: Any) -> None:
+def _run(rows: Any, row: Any, owners: Any, pairs: Any, state: Any, earlier: Any, result: Any) -> None:
     """Count what one row needs.
 
     ``state`` are the versions of values, the periods of sinks between two reads, what pairs have of both,
     earlier versions and their number.
     """
-    row_sink, _, row_accumulates, term_ptr, source_ptr, source = columns
     code, _, removed = owners
     version, period, has, contributed, old, num_old = state
-    sink, combined = row_sink[row], result[1]
+    sink, combined = rows.row_sink[row], result[1]
     owner = owner_of(code[sink])
-    if not row_accumulates[row]:
+    if not rows.row_accumulates[row]:
         period[sink] += 1
-    for t in range(term_ptr[row], term_ptr[row + 1]):
-        place, pair = _place_of(t, row, owner, columns, owners, pairs)
-        for i in range(source_ptr[t], source_ptr[t + 1]):
-            v = source[i]
+    for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
+        place, pair = _place_of(rows, t, row, owner, owners, pairs)
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            v = rows.source[i]
             if len(removed) and removed[v]:
                 continue
             period[v] += 1
@@ -112,12 +114,12 @@ def _run(row: Any, columns: Any, owners: Any, pairs: Any, state: Any, earlier: A
 
 
 @compiled
-def replay(timeline: Any, columns: Any, owners: Any, pairs: Any, earlier: Any, result: Any) -> None:
+def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, result: Any) -> None:
     """Go through all events and count what crosses.
 
     Args:
+        rows: Rows of the counted graph.
         timeline: Columns of a :class:`~commanalyzer.vcg.timeline.Timeline`; rows, sinks of the counted graph.
-        columns: Sink, fold, accumulates, pointers to terms and sources, and sources of its rows.
         owners: Owner codes, ``readers`` of :func:`~commanalyzer.communication.kernels.home_of`, and values
             whose flows are left out; the latter two may be empty.
         pairs: Values with receivers, and sinks with contributors: pointer int64[V + 1] and parts of each.
@@ -137,9 +139,9 @@ def replay(timeline: Any, columns: Any, owners: Any, pairs: Any, earlier: Any, r
         at += 1
         if e >= 0:
             r, s = row_of[e], sink_of[e]
-            if r >= 0 and is_inside and not (len(removed) and removed[columns[0][r]]):
+            if r >= 0 and is_inside and not (len(removed) and removed[rows.row_sink[r]]):
                 state = version, period, has, contributed, old, num_old
-                _run(r, columns, owners, pairs, state, earlier, result)
+                _run(rows, r, owners, pairs, state, earlier, result)
             num_old = 0
             if s >= 0:
                 version[s] += 1

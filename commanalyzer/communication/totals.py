@@ -58,11 +58,9 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     state = np.zeros((4, graph.num_vertices), np.int64)
     state[0], state[3], first = 1, -1, 0  # the input version was made once
     for rows in row_slices(graph):
-        sinks = rows.row_sink, rows.row_count
-        kernels.add_totals(*sinks, rows.row_site, rows.row_accumulates, rounds, most, site)
-        kernels.add_readers(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, readers, reads)
-        columns = *sinks, rows.term_ptr, rows.source_ptr, rows.source
-        kernels.count_read(first, columns, state, read)
+        kernels.add_totals(rows, rounds, most, site)
+        kernels.add_readers(rows, readers, reads)
+        kernels.count_read(rows, first, state, read)
         first += rows.num_rows
     del most, state
     rounds += graph.is_input

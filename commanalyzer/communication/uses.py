@@ -178,23 +178,20 @@ class UseTable:
         self._rows += count
         return first
 
-    def add(self, graph: Rows) -> Bool:
-        """Enter what ``graph``, the next rows, needs from other parts.
+    def add(self, rows: Rows) -> Bool:
+        """Enter what ``rows``, the next rows, needs from other parts.
 
         Returns:
             bool[R], rows that were left out: another part may compute one of their terms.
         """
-        is_open = np.zeros(graph.num_rows, dtype=np.bool_)
-        self.lines.expect(graph.num_flows // 2)
-        first, row = self.number_rows(graph.num_rows), 0
+        is_open = np.zeros(rows.num_rows, dtype=np.bool_)
+        self.lines.expect(rows.num_flows // 2)
+        first, row = self.number_rows(rows.num_rows), 0
         while True:
             row = kernels.scan_rows(
-                *(graph.row_sink, graph.row_count, graph.row_fold, graph.row_accumulates),
-                *(graph.term_ptr, graph.source_ptr, graph.source),
-                *(self._code, self._readers, self._removed, row, first),
+                *(rows, self._code, self._readers, self._removed, row, first),
                 *(self.lines.arrays, self._versions, self._sated, is_open),
             )
-            if row == graph.num_rows:
+            if row == rows.num_rows:
                 return is_open
-            start, end = graph.source_ptr[graph.term_ptr[row : row + 2]].tolist()
-            self.lines.expect(end - start)
+            self.lines.expect(rows.flows_of(row))

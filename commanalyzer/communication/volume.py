@@ -133,10 +133,10 @@ class VolumeCounter:
 
     def charges(self) -> Charges:
         """Return every transfer; to be called once."""
-        rows, nobody = self._open, self._readers[:0]
-        if not len(rows):
+        nobody = self._readers[:0]
+        if not len(self._open):
             return self._charged(self._uses, none_used())
-        others = self._uses.copy() if has_split_terms(rows, self._code, self._readers) else None
+        others = self._uses.copy() if has_split_terms(self._open.rows, self._code, self._readers) else None
         found = self._settled(self._uses, nobody)
         if others is not None:
             split = self._settled(others, self._readers)
@@ -158,7 +158,7 @@ class VolumeCounter:
 
     def _settled(self, uses: UseTable, readers: Int32) -> Charges:
         """Return every transfer where open rows are settled with these ``readers``; ``uses`` are used up."""
-        folded = settle(self._graph, self._open, self._code, readers, uses, self._num_parts)
+        folded = settle(self._graph, self._open.rows, self._code, readers, uses, self._num_parts)
         return self._charged(uses, folded, splits_terms=len(readers) > 0)
 
     def _charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:

@@ -212,6 +212,10 @@ class Rows(NamedTuple):
         """int64[R + 1], where the sources of each row begin."""
         return self.source_ptr[self.term_ptr]
 
+    def flows_of(self, row: int) -> int:
+        """Number of sources of one row."""
+        return int(np.diff(self.source_ptr[self.term_ptr[row : row + 2]])[0])
+
     def row_of_source(self) -> Int64:
         """int64[S], the row, counted from the first of these, that each source entry belongs to."""
         return np.repeat(np.arange(self.num_rows, dtype=np.int64), np.diff(self.row_ptr))

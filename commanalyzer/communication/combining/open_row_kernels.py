@@ -8,39 +8,39 @@ from commanalyzer.foundation.compiled import compiled_in_place
 
 
 @compiled_in_place
-def size_of(wanted: Any, term_ptr: Any, source_ptr: Any) -> Any:
+def size_of(rows: Any, wanted: Any) -> Any:
     """Return how many rows of ``wanted`` bool[R] there are, and how many terms and flows they have."""
-    rows, terms, flows = 0, 0, 0
+    num_rows, terms, flows = 0, 0, 0
     for r in range(len(wanted)):
         if wanted[r]:
-            rows += 1
-            terms += term_ptr[r + 1] - term_ptr[r]
-            flows += source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]
-    return rows, terms, flows
+            num_rows += 1
+            terms += rows.term_ptr[r + 1] - rows.term_ptr[r]
+            flows += rows.source_ptr[rows.term_ptr[r + 1]] - rows.source_ptr[rows.term_ptr[r]]
+    return num_rows, terms, flows
 
 
 @compiled_in_place
-def append_rows(wanted: Any, given: Any, place: Any, out: Any) -> None:
-    """Append some rows to columns.
+def append_rows(rows: Any, wanted: Any, place: Any, out: Any) -> None:
+    """Append some rows.
 
     Args:
+        rows: Rows.
         wanted: bool[R], which of them.
-        given: Their columns: sink, count, whether it accumulates, pointers to terms and sources, sources.
-        place: Rows, terms and flows that are in the columns already.
-        out: The same columns, long enough; changed.
+        place: Rows, terms and flows that are there already.
+        out: Sinks, counts, whether they accumulate, pointers to terms and sources, sources; long enough.
     """
-    row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = given
     to_sink, to_count, to_accumulates, to_term_ptr, to_source_ptr, to_source = out
-    rows, terms, flows = place
+    num_rows, terms, flows = place
     for r in range(len(wanted)):
         if not wanted[r]:
             continue
-        to_sink[rows], to_count[rows], to_accumulates[rows] = row_sink[r], row_count[r], row_accumulates[r]
-        rows += 1
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            for i in range(source_ptr[t], source_ptr[t + 1]):
-                to_source[flows] = source[i]
+        to_sink[num_rows], to_count[num_rows] = rows.row_sink[r], rows.row_count[r]
+        to_accumulates[num_rows] = rows.row_accumulates[r]
+        num_rows += 1
+        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+            for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+                to_source[flows] = rows.source[i]
                 flows += 1
             terms += 1
             to_source_ptr[terms] = flows
-        to_term_ptr[rows] = terms
+        to_term_ptr[num_rows] = terms

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from commanalyzer.communication.combining import open_row_kernels as kernels
 from commanalyzer.communication.uses import larger
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
+from commanalyzer.vcg.graph import Bool, Rows
 
 Entry = TypeVar("Entry", bound=np.generic)
-Columns = tuple[Int32, Int64, Bool, Int64, Int64, Int32]
-"""``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source`` of :class:`ValueGraph`."""
-
 _LEAST = 1 << 10
 _MORE = 2  # times what there is; room that is not used takes no memory
 
@@ -37,32 +34,23 @@ class OpenRows:
         return self._rows
 
     @property
-    def columns(self) -> Columns:
-        """All rows; valid until there are more."""
-        rows, terms = self._rows, self._terms
-        return (
-            self._sink[:rows],
-            self._count[:rows],
-            self._accumulates[:rows],
-            self._term_ptr[: rows + 1],
-            self._source_ptr[: terms + 1],
-            self._source[: self._flows],
-        )
-
-    def flows_of(self, row: int) -> int:
-        """Number of source entries of a row."""
-        first, last = self._source_ptr[self._term_ptr[row : row + 2]].tolist()
-        return int(last - first)
+    def rows(self) -> Rows:
+        """All rows, without sites, folds and roles; valid until there are more."""
+        rows, nothing = self._rows, np.zeros(0, np.uint8)
+        columns = self._sink[:rows], self._count[:rows], nothing.astype(np.int32), nothing
+        pointers = self._term_ptr[: rows + 1], self._source_ptr[: self._terms + 1]
+        return Rows(
+            *columns, self._accumulates[:rows], *pointers, self._source[: self._flows], nothing
+        ).closed()
 
     def add(self, rows: Rows, wanted: Bool) -> None:
         """Append the rows of ``wanted`` (bool[R])."""
-        pointers, wanted = (rows.term_ptr, rows.source_ptr), frozen(wanted, np.bool_)
-        count, terms, flows = kernels.size_of(wanted, *pointers)
+        wanted = frozen(wanted, np.bool_)
+        count, terms, flows = kernels.size_of(rows, wanted)
         self._reserve(self._rows + count, self._terms + terms, self._flows + flows)
         place = self._rows, self._terms, self._flows
         out = self._sink, self._count, self._accumulates, self._term_ptr, self._source_ptr, self._source
-        given = rows.row_sink, rows.row_count, rows.row_accumulates, *pointers, rows.source
-        kernels.append_rows(wanted, given, place, out)
+        kernels.append_rows(rows, wanted, place, out)
         self._rows, self._terms, self._flows = self._rows + count, self._terms + terms, self._flows + flows
 
     def _reserve(self, rows: int, terms: int, flows: int) -> None:

@@ -1,10 +1,10 @@
 """Compiled loops of the choice between sending operands and combining them.
 
-*Columns* of rows are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
-lines, owner codes and ``readers`` are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is
-one that a part may compute which is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a
-*run* are remote terms of a row with the same such part that follow each other, others aside. *Items* are
-operands of a run at the sink's owner: lines of what is sent.
+Rows come without sites, folds and roles (:class:`.open_rows.OpenRows`); lines, owner codes and ``readers``
+are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one that a part may compute which
+is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a *run* are remote terms of a row
+with the same such part that follow each other, others aside. *Items* are operands of a run at the sink's
+owner: lines of what is sent.
 
 An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
 no line is made for it before it is clear that it is sent.
@@ -41,51 +41,50 @@ def _once(part: Any) -> Any:
 
 
 @compiled_in_place
-def has_split_terms(columns: Any, code: Any, readers: Any) -> Any:
+def has_split_terms(rows: Any, code: Any, readers: Any) -> Any:
     """Whether a term has operands of several parts and may be computed at the rarest of them."""
-    row_sink, _, _, term_ptr, source_ptr, source = columns
-    for r in range(len(row_sink)):
-        owner = owner_of(code[row_sink[r]])
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            home = home_of(t, source_ptr, source, code, readers)
-            if home >= 0 and home != owner and home_of(t, source_ptr, source, code, readers[:0]) < 0:
+    for r in range(len(rows.row_sink)):
+        owner = owner_of(code[rows.row_sink[r]])
+        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+            home = home_of(rows, t, code, readers)
+            if home >= 0 and home != owner and home_of(rows, t, code, readers[:0]) < 0:
                 return True
     return False
 
 
 @compiled_in_place
-def note_needed(columns: Any, code: Any, seen: Any) -> None:
+def note_needed(rows: Any, code: Any, seen: Any) -> None:
     """Note the values that rows need at other parts than their own, and which of them again there.
 
     ``seen`` uint32[V], zeros, is the result: one half for the first time, the other for more.
     """
-    row_sink, _, _, term_ptr, source_ptr, source = columns
-    for r in range(len(row_sink)):
-        owner = owner_of(code[row_sink[r]])
+    for r in range(len(rows.row_sink)):
+        owner = owner_of(code[rows.row_sink[r]])
         bit = _once(owner)
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            v = source[i]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            v = rows.source[i]
             if owner_of(code[v]) != owner:
                 bits = np.int64(seen[v])
                 seen[v] = bits | (bit << _BITS if bits & bit else bit)
 
 
 @compiled_inline
-def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: Any, seen: Any,
-                width_bytes: Any, sent: Any, item: Any, end: Any) -> Any:  # fmt: skip
+def _split_term(
+    rows: Any, t: Any, count: Any, owner: Any, home: Any, code: Any, seen: Any, width_bytes: Any, sent: Any,
+    item: Any, end: Any,
+) -> Any:  # fmt: skip
     """Note the operands of a term: as items from ``end`` on, or that they are sent.
 
     Returns:
         The end of the items, and the bytes of sending those that nothing else needs.
     """
-    source_ptr, source = columns[4], columns[5]
     own_bytes = np.int64(0)
-    for i in range(source_ptr[t], source_ptr[t + 1]):
-        v = source[i]
+    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+        v = rows.source[i]
         if home >= 0 and home != owner:
             if code[v] < 0 or owner_of(code[v]) == owner:
                 continue
-            look_ahead(i, source, sent)
+            look_ahead(i, rows.source, sent)
             if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
                 own_bytes += count * np.int64(width_bytes[v])
                 continue
@@ -99,7 +98,7 @@ def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: A
 
 @compiled_in_place
 def split_rows(
-    columns: Any, begin: Any, code: Any, readers: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
+    rows: Any, begin: Any, code: Any, readers: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
     result: Any, runs: Any,
 ) -> Any:  # fmt: skip
     """Find the runs of rows; operands of other terms are noted in ``sent`` to be needed so often.
@@ -109,7 +108,7 @@ def split_rows(
     An operand that nothing else needs at the sink's owner is no item: most are of this kind.
 
     Args:
-        columns: Columns of the rows.
+        rows: Rows.
         begin: Row to begin with.
         code: Owner codes.
         readers: int32[V], terms that read each value; empty where only common owners matter.
@@ -125,43 +124,43 @@ def split_rows(
         The row it stopped at, because there may be too few lines, and the number of runs.
     """
     fold, row, item_end, own_bytes, item = result
-    row_sink, row_count, _, term_ptr, source_ptr, source = columns
     end = item_end[runs - 1] if runs else np.int64(0)
-    for r in range(begin, len(row_sink)):
-        if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
+    for r in range(begin, len(rows.row_sink)):
+        if is_full(sent, rows.source_ptr[rows.term_ptr[r + 1]] - rows.source_ptr[rows.term_ptr[r]]):
             return r, runs
-        if is_full(folds, term_ptr[r + 1] - term_ptr[r]):
+        if is_full(folds, rows.term_ptr[r + 1] - rows.term_ptr[r]):
             return r, runs
-        look_ahead(r, row_sink, folds)
-        owner = owner_of(code[row_sink[r]])
+        look_ahead(r, rows.row_sink, folds)
+        owner = owner_of(code[rows.row_sink[r]])
         last_home = np.int64(NONE)
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            home = home_of(t, source_ptr, source, code, readers)
+        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+            home = home_of(rows, t, code, readers)
             end, own = _split_term(
-                t, row_count[r], owner, home, columns, code, seen, width_bytes, sent, item, end
+                rows, t, rows.row_count[r], owner, home, code, seen, width_bytes, sent, item, end
             )
             if home < 0 or home == owner:
                 continue
             if home != last_home:
                 last_home = home
-                fold[runs], row[runs], own_bytes[runs] = line_of(folds, row_sink[r], home), r, 0
+                fold[runs], row[runs], own_bytes[runs] = line_of(folds, rows.row_sink[r], home), r, 0
                 runs += 1
-            folds[0][fold[runs - 1], TERMS] += row_count[r]
+            folds[0][fold[runs - 1], TERMS] += rows.row_count[r]
             own_bytes[runs - 1] += own
             item_end[runs - 1] = end
-    return len(row_sink), runs
+    return len(rows.row_sink), runs
 
 
 @compiled_in_place
-def number_groups(columns: Any, width_bytes: Any, row: Any, own_bytes: Any, continues: Any, known: Any,
-                  of_row: Any, group: Any, group_line: Any, group_bytes: Any,
-                  group_own: Any) -> Any:  # fmt: skip
+def number_groups(
+    rows: Any, width_bytes: Any, row: Any, own_bytes: Any, continues: Any, known: Any, of_row: Any,
+    group: Any, group_line: Any, group_bytes: Any, group_own: Any,
+) -> Any:  # fmt: skip
     """Number the groups of runs that one message can carry; return how many there are.
 
     That is all of an accumulating (sink, part), else those of one row.
 
     Args:
-        columns: Columns of the rows.
+        rows: Rows.
         width_bytes: uint8[V].
         row: int32[K], row of each run.
         own_bytes: int64[K], bytes of sending its operands that are no items.
@@ -173,9 +172,8 @@ def number_groups(columns: Any, width_bytes: Any, row: Any, own_bytes: Any, cont
         group_bytes: int64[K], zeros; result: bytes of the messages of each group.
         group_own: int64[K], zeros; result: sum of ``own_bytes``.
     """
-    row_sink, row_count, row_accumulates = columns[0], columns[1], columns[2]
     for k in range(len(row)):
-        if row_accumulates[row[k]]:
+        if rows.row_accumulates[row[k]]:
             continues[group[k]] = True
     groups = 0
     for k in range(len(row)):
@@ -185,19 +183,21 @@ def number_groups(columns: Any, width_bytes: Any, row: Any, own_bytes: Any, cont
             group_line[groups] = line
             groups += 1
         group[k] = known[line]
-        size = row_count[r] * np.int64(width_bytes[row_sink[r]])
+        size = rows.row_count[r] * np.int64(width_bytes[rows.row_sink[r]])
         group_bytes[group[k]] = max(group_bytes[group[k]], size)
         group_own[group[k]] += own_bytes[k]
     return groups
 
 
 @compiled_in_place
-def pair_up(row_count: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, run_of_group: Any,
-            place: Any, pair_item: Any, pair_group: Any, uses: Any) -> Any:  # fmt: skip
+def pair_up(
+    rows: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, run_of_group: Any, place: Any,
+    pair_item: Any, pair_group: Any, uses: Any,
+) -> Any:  # fmt: skip
     """Write the distinct pairs of item and group, and how often the group needs it; return how many.
 
     Args:
-        row_count: int64[R], how often each row happened.
+        rows: Rows.
         row: int32[K], row of each run.
         item_end: int64[K], where its items end.
         item: int32, items.
@@ -213,7 +213,7 @@ def pair_up(row_count: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, 
         first = pairs
         for at in range(group_ptr[g], group_ptr[g + 1]):
             k = run_of_group[at]
-            count = row_count[row[k]]
+            count = rows.row_count[row[k]]
             for i in range(item_end[k - 1] if k else np.int64(0), item_end[k]):
                 line = item[i]
                 if place[line] < first:
@@ -310,19 +310,20 @@ def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, gro
 
 
 @compiled_inline
-def _enter_term(t: Any, where: Any, row: Any, count: Any, columns: Any, code: Any, sent: Any) -> None:
+def _enter_term(rows: Any, t: Any, where: Any, row: Any, count: Any, code: Any, sent: Any) -> None:
     """Enter the operands of a term that is computed ``where``."""
-    source_ptr, source = columns[4], columns[5]
-    for i in range(source_ptr[t], source_ptr[t + 1]):
-        v = source[i]
+    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+        v = rows.source[i]
         if owner_of(code[v]) != where:
-            look_ahead(i, source, sent)
+            look_ahead(i, rows.source, sent)
             enter(sent, line_of(sent, v, where), row, count, 0)
 
 
 @compiled_in_place
-def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any, sent: Any,
-               folds: Any, group: Any, group_line: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
+def enter_rows(
+    rows: Any, begin: Any, first_row: Any, code: Any, readers: Any, sent: Any, folds: Any, group: Any,
+    group_line: Any, is_combined: Any, runs: Any,
+) -> Any:  # fmt: skip
     """Enter what rows need: operands where terms are computed, and contributions.
 
     ``group`` int32[K] has the group of each run, in the order of :func:`split_rows`, ``group_line`` the line
@@ -332,15 +333,14 @@ def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any
     Returns:
         The row it stopped at, because there may be too few lines, and the runs behind it.
     """
-    row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = columns
-    for r in range(begin, len(row_sink)):
-        if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
+    for r in range(begin, len(rows.row_sink)):
+        if is_full(sent, rows.source_ptr[rows.term_ptr[r + 1]] - rows.source_ptr[rows.term_ptr[r]]):
             return r, runs
-        count = row_count[r]
-        fresh = 0 if row_accumulates[r] else count
-        owner, last_home, is_sent = owner_of(code[row_sink[r]]), np.int64(NONE), True
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            home = home_of(t, source_ptr, source, code, readers)
+        count = rows.row_count[r]
+        fresh = 0 if rows.row_accumulates[r] else count
+        owner, last_home, is_sent = owner_of(code[rows.row_sink[r]]), np.int64(NONE), True
+        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+            home = home_of(rows, t, code, readers)
             is_remote = home >= 0 and home != owner
             if is_remote and home != last_home:
                 last_home, is_sent = home, not is_combined[group[runs]]
@@ -348,5 +348,5 @@ def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any
                     enter(folds, np.int64(group_line[group[runs]]), first_row + r, count, fresh)
                 runs += 1
             where = owner if is_sent or not is_remote else home
-            _enter_term(t, where, first_row + r, count, columns, code, sent)
-    return len(row_sink), runs
+            _enter_term(rows, t, where, first_row + r, count, code, sent)
+    return len(rows.row_sink), runs

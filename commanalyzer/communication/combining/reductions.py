@@ -12,15 +12,14 @@ import numpy as np
 
 from commanalyzer.communication.combining import reduction_kernels as kernels
 from commanalyzer.communication.combining.cover import Table, groups_to_combine, sparse_table
-from commanalyzer.communication.combining.open_rows import Columns, OpenRows
 from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
 
 
 def settle(
-    graph: AnyGraph, rows: OpenRows, code: OwnerCodes, readers: Int32, sent: UseTable, num_parts: int
+    graph: AnyGraph, rows: Rows, code: OwnerCodes, readers: Int32, sent: UseTable, num_parts: int
 ) -> PairUses:
     """Enter all expansions that some rows need, and return their fold contributions.
 
@@ -32,24 +31,24 @@ def settle(
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
-    columns, folds = rows.columns, Lines(graph.num_vertices, num_parts, is_fold=True)
-    remote = _runs(graph, columns, code, readers, sent.lines, folds)
-    groups, combined = _cheaper_to_fold(graph, columns, remote, sent.lines, len(folds))
-    first, row, runs = sent.number_rows(len(rows)), 0, 0
+    folds = Lines(graph.num_vertices, num_parts, is_fold=True)
+    remote = _runs(graph, rows, code, readers, sent.lines, folds)
+    groups, combined = _cheaper_to_fold(graph, rows, remote, sent.lines, len(folds))
+    first, row, runs = sent.number_rows(rows.num_rows), 0, 0
     while True:
         lines = sent.lines.arrays, folds.arrays
         row, runs = kernels.enter_rows(
-            *(columns, row, first, code, readers, *lines),
+            *(rows, row, first, code, readers, *lines),
             *(groups.group, groups.line, combined, runs),
         )
-        if row == len(rows):
+        if row == rows.num_rows:
             return folds.pairs()
         sent.lines.expect(rows.flows_of(row))
 
 
-def has_split_terms(rows: OpenRows, code: OwnerCodes, readers: Int32) -> bool:
+def has_split_terms(rows: Rows, code: OwnerCodes, readers: Int32) -> bool:
     """Return whether a term of some rows may be computed at the rarest of operands that several parts own."""
-    return bool(kernels.has_split_terms(rows.columns, code, readers))
+    return bool(kernels.has_split_terms(rows, code, readers))
 
 
 @dataclass(slots=True)
@@ -88,17 +87,14 @@ class _Groups:
     own_bytes: Int64
 
 
-def _runs(
-    graph: AnyGraph, columns: Columns, code: OwnerCodes, readers: Int32, sent: Lines, folds: Lines
-) -> _Runs:
+def _runs(graph: AnyGraph, rows: Rows, code: OwnerCodes, readers: Int32, sent: Lines, folds: Lines) -> _Runs:
     """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
-    row_sink, _, _, term_ptr, source_ptr, _ = columns
-    most = int(term_ptr[-1])
+    most = int(rows.term_ptr[-1])
     item_end, own_bytes = (np.empty(most, np.int64) for _ in range(2))
     fold, row = np.empty(most, np.int32), np.empty(most, np.int32)
-    item = np.empty(int(source_ptr[-1]), np.int32)
+    item = np.empty(rows.num_flows, np.int32)
     seen = np.zeros(graph.num_vertices, np.uint32)
-    kernels.note_needed(columns, code, seen)
+    kernels.note_needed(rows, code, seen)
     sent.expect(len(item) // 2)
     folds.expect(most // 4)
     result = fold, row, item_end, own_bytes, item
@@ -106,17 +102,17 @@ def _runs(
     while True:
         lines = sent.arrays, folds.arrays
         at, runs = kernels.split_rows(
-            columns, at, code, readers, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
+            rows, at, code, readers, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
         )
-        if at == len(row_sink):
+        if at == rows.num_rows:
             items = int(item_end[runs - 1]) if runs else 0
             return _Runs(fold[:runs], row[:runs], item_end[:runs], own_bytes[:runs], item[:items])
-        sent.expect(int(source_ptr[term_ptr[at + 1]] - source_ptr[term_ptr[at]]))
-        folds.expect(int(term_ptr[at + 1] - term_ptr[at]))
+        sent.expect(rows.flows_of(at))
+        folds.expect(int(rows.term_ptr[at + 1] - rows.term_ptr[at]))
 
 
 def _cheaper_to_fold(
-    graph: AnyGraph, columns: Columns, remote: _Runs, sent: Lines, num_folds: int
+    graph: AnyGraph, rows: Rows, remote: _Runs, sent: Lines, num_folds: int
 ) -> tuple[_Groups, Bool]:
     """Return groups of runs, and bool[G], sending what they combine to costs less than sending operands.
 
@@ -126,19 +122,19 @@ def _cheaper_to_fold(
 
     An operand that groups need different numbers of times is one operand per step of that number.
     """
-    groups = _groups(graph, columns, remote, num_folds)
-    item, pair_group, uses = _pairs(columns[1], remote, groups, len(sent))
+    groups = _groups(graph, rows, remote, num_folds)
+    item, pair_group, uses = _pairs(rows, remote, groups, len(sent))
     step_bytes, step, step_group, table = _steps(graph, item, pair_group, uses, sent)
     weights = step_bytes, groups.message_bytes
     return groups, groups_to_combine(*weights, step, step_group, own_bytes=groups.own_bytes, table=table)
 
 
-def _groups(graph: AnyGraph, columns: Columns, remote: _Runs, num_folds: int) -> _Groups:
+def _groups(graph: AnyGraph, rows: Rows, remote: _Runs, num_folds: int) -> _Groups:
     """Number the groups of ``remote``, whose ``fold`` and ``own_bytes`` are used up: lists may be long."""
     group, line = remote.fold, np.empty(len(remote.row), np.int32)
     message_bytes, own_bytes = np.zeros(len(group), np.int64), np.zeros(len(group), np.int64)
     count = kernels.number_groups(
-        columns,
+        rows,
         graph.width_bytes,
         remote.row,
         remote.own_bytes,
@@ -183,11 +179,11 @@ def _steps(
     return step_bytes[:steps], step, group, None
 
 
-def _pairs(row_count: Int64, remote: _Runs, groups: _Groups, lines: int) -> tuple[Int32, Int32, Int64]:
+def _pairs(rows: Rows, remote: _Runs, groups: _Groups, lines: int) -> tuple[Int32, Int32, Int64]:
     """Return the distinct pairs of item and group, and how often the group needs the item."""
     item, pair_group = np.empty(len(remote.item), np.int32), np.empty(len(remote.item), np.int32)
     uses, place = np.empty(len(remote.item), np.int64), np.full(lines, -1, np.int32)
     table = sparse_table(groups.group, len(groups.line))
     terms = remote.row, remote.item_end, remote.item
-    count = kernels.pair_up(row_count, *terms, *table, place, item, pair_group, uses)
+    count = kernels.pair_up(rows, *terms, *table, place, item, pair_group, uses)
     return frozen(item[:count], np.int32), pair_group[:count], frozen(uses[:count], np.int64)

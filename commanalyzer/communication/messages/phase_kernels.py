@@ -10,66 +10,46 @@ from commanalyzer.foundation.compiled import compiled
 
 
 @compiled
-def note_first(row_sink: Any, row_site: Any, begin: Any, first_store: Any, first_row: Any) -> None:
+def note_first(rows: Any, begin: Any, first_store: Any, first_row: Any) -> None:
     """Note the first row of each vertex and of each site; both arrays hold the number of rows before.
 
     ``begin`` is the number of row 0 among the rows of all slices.
     """
-    for r in range(len(row_sink)):
-        first_store[row_sink[r]] = min(first_store[row_sink[r]], begin + r)
-        first_row[row_site[r]] = min(first_row[row_site[r]], begin + r)
+    for r in range(len(rows.row_sink)):
+        first_store[rows.row_sink[r]] = min(first_store[rows.row_sink[r]], begin + r)
+        first_row[rows.row_site[r]] = min(first_row[rows.row_site[r]], begin + r)
 
 
 @compiled
-def note_reads(
-    row_site: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    main: Any,
-    first_store: Any,
-    begin: Any,
-    read: Any,
-    old: Any,
-) -> None:
+def note_reads(rows: Any, main: Any, first_store: Any, begin: Any, read: Any, old: Any) -> None:
     """Mark which sites read values that ``main`` makes, and which do so before these are stored first.
 
     ``begin`` is the number of row 0 among the rows of all slices.
     """
-    for r in range(len(row_site)):
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            maker = main[source[i]]
+    for r in range(len(rows.row_site)):
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            maker = main[rows.source[i]]
             if maker >= 0:
-                read[maker, row_site[r]] = True
-                if first_store[source[i]] >= begin + r:
-                    old[maker, row_site[r]] = True
+                read[maker, rows.row_site[r]] = True
+                if first_store[rows.source[i]] >= begin + r:
+                    old[maker, rows.row_site[r]] = True
 
 
 @compiled
 def note_arrivals(
-    row_sink: Any,
-    row_site: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    part: Any,
-    is_sent: Any,
-    arriving: Any,
-    num_parts: Any,
-    site: Any,
-    found: Any,
+    rows: Any, part: Any, is_sent: Any, arriving: Any, num_parts: Any, site: Any, found: Any
 ) -> None:
     """Mark which sites read values of which sites that were sent to them.
 
     ``arriving`` has the keys (value times p plus part) of what is sent, ascending; ``is_sent`` its values.
     """
-    for r in range(len(row_sink)):
-        here = np.int64(part[row_sink[r]])
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            v = np.int64(source[i])
-            if not is_sent[v] or part[v] == here or found[site[v], row_site[r]]:
+    for r in range(len(rows.row_sink)):
+        here = np.int64(part[rows.row_sink[r]])
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            v = np.int64(rows.source[i])
+            if not is_sent[v] or part[v] == here or found[site[v], rows.row_site[r]]:
                 continue
             key = v * num_parts + here
             at = np.searchsorted(arriving, key)
             if at < len(arriving) and arriving[at] == key:
-                found[site[v], row_site[r]] = True
+                found[site[v], rows.row_site[r]] = True

@@ -82,13 +82,12 @@ def step_order(graph: AnyGraph, totals: GraphTotals | None = None) -> StepOrder 
     first_store = np.full(graph.num_vertices, graph.num_rows, np.int64)
     begin = 0
     for rows in row_slices(graph):
-        kernels.note_first(rows.row_sink, rows.row_site, begin, first_store, first_row)
+        kernels.note_first(rows, begin, first_store, first_row)
         begin += rows.num_rows
     read, old = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)
     adds, begin = np.zeros(graph.num_vertices, dtype=np.bool_), 0
     for rows in row_slices(graph):
-        flows = (rows.row_site, rows.term_ptr, rows.source_ptr, rows.source)
-        kernels.note_reads(*flows, frozen(main, np.int32), first_store, begin, read, old)
+        kernels.note_reads(rows, frozen(main, np.int32), first_store, begin, read, old)
         adds[rows.row_sink[rows.row_accumulates & (rows.row_site == main[rows.row_sink])]] = True
         begin += rows.num_rows
     read |= _continued(graph, main, adds)
@@ -194,10 +193,8 @@ def _remote_readers(
     most = int(np.count_nonzero((order.now | order.before)[makes]))  # rows can give no others
     arriving = sent.astype(np.int64) * charges.num_parts + charges.expand.receiver  # ascending, as they are
     for rows in row_slices(graph if some is None else some):
-        kernels.note_arrivals(
-            *(rows.row_sink, rows.row_site, rows.term_ptr, rows.source_ptr, rows.source),
-            *(frozen(part, np.int32), is_sent, arriving, charges.num_parts, main, found),
-        )
+        known = frozen(part, np.int32), is_sent, arriving, charges.num_parts, main
+        kernels.note_arrivals(rows, *known, found)
         if np.count_nonzero(found) == most:
             break
     return found

@@ -24,18 +24,9 @@ def _note_shared(first: Any, last: Any, source: Any, source_role: Any, address: 
 
 @compiled_in_place
 def note_uses(
-    rows: Any,
-    address: Any,
-    number: Any,
-    private: Any,
-    reader: Any,
-    has_others: Any,
-    contributes: Any,
-    is_computed: Any,
-    is_counter: Any,
-    entries: Any,
-    fold_slice: Any,
-) -> None:
+    rows: Any, address: Any, number: Any, private: Any, reader: Any, has_others: Any, contributes: Any,
+    is_computed: Any, is_counter: Any, entries: Any, fold_slice: Any,
+) -> None:  # fmt: skip
     """Note the uses of a slice, the ``number``-th; arrays as in :class:`.contract.Uses`."""
     for r in range(len(rows.row_sink)):
         t = rows.row_sink[r]

@@ -209,15 +209,8 @@ def _sort(word: Any, count: Any) -> None:
 
 @compiled
 def _expand_row(
-    rows: Any,
-    row: Any,
-    sink: Any,
-    gone: Any,
-    closure: Any,
-    where: Any,
-    word: Any,
-    base: Any,
-) -> Any:
+    rows: Any, row: Any, sink: Any, gone: Any, closure: Any, where: Any, word: Any, base: Any,
+) -> Any:  # fmt: skip
     """Write the distinct sources of a row, ascending, to ``word``; return how many, and if the sink is one.
 
     ``where`` says at which word a value was put last, ``base`` is added so that rows do not mix.
@@ -288,17 +281,9 @@ def _same(
 
 @compiled
 def dissolve_rows(
-    rows: Any,
-    gone: Any,
-    closure: Any,
-    slots: Any,
-    origin: Any,
-    count: Any,
-    accumulates: Any,
-    pointer: Any,
-    kept: Any,
-    kept_sink: Any,
-) -> Any:
+    rows: Any, gone: Any, closure: Any, slots: Any, origin: Any, count: Any, accumulates: Any, pointer: Any,
+    kept: Any, kept_sink: Any,
+) -> Any:  # fmt: skip
     """Replace registers by their sources and merge equal rows; return how many rows are left.
 
     ``slots`` int64[2^k] holds the rows that were kept, -1 elsewhere: near a place for their sink, which stays

@@ -21,15 +21,9 @@ OF, AMONG = 1, 2  # marks: neighbours of the vertex are counted; the vertex coun
 
 @compiled_in_place
 def count_ends(
-    rows: Any,
-    skipped_role: Any,
-    root: Any,
-    marks: Any,
-    sides: Any,
-    chunk_bits: Any,
-    ends: Any,
+    rows: Any, skipped_role: Any, root: Any, marks: Any, sides: Any, chunk_bits: Any, ends: Any,
     is_touched: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Add the noted ends of each vertex to ``ends``; mark the chunks of vertices that have any."""
     for r in range(len(rows.row_sink)):
         v = root[rows.row_sink[r]]
@@ -74,16 +68,9 @@ def first_places(ends: Any, first: Any, last: Any, place: Any) -> None:
 
 @compiled_in_place
 def place_ends(
-    rows: Any,
-    skipped_role: Any,
-    root: Any,
-    marks: Any,
-    sides: Any,
-    first: Any,
-    last: Any,
-    place: Any,
+    rows: Any, skipped_role: Any, root: Any, marks: Any, sides: Any, first: Any, last: Any, place: Any,
     found: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``, move ``place`` behind them."""
     for r in range(len(rows.row_sink)):
         v = root[rows.row_sink[r]]

@@ -27,14 +27,14 @@ def test_kept_rows_are_those_that_were_chosen(graph: ValueGraph, flows: int, dat
         first += piece.num_rows
     expected = chosen_rows(graph.rows, wanted)
     assert len(kept) == np.count_nonzero(wanted)
-    for name, column in zip(NAMES, kept.columns, strict=True):
-        assert np.asarray(column).tolist() == getattr(expected, name).tolist()
+    for name in NAMES:
+        assert getattr(kept.rows, name).tolist() == getattr(expected, name).tolist()
     per_row = np.diff(expected.source_ptr[expected.term_ptr]).tolist()
-    assert [kept.flows_of(row) for row in range(len(kept))] == per_row
+    assert [kept.rows.flows_of(row) for row in range(len(kept))] == per_row
 
 
 def test_columns_that_grow_keep_what_they_have() -> None:
     rows, kept = chain(5000).rows, OpenRows()
     for _ in range(20):
         kept.add(rows, np.ones(rows.num_rows, np.bool_))
-    assert kept.columns[0].tolist() == rows.row_sink.tolist() * 20
+    assert kept.rows.row_sink.tolist() == rows.row_sink.tolist() * 20
