@@ -3,8 +3,9 @@
     python -m bench.division CHECKOUT [--nodes 4,16] [--only heat2d,lu] [-o FILE]
 
 Every kernel and workload is recorded once and divided by the code of another checkout and by this one, each
-in a process of its own. A ratio is bytes of this one over bytes of the other: above 1, this one finds worse.
-Bytes are the likeliest ones; where two brackets are wide, a ratio may say little.
+in a process of its own: what is shown first, which can be programmed, and the least that was found. A ratio
+is bytes of this one over bytes of the other: above 1, this one finds worse. Bytes are the likeliest ones;
+where two brackets are wide, a ratio may say little.
 """
 
 from __future__ import annotations
@@ -34,14 +35,15 @@ _DIVIDE = "--divide"  # one recording, by whichever code is on the path
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best division for one number of nodes.
+    """The divisions for one number of nodes.
 
     Attributes:
         nodes: Number of nodes p.
-        method: What found it.
+        method: The one that is shown first.
         comm_bytes: Its bytes, most likely.
         low_bytes: At least so many.
         high_bytes: At most so many.
+        least_bytes: The bytes of the least that was found, most likely.
         seconds: CPU seconds for this number of nodes, a mean over all numbers.
     """
 
@@ -50,6 +52,7 @@ class Found:
     comm_bytes: int
     low_bytes: int
     high_bytes: int
+    least_bytes: int
     seconds: float
 
 
@@ -64,9 +67,11 @@ def divide(recording: Path, nodes: Sequence[int]) -> list[Found]:
     divided = repartition(result, PartitionRequest(tuple(nodes)), SilentProgress())
     seconds = (time.process_time() - begin) / len(nodes)
     return [
-        Found(p, d.method, d.comm_bytes, d.communication.low_bytes, d.communication.high_bytes, seconds)
+        Found(
+            p, d.method, d.comm_bytes, d.communication.low_bytes, d.communication.high_bytes, least, seconds
+        )
         for p in nodes
-        for d in (divided.best(p),)
+        for d, least in ((divided.decomposition(p), divided.best(p).comm_bytes),)
     ]
 
 
@@ -107,16 +112,31 @@ def _divided_by(checkout: Path, recording: Path, nodes: Sequence[int]) -> list[F
     return [Found(**entry) for entry in json.loads(done.stdout.splitlines()[-1])]
 
 
+def _over(now_bytes: int, before_bytes: int) -> float:
+    if before_bytes:
+        return now_bytes / before_bytes
+    return math.inf if now_bytes else 1.0
+
+
 def _ratio(now: Found, before: Found) -> float:
-    if before.comm_bytes:
-        return now.comm_bytes / before.comm_bytes
-    return math.inf if now.comm_bytes else 1.0
+    return _over(now.comm_bytes, before.comm_bytes)
 
 
 def _cells(name: str, before: Found, now: Found) -> tuple[str, ...]:
     volumes = (f"{d.comm_bytes:,} ({d.low_bytes:,} .. {d.high_bytes:,})" for d in (before, now))
+    least = (f"{d.least_bytes:,}" for d in (before, now))
+    ratio, of_least = _ratio(now, before), _over(now.least_bytes, before.least_bytes)
     seconds = (f"{d.seconds:.1f}" for d in (before, now))
-    return (name, str(now.nodes), *volumes, f"{_ratio(now, before):.3f}", *seconds, before.method, now.method)
+    methods = before.method, now.method
+    return (name, str(now.nodes), *volumes, f"{ratio:.3f}", *least, f"{of_least:.3f}", *seconds, *methods)
+
+
+def _summary(what: str, ratios: Sequence[float]) -> str:
+    mean = statistics.geometric_mean([r for r in ratios if 0 < r < math.inf])
+    above = sum(r > _WORSE for r in ratios)
+    return (
+        f"{what}: geometric mean {mean:.3f}, median {statistics.median(ratios):.3f}, {above} above {_WORSE}."
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -147,17 +167,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             sides = [_divided_by(tree, file, options.nodes) for tree in (options.checkout, ROOT)]
             pairs += [(name, before, now) for before, now in zip(*sides, strict=True)]
             progress.print(name, *(f"{_ratio(now, before):.3f}" for before, now in zip(*sides, strict=True)))
-    ratios = [_ratio(now, before) for _, before, now in pairs]
-    finite = [r for r in ratios if 0 < r < math.inf]
     text = (
-        f"Made by `{shlex.join(['python', '-m', 'bench.division', *words])}`. Geometric mean of the ratios "
-        f"{statistics.geometric_mean(finite):.3f}, median {statistics.median(ratios):.3f}, {len(ratios)} "
-        f"divisions, {sum(r > _WORSE for r in ratios)} above {_WORSE}; CPU seconds for each number of nodes: "
-        f"{sum(d.seconds for _, d, _ in pairs):.0f} before, {sum(d.seconds for *_, d in pairs):.0f} now."
+        f"Made by `{shlex.join(['python', '-m', 'bench.division', *words])}`; {len(pairs)} divisions.",
+        _summary("Shown first, now over before", [_ratio(now, before) for _, before, now in pairs]),
+        _summary("Least found, now over before", [_over(n.least_bytes, b.least_bytes) for _, b, n in pairs]),
+        _summary(
+            "Shown first over least found, now", [_over(n.comm_bytes, n.least_bytes) for *_, n in pairs]
+        ),
+        f"CPU seconds for each number of nodes: {sum(d.seconds for _, d, _ in pairs):.0f} before, "
+        f"{sum(d.seconds for *_, d in pairs):.0f} now.",
     )
-    columns = ("case", "p", "bytes before", "bytes now", "ratio", "s", "s now", "before", "now")
+    columns = (
+        *("case", "p", "bytes before", "bytes now", "ratio", "least before", "least now", "ratio"),
+        *("s", "s now", "before", "now"),
+    )
     rows = tuple(_cells(*pair) for pair in pairs)
-    document = Document("Divisions of two revisions", (Section("All", (text,), columns, rows),))
+    document = Document("Divisions of two revisions", (Section("All", text, columns, rows),))
     show_document(document, make_console(sys.stdout, width=200))
     if options.output is not None:
         write_text(options.output, markdown_text(document), force=True)

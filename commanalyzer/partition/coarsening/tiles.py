@@ -153,22 +153,48 @@ def _least_cut(
     *,
     scattered: bool,
 ) -> _Placed | None:
-    """Return the tiles that cut the least bytes; ``None`` where values should stay vertices."""
-    best, least, between = None, math.inf, 0
+    """Return the tiles that cut the least bytes; ``None`` where values should stay vertices.
+
+    Tasks are laid on those that do so without them: that asks for the links of all tasks.
+    """
     loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
-    found = _candidates(graph, removed, arrays, families, near, wanted)
-    while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
-        # of more than that, nothing is asked but which is least
-        enough = math.inf if scattered and loose else least
-        between, across = _crossing(graph, some, enough)
-        for candidate, volume in zip(some, across, strict=True):
-            if volume < least:
-                best, least = candidate, volume
-    assert best is not None
+    complete = scattered and loose
+    best, least, between = _least(
+        graph, _candidates(graph, removed, arrays, families, near, wanted), complete
+    )
+    if len(near.task_anchor):
+        tasks, tile = replace(near, anchor=near.task_anchor), tiles_of(graph, best.groups, wanted)
+        tile = with_tasks(graph, removed, tasks.anchor, near.readers, tile)
+        joined = replace(best, near=tasks, tile=_of_anchors(tile, tasks.anchor, removed))
+        _, volume, between = _least(graph, iter((joined,)), complete)
+        best, least = (joined, volume) if volume < least else (best, least)
     coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
     if scattered and loose and coarse and not near.is_dense and least > _SCATTERED * max(between, 1):
         return None
     return replace(best, cut_share=least / max(between, 1)) if loose else best
+
+
+def _least(graph: AnyGraph, found: Iterator[_Placed], complete: bool) -> tuple[_Placed, float, int]:
+    """Return the tiles that cut the least bytes, how many these are, and the bytes between anchors.
+
+    Unless ``complete``, nothing is asked but which is least: those of others end where they are more.
+    """
+    best, least, between, versions, width_bytes = None, math.inf, 0, graph.versions, graph.width_bytes
+    while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
+        across, anchor, enough = np.zeros(3, np.int64), some[-1].near.anchor, math.inf if complete else least
+        for piece in row_slices(graph):
+            kernels.crossing_bytes(
+                *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
+                *(versions, width_bytes, anchor, some[0].tile, some[-1].tile, across),
+            )
+            if across[1:].min() >= enough:
+                break
+        between, *volumes = across[: 1 + len(some)].tolist()
+        for candidate, volume in zip(some, volumes, strict=True):
+            if volume < least:
+                best, least = candidate, volume
+    assert best is not None
+    return best, least, between
 
 
 def _candidates(
@@ -179,8 +205,7 @@ def _candidates(
     near: Neighbours,
     wanted: int,
 ) -> Iterator[_Placed]:
-    """Yield the tiles of each family of arrays, without tasks and with them."""
-    tasks = replace(near, anchor=near.task_anchor)
+    """Yield the tiles of each family of arrays, without tasks."""
     seen: set[frozenset[tuple[int, ...]]] = set()
     for family in families or ((),):  # one step per family
         members = tuple(_groups(arrays, family, families))
@@ -190,9 +215,6 @@ def _candidates(
         groups, name = tuple(Blocks(graph, group) for group in members), _name(family, wanted)
         tile = tiles_of(graph, groups, wanted)
         yield _Placed(near, _of_anchors(tile, near.anchor, removed), name, groups)
-        if len(near.task_anchor):
-            placed = with_tasks(graph, removed, tasks.anchor, near.readers, tile)
-            yield _Placed(tasks, _of_anchors(placed, tasks.anchor, removed), name, groups)
 
 
 def _of_anchors(tile: Int32, anchor: Int32, removed: Bool) -> Int32:
@@ -251,20 +273,3 @@ def _groups(
         if id(array) not in tiled:
             by_count.setdefault(array.counts[0], []).append(Shaped(array, (array.counts[0],)))
     yield from map(tuple, by_count.values())
-
-
-def _crossing(graph: AnyGraph, placed: Sequence[_Placed], enough: float) -> tuple[int, list[int]]:
-    """Return the bytes between anchors of the last of two or one, and those between tiles of each.
-
-    What is counted ends where all of the latter are ``enough``.
-    """
-    one, last = placed[0], placed[-1]
-    found, versions, width_bytes = np.zeros(3, np.int64), graph.versions, graph.width_bytes
-    for piece in row_slices(graph):
-        kernels.crossing_bytes(
-            *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-            *(versions, width_bytes, last.near.anchor, one.tile, last.tile, found),
-        )
-        if found[1:].min() >= enough:
-            break
-    return int(found[0]), found[1 : 1 + len(placed)].tolist()

@@ -41,7 +41,7 @@ class Piece:
         blocks: The arrays.
         grid: Number of blocks along each dimension.
         spread: Where they are cut.
-        order: Dimensions in the order in which parts are numbered.
+        order: Dimensions in the order in which parts are numbered; as they are if empty.
     """
 
     blocks: Blocks
@@ -191,14 +191,14 @@ class Layouts:
         extents = blocks.extents
         grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
         grids.sort(key=lambda g: (surface(g, extents), g))
-        even = [self._guess((Piece(blocks, g, "points", _in_order(g)),), num_parts) for g in grids]
+        even = [self._guess((Piece(blocks, g, "points", ()),), num_parts) for g in grids]
         rank = sorted(range(len(even)), key=lambda i: _score(even[i], allowed))
         chosen = rank if self._sketch is not None else rank[:_STARTS]
         found = [even[i] for i in chosen]
         for i in rank[:_STARTS]:
             grid, cuts = grids[i], even[i].pieces[0].cuts()
             for spread in _uneven(even[i], allowed):
-                piece = Piece(blocks, grid, spread, _in_order(grid))
+                piece = Piece(blocks, grid, spread, ())
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))
         return found
@@ -354,10 +354,6 @@ def _likeliest(
 
 def _only(dimension: int, extents: tuple[int, ...], num_parts: int) -> tuple[int, ...]:
     return tuple(num_parts if d == dimension else 1 for d in range(len(extents)))
-
-
-def _in_order(grid: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(range(len(grid)))
 
 
 def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -32,10 +32,10 @@ def leaders(vertex: Int32 | Int64, anchor: Int32, is_element: Bool, num_vertices
         num_vertices: Number of vertices N.
     """
     lead = np.full(num_vertices, -1, np.int64)
-    following = np.flatnonzero((vertex >= 0) & is_element[anchor])
-    lead[vertex[following]] = anchor[following]
     own = np.flatnonzero((vertex >= 0) & is_element)
     lead[vertex[own]] = own
+    following = np.flatnonzero((vertex >= 0) & is_element[anchor])
+    lead[vertex[following]] = anchor[following]  # not what is laid beside it
     return lead
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from commanalyzer.vcg.graph import Int64, Rows
 from commanalyzer.vcg.storage.coding import Coded, Reader
 from commanalyzer.vcg.storage.columns import FLOW_COLUMNS, ROW_COLUMNS, TERM_COLUMNS
-from commanalyzer.vcg.structure.segments import expand_ranges
 
 _ROW, _TERM, _FLOW = range(3)
 _COLUMNS = {
@@ -81,7 +80,7 @@ class Readers:
         if len(first) == 1:
             self._known[stored].fill(out, int(first[0]), is_sum=is_sum)
         else:
-            self._known[stored].take(expand_ranges(first, count), out)
+            self._known[stored].take_ranges(first, count, out)
             if is_sum:
                 np.cumsum(out, out=out)
         return column

@@ -14,7 +14,6 @@ from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.coarsening import tile_kernels as kernels
 from commanalyzer.partition.coarsening.coarse import build_coarse, voted
 from commanalyzer.partition.coarsening.neighbours import find_neighbours
 from commanalyzer.partition.coarsening.tiles import build_tiling, tile_grid
@@ -120,16 +119,6 @@ def test_nothing_follows_a_hub() -> None:
     graph = build(4, [folded(3, [0], [1], [2])])
     assert find_neighbours(graph, np.arange(4) == 3).anchor.tolist() == [0, 1, 2, 3]
     assert find_neighbours(graph, none_removed(graph)).anchor.tolist() == [3, 3, 3, 3]
-
-
-@pytest.mark.parametrize(
-    ("parent", "expected"),
-    [([1, 2, 2, 0], [2, 2, 2, 2]), ([1, 2, 1, 0], [1, 1, 1, 1]), ([0, 0, 3, 2], [0, 0, 2, 2])],
-)
-def test_chains_end_and_cycles_have_one_anchor(parent: list[int], expected: list[int]) -> None:
-    anchor = np.empty(4, np.int32)
-    kernels.find_anchors(np.array(parent, np.int32), anchor)
-    assert anchor.tolist() == expected
 
 
 # --- tiles ------------------------------------------------------------------------------------------------

@@ -29,15 +29,15 @@ def product_rows(first: int, one: int, other: int, n: int, m: int, k: int) -> li
     ]
 
 
-def product(n: int, m: int, k: int, second: int = 0) -> ValueGraph:
-    """Graph of c = a b, and with ``second`` columns of d of e = c d; the work is that of the sums."""
+def product(n: int, m: int, k: int, second: int = 0, idle: int = 0) -> ValueGraph:
+    """Graph of c = a b, of e = c d with ``second`` columns, and of ``idle`` elements that nothing reads."""
     sizes = [("c", n * m), ("a", n * k), ("b", k * m)]
     rows = product_rows(0, n * m, n * m + n * k, n, m, k)
     if second:
         start = n * m + n * k + k * m
         sizes += [("d", m * second), ("e", n * second)]
         rows += product_rows(start + m * second, 0, start, n, second, m)
-    bare = with_arrays(*sizes)
+    bare = with_arrays(*sizes, *([("list", idle)] if idle else []))
     graph = build(bare.num_vertices, rows)
     work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
     return replace(
@@ -47,6 +47,13 @@ def product(n: int, m: int, k: int, second: int = 0) -> ValueGraph:
         home_offset=bare.home_offset,
         objects=bare.objects,
     )
+
+
+def test_lists_that_no_value_is_computed_from_do_no_work() -> None:
+    plain, listed = (portfolio_of(product(6, 6, 6, idle=idle), 4).layouts for idle in (0, 36))
+    found = [[(cut.name, cut.grain) for cut in layouts.cuts(4, 1.03)] for layouts in (plain, listed)]
+    assert len(listed.heavy) == len(plain.heavy) == 1
+    assert found[0] == found[1]
 
 
 def portfolio_of(graph: ValueGraph, parts: int, hubs: Bool | None = None) -> Portfolio:
