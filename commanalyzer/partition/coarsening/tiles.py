@@ -261,10 +261,7 @@ def _crossing(graph: AnyGraph, placed: Sequence[_Placed], enough: float) -> tupl
     one, last = placed[0], placed[-1]
     found, versions, width_bytes = np.zeros(3, np.int64), graph.versions, graph.width_bytes
     for piece in row_slices(graph):
-        kernels.crossing_bytes(
-            *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-            *(versions, width_bytes, last.near.anchor, one.tile, last.tile, found),
-        )
+        kernels.crossing_bytes(piece, versions, width_bytes, last.near.anchor, one.tile, last.tile, found)
         if found[1:].min() >= enough:
             break
     return int(found[0]), found[1 : 1 + len(placed)].tolist()
