@@ -82,6 +82,5 @@ def tiled_jobs(graph: AnyGraph, limit: int | None, wanted: int, vertex: Int32) -
         return wanted
     found[:], places = 0, frozen(vertex, np.int32)
     for rows in row_slices(graph):
-        columns = rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
-        kernels.count_between(*columns, places, found)
+        kernels.count_between(rows, places, found)
     return affordable_jobs(graph, limit, wanted, is_tiled=True, fold_bytes=int(_FOLD_BYTES @ found))

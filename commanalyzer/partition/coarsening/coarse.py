@@ -209,8 +209,7 @@ def _pins(
         if not len(last_folded) and piece.row_fold.any():
             last_folded, place = np.full(v, -1, np.int32), np.zeros(2 * v + 1, np.int32)
         count = kernels.list_pins(
-            *(begin, end, piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
-            *(readers, number, side, num_coarse, last, last_folded, out),
+            piece, begin, end, readers, number, side, num_coarse, last, last_folded, out
         )
         found.append(out[:count].copy())
         waiting += count

@@ -77,13 +77,13 @@ def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
 
 @compiled_in_place
 def _link_operands(
-    t: Any, times: Any, source_ptr: Any, source: Any, versions: Any, width: Any, readers: Any,
-    number: Any, num_coarse: Any, kind: Any, keys: Any, sums: Any, count: Any,
+    rows: Any, t: Any, times: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any,
+    kind: Any, keys: Any, sums: Any, count: Any,
 ) -> None:  # fmt: skip
     """Add the links between the operands of a term of a hub, each with the next elsewhere."""
     before, before_volume = -1, 0
-    for i in range(source_ptr[t], source_ptr[t + 1]):
-        s = source[i]
+    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+        s = rows.source[i]
         a = number[s]
         if a >= num_coarse:
             continue
@@ -98,9 +98,8 @@ def _link_operands(
 
 @compiled_in_place
 def add_links(
-    row: Any, term: Any, row_sink: Any, row_count: Any, row_fold: Any, term_ptr: Any, source_ptr: Any,
-    source: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any, kind: Any,
-    keys: Any, sums: Any, count: Any, linked: Any, place: Any,
+    rows: Any, row: Any, term: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any,
+    kind: Any, keys: Any, sums: Any, count: Any, linked: Any, place: Any,
 ) -> Any:  # fmt: skip
     """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub.
 
@@ -112,14 +111,14 @@ def add_links(
     Returns:
         The row and the term that the table may be too small for; the number of rows if it was not.
     """
-    for r in range(row, len(row_sink)):
-        k, times = number[row_sink[r]], row_count[r]
-        first = max(term, term_ptr[r]) if r == row else term_ptr[r]
-        for t in range(first, term_ptr[r + 1]):
-            if 2 * (count[ENTRIES] + 2 * (source_ptr[t + 1] - source_ptr[t])) > len(keys):
+    for r in range(row, len(rows.row_sink)):
+        k, times = number[rows.row_sink[r]], rows.row_count[r]
+        first = max(term, rows.term_ptr[r]) if r == row else rows.term_ptr[r]
+        for t in range(first, rows.term_ptr[r + 1]):
+            if 2 * (count[ENTRIES] + 2 * (rows.source_ptr[t + 1] - rows.source_ptr[t])) > len(keys):
                 return r, t
-            for i in range(source_ptr[t], source_ptr[t + 1]):
-                s = source[i]
+            for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+                s = rows.source[i]
                 a = number[s]
                 if a == k:
                     continue
@@ -134,9 +133,8 @@ def add_links(
                 sums[h, 1] += shared_bytes(volume, readers[s])
                 if k >= num_coarse > a:
                     sums[h, 2] += times
-            if k >= num_coarse and row_fold[r] != 0:
+            if k >= num_coarse and rows.row_fold[r] != 0:
                 _link_operands(
-                    t, times, source_ptr, source, versions, width, readers, number, num_coarse, kind, keys,
-                    sums, count,
-                )  # fmt: skip
-    return len(row_sink), 0
+                    rows, t, times, versions, width, readers, number, num_coarse, kind, keys, sums, count
+                )
+    return len(rows.row_sink), 0

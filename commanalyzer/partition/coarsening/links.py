@@ -58,8 +58,7 @@ def find_links(
         row = term = 0
         while True:  # one step per growth of the table
             row, term = kernels.add_links(
-                *(row, term, piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr),
-                *(piece.source_ptr, piece.source, versions, width_bytes, readers),
+                *(piece, row, term, versions, width_bytes, readers),
                 *(number, num_coarse, kind, keys, sums, count, linked, place),
             )
             if row == piece.num_rows:

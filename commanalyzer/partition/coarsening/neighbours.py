@@ -77,8 +77,7 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     for piece in row_slices(graph):
         flows += piece.num_flows
         kernels.note_readers(
-            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
+            piece, private, removed, follow, rank, several, computed, readers, most, most_folded
         )
     private &= (readers > 0) | (computed > 0)  # others neither lead nor follow
     is_computed = computed > 0
@@ -119,7 +118,7 @@ def _passed_on(graph: AnyGraph, others: Bool, is_read_once: Bool, follow: Int32)
     """
     only, several = np.full(len(follow), kernels.EMPTY, np.int32), np.zeros(len(follow), np.bool_)
     for piece in row_slices(graph):
-        kernels.note_sources(*(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, only, several))
+        kernels.note_sources(piece, only, several)
     first = np.flatnonzero(is_read_once & ~others & (follow >= 0))
     second = follow[first]
     linked = (only[second] == first) & ~several[second] & ~others[second]
@@ -153,9 +152,7 @@ def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
     root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
     most = max(int(_TASK_SHARE * v), _LEAST_TASK)
     for piece in row_slices(graph):
-        kernels.unite(
-            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
-        )
+        kernels.unite(piece, private, root, size, most)
     if (size == 1).all():
         return np.zeros(0, np.int32)
     kernels.find_anchors(np.where(private, root, parent), root)
@@ -171,10 +168,7 @@ def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, p
         return parent
     place, elsewhere = np.full(len(parent), -1, np.int32), np.zeros(len(parent), np.bool_)
     for piece in row_slices(graph):
-        kernels.note_places(
-            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-            *(removed, leaf, anchor, place, elsewhere),
-        )
+        kernels.note_places(piece, removed, leaf, anchor, place, elsewhere)
     return np.where((place >= 0) & ~elsewhere, place, parent)
 
 
@@ -196,10 +190,7 @@ def _settled(
             return anchor
         producer, fewest = np.full(len(own), -1, np.int32), np.zeros(len(own), np.int32)
         for piece in row_slices(graph):
-            kernels.note_producers(
-                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-                *(removed, readers, anchor, is_open, waits, producer, fewest),
-            )
+            kernels.note_producers(piece, removed, readers, anchor, is_open, waits, producer, fewest)
         found = is_open & (producer >= 0) & ~is_open[producer]
         if not (waits or found.any()):
             break

@@ -17,16 +17,14 @@ _FEW = 32  # pins that are sorted fastest one by one
 
 
 @compiled_in_place
-def _leading_operand(
-    t: Any, source_ptr: Any, source: Any, readers: Any, number: Any, side: Any, num_coarse: Any
-) -> Any:
+def _leading_operand(rows: Any, t: Any, readers: Any, number: Any, side: Any, num_coarse: Any) -> Any:
     """Return the operand whose owner computes a term of a reduction, -1 where that of the sink does.
 
     Operands on one side are combined there, unless all of them have other readers and come along anyway.
     """
     found, place = -1, -1
-    for i in range(source_ptr[t], source_ptr[t + 1]):
-        s = source[i]
+    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+        s = rows.source[i]
         if number[s] >= num_coarse:
             continue
         if place >= 0 and side[s] != place:
@@ -39,25 +37,25 @@ def _leading_operand(
 
 @compiled_in_place
 def _row_pins(
-    r: Any, row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, readers: Any,
-    number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any, n: Any,
+    rows: Any, r: Any, readers: Any, number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any,
+    out: Any, n: Any,
 ) -> Any:  # fmt: skip
     """Write the pins that row ``r`` adds to ``out`` from place ``n`` on; return the place behind them."""
-    sink, values = row_sink[r], np.int64(len(number))
+    sink, values = rows.row_sink[r], np.int64(len(number))
     if number[sink] >= num_coarse:
         return n
-    for t in range(term_ptr[r], term_ptr[r + 1]):
+    for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
         k = number[sink]
-        if row_fold[r] != 0:
-            lead = _leading_operand(t, source_ptr, source, readers, number, side, num_coarse)
+        if rows.row_fold[r] != 0:
+            lead = _leading_operand(rows, t, readers, number, side, num_coarse)
             if lead >= 0:
                 k = number[lead]
                 if k != number[sink] and last_folded[sink] != k:
                     last_folded[sink] = k
                     out[n] = ((values + sink) << 32) | np.int64(k)
                     n += 1
-        for i in range(source_ptr[t], source_ptr[t + 1]):
-            s = source[i]
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            s = rows.source[i]
             if last[s] != k and number[s] != k and number[s] < num_coarse:
                 last[s] = k
                 out[n] = (np.int64(s) << 32) | np.int64(k)
@@ -67,8 +65,8 @@ def _row_pins(
 
 @compiled_in_place
 def list_pins(
-    begin: Any, end: Any, row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any,
-    readers: Any, number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any,
+    rows: Any, begin: Any, end: Any, readers: Any, number: Any, side: Any, num_coarse: Any, last: Any,
+    last_folded: Any, out: Any,
 ) -> Any:  # fmt: skip
     """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
 
@@ -79,11 +77,7 @@ def list_pins(
     Args:
         begin: First row of each run.
         end: Row behind each run.
-        row_sink: Columns of the slice, up to ``source``.
-        row_fold: As above.
-        term_ptr: As above.
-        source_ptr: As above.
-        source: As above.
+        rows: Rows of the slice.
         readers: Source entries that read each vertex.
         number: Coarse vertex of each vertex, hubs from ``num_coarse`` on.
         side: Operands of a term that have the same number here are combined where one of them is.
@@ -95,8 +89,7 @@ def list_pins(
     n = 0
     for g in range(len(begin)):
         for r in range(begin[g], end[g]):
-            n = _row_pins(r, row_sink, row_fold, term_ptr, source_ptr, source, readers, number, side,
-                          num_coarse, last, last_folded, out, n)  # fmt: skip
+            n = _row_pins(rows, r, readers, number, side, num_coarse, last, last_folded, out, n)
     return n
 
 

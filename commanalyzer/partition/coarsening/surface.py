@@ -102,10 +102,7 @@ class Surface:
         tiling = self.view.tiling
         marked = np.zeros(len(part), np.bool_)
         for piece in self.rows(part, num_parts).slices():
-            kernels.mark_ends(
-                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-                *(tiling.vertex, tiling.neighbours.anchor, part, marked),
-            )
+            kernels.mark_ends(piece, tiling.vertex, tiling.neighbours.anchor, part, marked)
         return np.flatnonzero(marked)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.foundation.compiled import compiled
+from commanalyzer.foundation.compiled import compiled, compiled_in_place
 from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes
 from commanalyzer.vcg.contraction.contract_kernels import root
 
@@ -18,40 +18,27 @@ TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best i
 NO_KIND = 2  # of hubs: neither a task nor a place of one
 
 
-@compiled
+@compiled_in_place
 def note_readers(
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    private: Any,
-    removed: Any,
-    follow: Any,
-    rank: Any,
-    several: Any,
-    computed: Any,
-    readers: Any,
-    most: Any,
-    most_folded: Any,
-) -> None:
+    rows: Any, private: Any, removed: Any, follow: Any, rank: Any, several: Any, computed: Any, readers: Any,
+    most: Any, most_folded: Any,
+) -> None:  # fmt: skip
     """Note for every vertex the best reader to follow, the number of readers, and how often rows use it.
 
     Of readers for the same reason the first vertex is best, so that the order of rows does not matter.
     """
-    for r in range(len(row_sink)):
-        sink = row_sink[r]
-        folds = row_fold[r] != 0
-        first, last = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
+    for r in range(len(rows.row_sink)):
+        sink = rows.row_sink[r]
+        folds = rows.row_fold[r] != 0
+        first, last = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
         if last > first:
             computed[sink] = 1
-        count = min(row_count[r], 2147483647)
+        count = min(rows.row_count[r], 2147483647)
         if folds:
             most_folded[sink] = max(most_folded[sink], count)
         reason = TO_SUM if folds else (TO_PRIVATE if private[sink] else TO_ARRAY)
         for i in range(first, last):
-            s = source[i]
+            s = rows.source[i]
             readers[s] += 1
             most[s] = max(most[s], count)
             if removed[s] or removed[sink] or s == sink:
@@ -63,39 +50,27 @@ def note_readers(
                 follow[s] = sink
 
 
-@compiled
-def note_sources(
-    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, only: Any, has_others: Any
-) -> None:
+@compiled_in_place
+def note_sources(rows: Any, only: Any, has_others: Any) -> None:
     """Note for every vertex the first other one that it is computed from, and whether there are others."""
-    for r in range(len(row_sink)):
-        sink = row_sink[r]
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            if only[sink] == EMPTY and source[i] != sink:
-                only[sink] = source[i]
-            elif source[i] != sink and source[i] != only[sink]:
+    for r in range(len(rows.row_sink)):
+        sink = rows.row_sink[r]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            if only[sink] == EMPTY and rows.source[i] != sink:
+                only[sink] = rows.source[i]
+            elif rows.source[i] != sink and rows.source[i] != only[sink]:
                 has_others[sink] = True
 
 
-@compiled
-def note_places(
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    removed: Any,
-    leaf: Any,
-    anchor: Any,
-    place: Any,
-    elsewhere: Any,
-) -> None:
+@compiled_in_place
+def note_places(rows: Any, removed: Any, leaf: Any, anchor: Any, place: Any, elsewhere: Any) -> None:
     """Note for every leaf where its first reader is anchored, and whether another reader is elsewhere."""
-    for r in range(len(row_sink)):
-        if removed[row_sink[r]]:
+    for r in range(len(rows.row_sink)):
+        if removed[rows.row_sink[r]]:
             continue
-        at = anchor[row_sink[r]]
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            s = source[i]
+        at = anchor[rows.row_sink[r]]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
             if leaf[s]:
                 if place[s] < 0:
                     place[s] = at
@@ -103,31 +78,21 @@ def note_places(
                     elsewhere[s] = True
 
 
-@compiled
+@compiled_in_place
 def note_producers(
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    removed: Any,
-    readers: Any,
-    anchor: Any,
-    is_open: Any,
-    waits: Any,
-    producer: Any,
-    fewest: Any,
+    rows: Any, removed: Any, readers: Any, anchor: Any, is_open: Any, waits: Any, producer: Any, fewest: Any
 ) -> None:
     """Note for every open anchor the anchor that it is computed from and that has the fewest readers.
 
     What few others read is what belongs to it: the data of an element rather than those of its nodes. Of
     anchors that are open themselves only those are noted that it ``waits`` for.
     """
-    for r in range(len(row_sink)):
-        root = anchor[row_sink[r]]
+    for r in range(len(rows.row_sink)):
+        root = anchor[rows.row_sink[r]]
         if not is_open[root]:
             continue
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            s = source[i]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
             a = anchor[s]
             if removed[s] or a == root or (is_open[a] and not waits):
                 continue
@@ -137,19 +102,16 @@ def note_producers(
                 fewest[root] = readers[s]
 
 
-@compiled
-def unite(
-    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, private: Any,
-    parent: Any, size: Any, most: Any,
-) -> None:  # fmt: skip
+@compiled_in_place
+def unite(rows: Any, private: Any, parent: Any, size: Any, most: Any) -> None:
     """Join private values that feed each other into tasks of at most ``most`` values, first value as root."""
-    for r in range(len(row_sink)):
-        if not private[row_sink[r]]:
+    for r in range(len(rows.row_sink)):
+        if not private[rows.row_sink[r]]:
             continue
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            if not private[source[i]]:
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            if not private[rows.source[i]]:
                 continue
-            one, other = root(parent, row_sink[r]), root(parent, source[i])
+            one, other = root(parent, rows.row_sink[r]), root(parent, rows.source[i])
             if one != other and size[one] + size[other] <= most:
                 first = min(one, other)
                 size[first] = size[one] + size[other]
@@ -219,28 +181,14 @@ def note_heaviest(one: Any, other: Any, sums: Any, is_task: Any, heaviest: Any, 
             best[task] = near
 
 
-@compiled
+@compiled_in_place
 def crossing_bytes(
-    row_sink: Any,
-    row_count: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    versions: Any,
-    width: Any,
-    anchor: Any,
-    one: Any,
-    other: Any,
-    found: Any,
+    rows: Any, versions: Any, width: Any, anchor: Any, one: Any, other: Any, found: Any
 ) -> None:
     """Add the bytes that flow between different anchors, and between different tiles by two tilings.
 
     Args:
-        row_sink: Columns of the slice, up to ``source``.
-        row_count: As above.
-        term_ptr: As above.
-        source_ptr: As above.
-        source: As above.
+        rows: Rows of the slice.
         versions: Versions of each vertex.
         width: Bytes of each vertex.
         anchor: Anchor of each vertex.
@@ -249,16 +197,16 @@ def crossing_bytes(
         found: int64[3], sums; changed.
     """
     between, by_one, by_other = 0, 0, 0
-    for r in range(len(row_sink)):
-        sink = row_sink[r]
+    for r in range(len(rows.row_sink)):
+        sink = rows.row_sink[r]
         here, there = one[sink], other[sink]
         if here < 0:
             continue
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            s = source[i]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
             if one[s] < 0:
                 continue
-            volume = flow_bytes(row_count[r], versions[s], width[s])
+            volume = flow_bytes(rows.row_count[r], versions[s], width[s])
             if one[s] != here:
                 by_one += volume
             if other[s] != there:

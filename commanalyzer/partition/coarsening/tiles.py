@@ -183,10 +183,7 @@ def _least(graph: AnyGraph, found: Iterator[_Placed], complete: bool) -> tuple[_
     while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
         across, anchor, enough = np.zeros(3, np.int64), some[-1].near.anchor, math.inf if complete else least
         for piece in row_slices(graph):
-            kernels.crossing_bytes(
-                *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-                *(versions, width_bytes, anchor, some[0].tile, some[-1].tile, across),
-            )
+            kernels.crossing_bytes(piece, versions, width_bytes, anchor, some[0].tile, some[-1].tile, across)
             if across[1:].min() >= enough:
                 break
         between, *volumes = across[: 1 + len(some)].tolist()

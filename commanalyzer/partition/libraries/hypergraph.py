@@ -71,9 +71,8 @@ def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> H
     base, v = len(work_flops), graph.num_vertices
     place, size, _ = _placed_terms(graph, vertex, base)
     net_bytes, keys = np.zeros(2 * v, dtype=np.int64), np.empty(2 * graph.num_flows, dtype=np.int64)
-    rows = graph.row_sink, graph.row_count, graph.term_ptr, graph.source_ptr, graph.source
     widths = graph.versions, graph.width_bytes
-    count = kernels.list_pins(*rows, *widths, vertex, place, base, size, net_bytes, keys)
+    count = kernels.list_pins(graph.rows, *widths, vertex, place, base, size, net_bytes, keys)
     owner = np.tile(vertex, 2)
     owned = np.flatnonzero((net_bytes > 0) & (owner >= 0))
     net, pin = np.divmod(sorted_unique(np.concatenate((keys[:count], owned * size + owner[owned]))), size)
@@ -86,7 +85,7 @@ def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> H
 def _sink_terms(graph: ValueGraph) -> Int64:
     """Return int64[V], terms that are folded into each value."""
     terms = np.zeros(graph.num_vertices, np.int64)
-    kernels.count_sink_terms(graph.row_sink, graph.row_fold, graph.term_ptr, terms)
+    kernels.count_sink_terms(graph.rows, terms)
     return frozen(terms, np.int64)
 
 
@@ -94,8 +93,8 @@ def _placed_terms(graph: ValueGraph, vertex: Int64, base: int) -> tuple[Int64, i
     """Return where terms are computed (:func:`.place_terms`), vertices with them, readers of the values."""
     readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
     place = np.empty(len(graph.source_ptr) - 1, np.int64)
-    terms = (graph.row_fold, _sink_terms(graph), graph.term_ptr, graph.source_ptr, graph.source)
-    return place, int(kernels.place_terms(graph.row_sink, *terms, vertex, readers, base, place)), readers
+    size = kernels.place_terms(graph.rows, _sink_terms(graph), vertex, readers, base, place)
+    return place, int(size), readers
 
 
 def term_operands(graph: ValueGraph, vertex: Int64) -> Int64:
@@ -103,7 +102,7 @@ def term_operands(graph: ValueGraph, vertex: Int64) -> Int64:
     base = graph.num_vertices
     place, size, readers = _placed_terms(graph, vertex, base)
     found = np.empty(size - base, np.int64)
-    kernels.list_operands(place, base, graph.source_ptr, graph.source, vertex, readers, found)
+    kernels.list_operands(graph.rows, place, base, vertex, readers, found)
     return found
 
 
@@ -123,16 +122,13 @@ class Sums:
 def find_sums(graph: ValueGraph) -> Sums:
     """Return what folds several terms of several operands each."""
     is_factor, is_sum = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.bool_)
-    folded = _sink_terms(graph)
-    rows = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
-    kernels.mark_sums(*rows, is_factor, is_sum)
+    kernels.mark_sums(graph.rows, _sink_terms(graph), is_factor, is_sum)
     return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
 
 
 def _work(graph: ValueGraph, base: Float64, vertex: Int64, place: Int64, size: int) -> Float64:
     """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink."""
     taken, given, total = np.zeros(len(base)), np.zeros(size), np.zeros(graph.num_vertices)
-    rows = graph.row_sink, graph.row_count, graph.term_ptr, graph.work_flops
-    kernels.move_work(*rows, vertex, place, total, taken, given)
+    kernels.move_work(graph.rows, graph.work_flops, vertex, place, total, taken, given)
     given[: len(base)] += base - taken
     return np.maximum(given, 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.foundation.compiled import compiled
+from commanalyzer.foundation.compiled import compiled, compiled_in_place
 
 
 @compiled
@@ -35,24 +35,15 @@ def list_movable(vertex: Any, anchor: Any, beside: Any, chosen: Any) -> Any:
     return n
 
 
-@compiled
-def mark_ends(
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    vertex: Any,
-    anchor: Any,
-    part: Any,
-    marked: Any,
-) -> None:
+@compiled_in_place
+def mark_ends(rows: Any, vertex: Any, anchor: Any, part: Any, marked: Any) -> None:
     """Mark the anchors at both ends of the flows between parts, of a slice of rows."""
-    for r in range(len(row_sink)):
-        sink = row_sink[r]
+    for r in range(len(rows.row_sink)):
+        sink = rows.row_sink[r]
         if vertex[sink] < 0:
             continue
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            s = source[i]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
             if vertex[s] >= 0 and part[s] != part[sink]:
                 marked[anchor[s]] = True
                 marked[anchor[sink]] = True

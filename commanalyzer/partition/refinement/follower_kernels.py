@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.foundation.compiled import compiled
+from commanalyzer.foundation.compiled import compiled, compiled_in_place
 from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes
 
 
@@ -26,27 +26,26 @@ def number_free(anchor: Any, given: Any, owner: Any) -> Any:
     return free
 
 
-@compiled
+@compiled_in_place
 def poll(
-    row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, versions: Any, width: Any,
-    vertex: Any, anchor: Any, owner: Any, leader: Any, lead_bytes: Any,
-) -> None:  # fmt: skip
+    rows: Any, versions: Any, width: Any, vertex: Any, anchor: Any, owner: Any, leader: Any, lead_bytes: Any
+) -> None:
     """Let the flows of a slice between an anchor with a part and a free one vote for the part of the latter.
 
-    Columns of the slice, versions and bytes of the vertices, and coarse vertices, which are -1 for hubs; the
+    Rows of the slice, versions and bytes of the vertices, and coarse vertices, which are -1 for hubs; the
     rest is described above. ``leader`` and ``lead_bytes`` change.
     """
-    for r in range(len(row_sink)):
-        sink = row_sink[r]
+    for r in range(len(rows.row_sink)):
+        sink = rows.row_sink[r]
         if vertex[sink] < 0:
             continue
         here = owner[anchor[sink]]
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            s = source[i]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
             there = owner[anchor[s]]
             if vertex[s] < 0 or (here < 0) == (there < 0):
                 continue
-            volume = flow_bytes(row_count[r], versions[s], width[s])
+            volume = flow_bytes(rows.row_count[r], versions[s], width[s])
             free, part = (~here, there) if here < 0 else (~there, here)
             if leader[free] == part:
                 lead_bytes[free] += volume

@@ -37,10 +37,7 @@ def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int3
     versions, width_bytes = graph.versions, graph.width_bytes
     for _ in range(_MOST_ROUNDS):
         for piece in row_slices(graph):
-            kernels.poll(
-                *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-                *(versions, width_bytes, vertex, anchor, owner, leader, lead_bytes),
-            )
+            kernels.poll(piece, versions, width_bytes, vertex, anchor, owner, leader, lead_bytes)
         if not kernels.settle(anchor, leader, owner):
             break
     part = np.empty(len(given), np.int32)

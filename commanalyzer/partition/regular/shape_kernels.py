@@ -81,12 +81,14 @@ def _places(first: Any, last: Any, source: Any, index: Any, owner: Any, place: A
 
 
 @compiled_in_place
-def note_results(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, index: Any, owner: Any) -> None:
+def note_results(rows: Any, index: Any, owner: Any) -> None:
     """Give values in no array that alone make an element the place of this element."""
-    for r in range(len(row_sink)):
-        first, sink = source_ptr[term_ptr[r]], row_sink[r]
-        if source_ptr[term_ptr[r + 1]] == first + 1 and owner[sink] >= 0 and owner[source[first]] < 0:
-            owner[source[first]], index[source[first]] = owner[sink], index[sink]
+    for r in range(len(rows.row_sink)):
+        first, sink = rows.source_ptr[rows.term_ptr[r]], rows.row_sink[r]
+        if rows.source_ptr[rows.term_ptr[r + 1]] == first + 1 and owner[sink] >= 0:
+            only = rows.source[first]
+            if owner[only] < 0:
+                owner[only], index[only] = owner[sink], index[sink]
 
 
 @compiled
@@ -136,18 +138,14 @@ def _loop_steps(
 
 @compiled
 def tally_distances(
-    rows: Any, row_sink: Any, row_site: Any, term_ptr: Any, source_ptr: Any, source: Any, index: Any,
-    size: Any, owner: Any, streams: Any, keys: Any, times: Any, count: Any,
+    rows: Any, num_rows: Any, index: Any, size: Any, owner: Any, streams: Any, keys: Any, times: Any,
+    count: Any,
 ) -> Any:  # fmt: skip
     """Tally distances between elements that are read together, computed from each other, or next in a loop.
 
     Args:
-        rows: Number of rows of the slice that are looked at.
-        row_sink: Columns of the slice, up to ``source``.
-        row_site: As above.
-        term_ptr: As above.
-        source_ptr: As above.
-        source: As above.
+        rows: Rows of the slice.
+        num_rows: How many of them are looked at.
         index: Place of each vertex in its array, below 2^40.
         size: Elements of each array, and -1: sinks and sources in arrays of the same size are compared.
         owner: Array of each vertex.
@@ -159,13 +157,15 @@ def tally_distances(
     Returns:
         The tally.
     """
+    row_sink, row_site, source = rows.row_sink, rows.row_site, rows.source
+    term_ptr, source_ptr = rows.term_ptr, rows.source_ptr
     most = 0
-    for r in range(rows):
+    for r in range(num_rows):
         most = max(most, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]])
     place, latest = np.empty(most, np.int64), np.full(len(size), -1, np.int64)
     ring, read = np.zeros((len(size), LAGS), np.int64), np.zeros(len(size), np.int64)
     at, arrays = np.zeros(PLACES, np.int64), np.zeros(PLACES, np.int64)
-    for r in range(rows):
+    for r in range(num_rows):
         sink, first, last = row_sink[r], source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
         keys, times = _loop_steps(
             row_site[r], first, last, sink, source, index, owner, streams, at, arrays, keys, times, count

@@ -342,12 +342,11 @@ def tally_distances(
     times = np.zeros((_FIRST_SLOTS, kernels.KINDS), np.int64)
     share, streams = max(1, graph.num_flows // _TALLIED_FLOWS), kernels.new_streams()
     for piece in row_slices(graph):
-        kernels.note_results(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, index, owner)
+        kernels.note_results(piece, index, owner)
     for piece in row_slices(graph):
         rows = -(-piece.num_rows // share)  # all, or a share of those of a large graph
-        columns = (rows, piece.row_sink, piece.row_site, piece.term_ptr, piece.source_ptr, piece.source)
         before = int(count[0])
-        keys, times = kernels.tally_distances(*columns, index, size, owner, streams, keys, times, count)
+        keys, times = kernels.tally_distances(piece, rows, index, size, owner, streams, keys, times, count)
         if count[0] - before > _NEW_DISTANCES:
             share *= _FEWER
     filled = np.flatnonzero(keys >= 0)
