@@ -19,7 +19,7 @@
 struct ca_column {
   unsigned char *data;
   uint64_t bytes;
-  uint64_t ready; /* bytes that can be written; more are made ready in steps (spill.c) */
+  uint64_t ready; /* bytes that can be written; more are made ready in steps (memory.c) */
   uint64_t capacity;
   uint64_t offset; /* in the trace, when it was spilled */
   bool is_section; /* of the trace; others are the recorder's own */
@@ -78,7 +78,7 @@ bool ca_column_extend(struct ca_column *column, uint64_t bytes);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
 bool ca_column_move(struct ca_column *column, int file, uint64_t bytes, uint64_t offset);
 void ca_columns_forget(void);
-void ca_spill_prepare(const char *path);
+void ca_spill_prepare(const char *path, void (*give_back)(void));
 void ca_spill_check(void);
 void ca_spill_finish(int file);
 uint64_t ca_spilled_bytes(void);
@@ -111,7 +111,9 @@ void ca_row_1(uint32_t site, uint64_t address, uint32_t words, uint64_t label);
 uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
 
 /* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
-extern const uint64_t ca_multipliers[64];
+static const uint64_t ca_multipliers[64] = {
+#include "multipliers.inc"
+};
 
 /* A chain on its way into the log. */
 struct ca_event {

@@ -54,7 +54,7 @@ __attribute__((constructor(1), used)) static void start(void) {
   const char *workspace = getenv("COMMANALYZER_WORKSPACE");
   if (workspace)
     ca_workspace_read(workspace);
-  ca_spill_prepare(trace_path); /* all columns are reserved: they move together */
+  ca_spill_prepare(trace_path, ca_snapshots_stop); /* all columns are reserved: they move together */
   if (trace_path[0] && !ca_has_workspace && getenv("COMMANALYZER_PREFIX"))
     ca_prefix_prepare();
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
@@ -130,6 +130,7 @@ static bool write_trace(int file) {
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
   uint64_t offset = 4096;
+  ca_index_forget();
   if (!spilled_bytes)
     ca_columns_forget();
   for (uint32_t i = 0; i < CA_NUM_SECTIONS; i++) {

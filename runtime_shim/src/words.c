@@ -1,72 +1,7 @@
-/* Memory of the recorder (columns, named extents) and whole ranges of program memory (fills, copies). */
-#define _GNU_SOURCE
+/* Memory of the program: its names (extents), whole ranges of words (fills, copies). */
 #include "state.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
-struct ca_statistics ca_statistics;
-
-void *ca_map(uint64_t bytes) {
-  void *data = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return data == MAP_FAILED ? 0 : data;
-}
-
-#define HUGE_FROM (1ull << 21)
-
-/* Large tables are faulted in by large pages; what small programs use of them stays small. */
-void ca_prefer_huge_pages(void *data, uint64_t bytes) {
-  if (bytes > HUGE_FROM)
-    madvise((unsigned char *)data + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
-}
-
-/* Memory of a table that is going to be filled. */
-void *ca_table(uint64_t bytes) {
-  void *data = ca_map(bytes);
-  if (data)
-    ca_prefer_huge_pages(data, bytes);
-  return data;
-}
-
-bool ca_read_all(int file, void *data, uint64_t bytes) {
-  unsigned char *at = data;
-  while (bytes) {
-    ssize_t got = read(file, at, bytes);
-    if (got <= 0)
-      return false;
-    at += got;
-    bytes -= (uint64_t)got;
-  }
-  return true;
-}
-
-bool ca_write_all(int file, const void *data, uint64_t bytes, uint64_t offset) {
-  const unsigned char *at = data;
-  while (bytes) {
-    ssize_t done = pwrite(file, at, bytes > (1u << 30) ? 1u << 30 : bytes, (off_t)offset);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
-    at += done;
-    bytes -= (uint64_t)done;
-    offset += (uint64_t)done;
-  }
-  return true;
-}
-
-void ca_unmap(void *data, uint64_t bytes) { munmap(data, bytes); }
-
-void *ca_column_push(struct ca_column *column, uint64_t bytes) {
-  if (!ca_column_room(column, bytes))
-    return 0;
-  void *at = column->data + column->bytes;
-  column->bytes += bytes;
-  return at;
-}
 
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth) {
