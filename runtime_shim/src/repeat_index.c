@@ -1,5 +1,5 @@
 /* Which loops are known: found by what they do, and by the shadow that they find where that keeps changing. */
-#include "outcomes.h"
+#include "notes.h"
 
 #define MOST_REPEATS (1u << 27)
 #define PATIENCE 2u          /* states of the shadow that replace the one before them; then all are kept */

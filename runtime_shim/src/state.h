@@ -143,11 +143,15 @@ struct ca_found ca_row_add(const struct ca_event *event);
 uint64_t ca_row_near(uint64_t hash);
 void ca_row_repeat(uint64_t row);
 
+/* Loops that are being recorded (notes.c). */
+void ca_spoil_repeats(void);
+void ca_note_jump(uint64_t from, uint64_t to);
+void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
+
 /* Loops that repeat (repeats.c). */
 bool ca_repeats_reserve(void);
 void ca_repeats_settle(void);
 void ca_repeat_outcome(const struct ca_repeat *repeat);
-void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 bool ca_repeat_index_reserve(void);
@@ -156,8 +160,6 @@ uint32_t ca_repeat_latest(uint64_t hash);
 uint32_t ca_repeat_number(uint64_t hash, uint64_t changes);
 uint32_t ca_repeat_place(uint64_t hash, uint64_t changes);
 void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
-void ca_note_jump(uint64_t from, uint64_t to);
-void ca_spoil_repeats(void);
 uint64_t ca_preview_blocks(uint64_t hash); /* that a previewed loop executes; 0 if it was not recorded */
 void ca_snapshots_stop(void);
 
