@@ -2,9 +2,6 @@
 #include "contexts.h"
 #include "state.h"
 
-void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);
-uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels);
-
 /* Labels of scalar arguments and of the return value on their way through a call. */
 uint64_t ca_arguments[64];
 uint64_t ca_result;

@@ -73,18 +73,6 @@ void *ca_table(uint64_t bytes) {
   return data;
 }
 
-bool ca_read_all(int file, void *data, uint64_t bytes) {
-  unsigned char *at = data;
-  while (bytes) {
-    ssize_t got = read(file, at, bytes);
-    if (got <= 0)
-      return false;
-    at += got;
-    bytes -= (uint64_t)got;
-  }
-  return true;
-}
-
 bool ca_write_all(int file, const void *data, uint64_t bytes, uint64_t offset) {
   const unsigned char *at = data;
   while (bytes) {

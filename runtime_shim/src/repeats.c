@@ -194,31 +194,6 @@ static uint32_t push_stretches(const struct ca_recording *recording) {
   return count;
 }
 
-/* Remembers a loop that counts one row and has no other effect. */
-CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
-  uint32_t number = ca_switched_off & CA_WITHOUT_MEMOISATION ? 0 : ca_repeat_place(hash, changes);
-  if (!number)
-    return;
-  struct ca_repeat *repeat = &ca_state.repeats[number];
-  settle(repeat);
-  uint64_t first = repeat->first_stretch;
-  if (!repeat->num_stretches) {
-    first = repeats.stretches.bytes / sizeof(struct stretch);
-    if (!ca_column_push(&repeats.stretches, sizeof(struct stretch)))
-      return;
-  }
-  ((struct stretch *)repeats.stretches.data)[first] = (struct stretch){(uint32_t)row, (uint32_t)(row + 1)};
-  *repeat = (struct ca_repeat){.hash = repeat->hash,
-                               .changes = changes,
-                               .end = (uint32_t)(row + 1),
-                               .next = repeat->next,
-                               .ahead = repeat->ahead,
-                               .num_replaced = repeat->num_replaced};
-  repeat->first_stretch = first;
-  repeat->num_stretches = 1;
-  came_next(number);
-}
-
 /* Whether it is known what the loop does to the shadow: kept is as much as it counted, more if it comes again. */
 static bool keep_outcomes(const struct ca_recording *recording, uint64_t changes, uint64_t rows, struct ca_repeat *repeat) {
   if (recording->changes == changes) {
@@ -257,6 +232,17 @@ static void remember(const struct ca_recording *recording, uint64_t changes) {
   repeat->first_stretch = first;
   repeat->num_stretches = count;
   came_next(number);
+}
+
+/* Remembers a loop that counts the last row and has no other effect. */
+CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes) {
+  struct ca_recording recording;
+  recording.hash = hash;
+  recording.changes = changes;
+  recording.start = ca_last_row();
+  recording.first_jump = ca_num_jumps();
+  recording.first_counter = recording.num_counters = 0;
+  remember(&recording, changes);
 }
 
 /* The loop that was not known is left. */

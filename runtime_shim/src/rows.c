@@ -3,6 +3,7 @@
 #include <string.h>
 
 uint64_t ca_num_rows;
+struct ca_prefix ca_prefix = {.next = UINT64_MAX};
 
 static struct ca_detour *detour; /* by row */
 
@@ -131,13 +132,6 @@ void ca_row_repeat(uint64_t row) {
   ca_order_row(row);
 }
 
-static bool insert(const struct ca_event *event) {
-  if (!ca_index_room() || !append(event))
-    return false;
-  ca_index_put(ca_num_rows - 1);
-  return true;
-}
-
 #define AHEAD 16u
 
 /* Begins to fetch the rows that will come instead of those behind this one. */
@@ -229,10 +223,11 @@ uint64_t ca_row_again(const struct ca_event *event) {
 /* Appends the row of an event for which ca_row_again found none just now, and counts it. */
 struct ca_found ca_row_add(const struct ca_event *event) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells), row = ca_num_rows;
-  if (!insert(event)) {
+  if (!ca_index_room() || !append(event)) {
     ca_spoil_repeats();
     return (struct ca_found){0, false};
   }
+  ca_index_put(row);
   leave(expected, row, true);
   ca_row_repeat(row);
   return (struct ca_found){row, true};
@@ -244,16 +239,17 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   return found ? (struct ca_found){found - 1, false} : ca_row_add(event);
 }
 
+/* A range of words became constant. */
+void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags) {
+  uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
+                   flags * ca_multipliers[1]) |
+                  1;
+  if (!ca_predicted(hash))
+    ca_row_lookup(&(struct ca_event){hash, first, site, flags, 1, &words});
+  ca_order_stored(first, words);
+}
+
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
   uint64_t room[CA_MOST_LABELS];
   ca_row_lookup(&(struct ca_event){hash, sink, site, 0, count, ca_names(room, count, labels)});
-}
-
-CA_SLOW uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels) {
-  uint64_t room[CA_MOST_LABELS];
-  labels = ca_names(room, count, labels);
-  struct ca_event event = {hash, 0, site, CA_ROW_REGISTER, count, labels};
-  if (ca_has_workspace)
-    return CA_REG | ca_register_version(&event, count, labels).vertex;
-  return CA_REG | ca_row_lookup(&event).row;
 }

@@ -1,6 +1,5 @@
 /* Memory of the program: its names (extents), whole ranges of words (fills, copies). */
 #include "state.h"
-#include <stdlib.h>
 #include <string.h>
 
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
@@ -9,7 +8,7 @@ void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size
   if (!extent)
     return;
   *extent = (struct ca_extent){start, size, offset, object, kind, depth};
-  if (ca_has_workspace)
+  if (ca_workspace.exists)
     ca_workspace_extent(extent);
 }
 
@@ -56,44 +55,21 @@ void ca_forget_range(uint64_t address, uint64_t bytes) {
   }
 }
 
-/* A range of words became constant. */
-void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags) {
-  uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
-                   flags * ca_multipliers[1]) |
-                  1;
-  if (!ca_predicted(hash))
-    ca_row_lookup(&(struct ca_event){hash, first, site, flags, 1, &words});
-  ca_order_stored(first, words);
+static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags) {
+  ca_fill_row(site, ca_word(address), ca_word(address + bytes - 1) - ca_word(address) + 1, flags);
+  ca_forget_range(address, bytes);
 }
 
 /* memset and the like: a range of words becomes constant. */
 CA_CALL void ca_fill(uint32_t site, uint64_t address, uint64_t bytes) {
-  if (!bytes)
-    return;
-  ca_fill_row(site, ca_word(address), ca_word(address + bytes - 1) - ca_word(address) + 1, CA_ROW_FILL);
-  ca_forget_range(address, bytes);
+  if (bytes)
+    fill(site, address, bytes, CA_ROW_FILL);
 }
 
 /* Written by the outside world (input functions): new values without sources. */
 CA_CALL void ca_input(uint32_t site, uint64_t address, uint64_t bytes) {
-  if (!address || !bytes || bytes > CA_ARENA_BYTES) /* a size that the call itself refused */
-    return;
-  ca_fill_row(site, ca_word(address), ca_word(address + bytes - 1) - ca_word(address) + 1,
-              CA_ROW_FILL | CA_ROW_INPUT);
-  ca_forget_range(address, bytes);
-}
-
-/* Replication of words of which some hold named values. The labels are taken first: ranges may overlap. */
-static void copy_with_names(uint32_t site, uint64_t target, uint64_t source, uint64_t words) {
-  uint64_t *labels = malloc(words * sizeof *labels);
-  if (!labels) {
-    ca_statistics.dropped_rows += words;
-    return;
-  }
-  for (uint64_t i = 0; i < words; i++)
-    labels[i] = ca_value_at(source + i);
-  ca_copy_named(site, target, words, labels);
-  free(labels);
+  if (address && bytes && bytes <= CA_ARENA_BYTES) /* otherwise the call itself refused the size */
+    fill(site, address, bytes, CA_ROW_FILL | CA_ROW_INPUT);
 }
 
 /* Replication word by word, in the direction that memmove would take; named values stay what they are. */
@@ -107,19 +83,4 @@ void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes) {
   else
     for (uint64_t i = words; i-- > 0;)
       ca_replicate(target + i, ca_value_at(source + i));
-}
-
-/* memcpy, memmove. */
-CA_CALL void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes) {
-  if ((to - from) & 3) {
-    ca_statistics.unaligned_copies++;
-    ca_spoil_repeats(); /* they are counted one by one */
-    ca_forget_range(to, bytes);
-  } else if (ca_has_workspace) {
-    uint64_t skipped = (4 - (to & 3)) & 3;
-    if (bytes > skipped)
-      copy_with_names(site, ca_word(to + 3), ca_word(from + 3), (bytes - skipped) / 4);
-  } else {
-    ca_move_words(to, from, bytes);
-  }
 }
