@@ -6,7 +6,7 @@
 #define NUM_RECENT 16384u
 #define PLACES_APART 1427u
 
-struct ca_notes ca_notes = {.forgotten = 1};
+struct ca_notes ca_notes;
 
 /* Where a word was noted last. */
 static struct recent {
@@ -15,6 +15,7 @@ static struct recent {
 } recent[NUM_RECENT];
 
 bool ca_notes_reserve(void) {
+  ca_notes.forgotten = 1;
   return ca_column_reserve(&ca_notes.jumps, MOST_JUMPS * sizeof(struct ca_jump)) &&
          ca_column_reserve(&ca_notes.changes, CA_MOST_CHANGES * sizeof(struct ca_entry));
 }

@@ -1,18 +1,15 @@
 /* Start of the recording: reserving memory, reading the environment. */
 #define _GNU_SOURCE
 #include "prefix.h"
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define TIB (1ull << 40)
 
 static void give_up(const char *reason) {
-  const char *prefix = "commanalyzer: cannot record: ";
-  (void)!write(2, prefix, strlen(prefix));
-  (void)!write(2, reason, strlen(reason));
-  (void)!write(2, "\n", 1);
+  dprintf(2, "commanalyzer: cannot record: %s\n", reason);
   _exit(CA_FAILURE_STATUS);
 }
 

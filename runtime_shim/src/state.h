@@ -159,8 +159,6 @@ void ca_index_forget(void);
 struct ca_found ca_row_lookup(const struct ca_event *event);
 uint64_t ca_row_again(const struct ca_event *event);
 struct ca_found ca_row_add(const struct ca_event *event);
-uint64_t ca_row_near(uint64_t hash);
-void ca_row_repeat(uint64_t row);
 
 /* Loops that are being recorded (notes.c). */
 void ca_spoil_repeats(void);

@@ -17,7 +17,8 @@ def test_files_call_only_files_further_down(shim_modules: dict[str, Module]) -> 
     used: set[tuple[str, str]] = set()
     for file, module in shim_modules.items():
         externals = {g.name for g in module.globals if g.is_external}
-        home |= {s.name: file for s in (*module.functions, *module.globals) if s.name not in externals}
+        names = {f.name for f in module.functions} | {g.name for g in module.globals}
+        home |= dict.fromkeys(names - externals, file)
         used |= {(file, name) for name in externals | {d.name for d in module.declarations}}
     calls = {(file, home[name]) for file, name in used if name.startswith("@ca_") and name in home}
     upward = {(file, other) for file, other in calls if level[file] >= level[other]}
