@@ -12,8 +12,6 @@
 
 #define CA_BUFFER_LABELS 4096u
 
-uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
-
 static void *free_buffers; /* released buffers, linked through their first word */
 
 static uint64_t *take_buffer(void) {
@@ -57,22 +55,17 @@ CA_INLINE void add_term(struct ca_accumulator *acc, uint32_t width, const uint64
     ca_buffer_full(acc);
 }
 
-CA_HOOK void ca_term_1(struct ca_accumulator *acc, uint64_t l0) {
-  const uint64_t labels[] = {l0};
-  add_term(acc, 1, labels);
-}
-CA_HOOK void ca_term_2(struct ca_accumulator *acc, uint64_t l0, uint64_t l1) {
-  const uint64_t labels[] = {l0, l1};
-  add_term(acc, 2, labels);
-}
-CA_HOOK void ca_term_3(struct ca_accumulator *acc, uint64_t l0, uint64_t l1, uint64_t l2) {
-  const uint64_t labels[] = {l0, l1, l2};
-  add_term(acc, 3, labels);
-}
-CA_HOOK void ca_term_4(struct ca_accumulator *acc, uint64_t l0, uint64_t l1, uint64_t l2, uint64_t l3) {
-  const uint64_t labels[] = {l0, l1, l2, l3};
-  add_term(acc, 4, labels);
-}
+#define CA_DEFINE_TERM(N, PARAMETERS, ...)                                                                         \
+  CA_HOOK void ca_term_##N(struct ca_accumulator *acc PARAMETERS) {                                            \
+    const uint64_t labels[] = {__VA_ARGS__};                                                                   \
+    add_term(acc, N, labels);                                                                                  \
+  }
+#define P(i) , uint64_t l##i
+CA_DEFINE_TERM(1, P(0), l0)
+CA_DEFINE_TERM(2, P(0) P(1), l0, l1)
+CA_DEFINE_TERM(3, P(0) P(1) P(2), l0, l1, l2)
+CA_DEFINE_TERM(4, P(0) P(1) P(2) P(3), l0, l1, l2, l3)
+
 CA_HOOK void ca_term_many(struct ca_accumulator *acc, uint32_t width, const uint64_t *labels) {
   add_term(acc, width, labels);
 }
@@ -91,7 +84,7 @@ static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uin
   uint32_t count = (uint32_t)acc->num_plain;
   struct ca_event event = {hash, 0, site, CA_ROW_REGISTER, count, acc->plain};
   struct ca_version version;
-  if (ca_has_workspace) {
+  if (ca_workspace.exists) {
     uint64_t sources[CA_BUFFER_LABELS + CA_MAX_WIDTH + 32];
     uint32_t num_sources = 0;
     for (uint64_t i = 0; i < acc->num_plain; i++)

@@ -12,41 +12,42 @@
 #define NONE UINT64_MAX
 
 struct ca_definition *ca_definitions;
-static struct ca_column definitions;
-static struct ca_column parents; /* rows, u32 */
-
-/* Rows that a search was at: open addressing. */
 #define VISITED_BITS 14u
 static struct {
-  uint32_t row;
-  uint32_t search;
-} visited[1u << VISITED_BITS];
-static uint32_t searches;
-static uint64_t spent; /* steps of all searches */
+  struct ca_column definitions;
+  struct ca_column parents; /* rows, u32 */
+  /* Rows that a search was at: open addressing. */
+  struct {
+    uint32_t row;
+    uint32_t search;
+  } visited[1u << VISITED_BITS];
+  uint32_t searches;
+  uint64_t spent; /* steps of all searches */
+} descent;
 _Static_assert(2 * MAX_VISITED <= 1u << VISITED_BITS, "half of the places stay empty");
 
 bool ca_descent_reserve(void) {
-  if (!ca_row_column_reserve(&definitions, sizeof *ca_definitions) ||
-      !ca_column_reserve(&parents, 1ull << 33) || !ca_column_push(&parents, sizeof(uint32_t)))
+  if (!ca_row_column_reserve(&descent.definitions, sizeof *ca_definitions) ||
+      !ca_column_reserve(&descent.parents, 1ull << 33) || !ca_column_push(&descent.parents, sizeof(uint32_t)))
     return false;
-  ca_definitions = (struct ca_definition *)definitions.data;
+  ca_definitions = (struct ca_definition *)descent.definitions.data;
   return true;
 }
 
 /* Notes that a new named value was computed from these named values; their rows. */
 static void note_parents(struct ca_definition *definition, uint32_t count, const uint64_t *labels) {
-  uint64_t place = parents.bytes / sizeof(uint32_t);
+  uint64_t place = descent.parents.bytes / sizeof(uint32_t);
   uint32_t *number = 0;
   for (uint32_t i = 0; i < count; i++) {
     if (!ca_is_named(labels[i]))
       continue;
-    if ((number && *number == MAX_PARENTS) || !ca_column_room(&parents, 2 * sizeof(uint32_t)))
+    if ((number && *number == MAX_PARENTS) || !ca_column_room(&descent.parents, 2 * sizeof(uint32_t)))
       return;
     if (!number) {
       definition->parents = (uint32_t)place;
-      number = ca_column_push(&parents, sizeof *number);
+      number = ca_column_push(&descent.parents, sizeof *number);
     }
-    *(uint32_t *)ca_column_push(&parents, sizeof(uint32_t)) = (uint32_t)ca_row_of(labels[i]);
+    *(uint32_t *)ca_column_push(&descent.parents, sizeof(uint32_t)) = (uint32_t)ca_row_of(labels[i]);
     ++*number;
   }
 }
@@ -84,13 +85,13 @@ static uint64_t oldest_of(uint32_t count, const uint64_t *labels) {
 /* Whether a search comes to a row for the first time. */
 static bool visit(uint32_t row) {
   uint32_t place = row * 0x9e3779b1u >> (32 - VISITED_BITS);
-  while (visited[place].search == searches) {
-    if (visited[place].row == row)
+  while (descent.visited[place].search == descent.searches) {
+    if (descent.visited[place].row == row)
       return false;
     place = (place + 1) & ((1u << VISITED_BITS) - 1);
   }
-  visited[place].row = row;
-  visited[place].search = searches;
+  descent.visited[place].row = row;
+  descent.visited[place].search = descent.searches;
   return true;
 }
 
@@ -98,7 +99,7 @@ static bool visit(uint32_t row) {
 static uint32_t push_parents(uint32_t row, uint32_t *stack, uint32_t depth) {
   uint32_t place = ca_definitions[row].parents & ~ARE_LABELS;
   if (!(ca_definitions[row].parents & ARE_LABELS)) {
-    const uint32_t *number = (const uint32_t *)parents.data + place;
+    const uint32_t *number = (const uint32_t *)descent.parents.data + place;
     for (uint32_t i = 1; place && i <= *number && depth < MAX_VISITED; i++)
       stack[depth++] = number[i];
     return depth;
@@ -122,9 +123,9 @@ bool ca_descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
   for (uint32_t i = 0; i < count; i++)
     if (ca_is_named(labels[i]) && depth < MAX_PARENTS)
       stack[depth++] = (uint32_t)ca_row_of(labels[i]);
-  searches++;
-  uint32_t most = spent < SPARE_STEPS + (uint64_t)STEPS_PER_SEARCH * searches ? MAX_VISITED : STEPS_PER_SEARCH;
-  for (uint32_t steps = 0; depth && steps < most; steps++, spent++) {
+  descent.searches++;
+  uint32_t most = descent.spent < SPARE_STEPS + (uint64_t)STEPS_PER_SEARCH * descent.searches ? MAX_VISITED : STEPS_PER_SEARCH;
+  for (uint32_t steps = 0; depth && steps < most; steps++, descent.spent++) {
     uint32_t row = stack[--depth];
     if (row == ancestor)
       return true;

@@ -47,20 +47,22 @@ struct site_arena {
   uint64_t latest; /* offset of the last fresh block */
 };
 
-static struct site_arena *sites;
-static uint32_t num_sites;
+static struct {
+  struct site_arena *sites;
+  uint32_t num_sites;
+} heap;
 
 static struct site_arena *arena_of(uint32_t site) {
-  if (site >= num_sites) {
+  if (site >= heap.num_sites) {
     uint32_t wanted = site + 64;
-    struct site_arena *grown = realloc(sites, wanted * sizeof *sites);
+    struct site_arena *grown = realloc(heap.sites, wanted * sizeof *heap.sites);
     if (!grown)
       return 0;
-    memset(grown + num_sites, 0, (wanted - num_sites) * sizeof *grown);
-    sites = grown;
-    num_sites = wanted;
+    memset(grown + heap.num_sites, 0, (wanted - heap.num_sites) * sizeof *grown);
+    heap.sites = grown;
+    heap.num_sites = wanted;
   }
-  return &sites[site];
+  return &heap.sites[site];
 }
 
 static struct size_class *class_of(struct site_arena *arena, uint64_t size, uint32_t alignment) {
@@ -101,16 +103,16 @@ static void trim(const struct site_arena *arena) {
 }
 
 void ca_trim_extents(void) {
-  for (uint32_t site = 0; site < num_sites; site++)
-    trim(&sites[site]);
+  for (uint32_t site = 0; site < heap.num_sites; site++)
+    trim(&heap.sites[site]);
 }
 
 /* Where the blocks of all sites are; `count` says how many sites. */
 const struct ca_blocks *ca_list_blocks(uint64_t *count) {
-  struct ca_blocks *all = calloc(num_sites + 1, sizeof *all);
-  *count = all ? num_sites : 0;
+  struct ca_blocks *all = calloc(heap.num_sites + 1, sizeof *all);
+  *count = all ? heap.num_sites : 0;
   for (uint32_t site = 0; site < *count; site++)
-    all[site] = sites[site].blocks;
+    all[site] = heap.sites[site].blocks;
   return all;
 }
 
@@ -244,8 +246,7 @@ static void release(void *payload) {
 static void (*real_free)(void *);
 static void *(*real_realloc)(void *, size_t);
 
-/* dlsym releases the message of an earlier failure by calling free: what asks during the search finds nothing.
- */
+/* dlsym releases the message of an earlier failure by calling free: what asks during the search finds nothing. */
 static bool find_real(void) {
   static bool is_searching;
   if (!real_realloc && !is_searching) {

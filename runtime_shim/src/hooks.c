@@ -1,15 +1,6 @@
-/* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and columns.c. */
+/* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and lifetimes.c. */
 #include "contexts.h"
 #include "state.h"
-
-void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);
-uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels);
-
-struct ca_state ca_state;
-
-const uint64_t ca_multipliers[64] = {
-#include "multipliers.inc"
-};
 
 /* Labels of scalar arguments and of the return value on their way through a call. */
 uint64_t ca_arguments[64];

@@ -81,19 +81,9 @@ struct conversion {
 };
 
 static uint32_t integer_width(const char *length) {
-  switch (*length) {
-  case 'h':
+  if (*length == 'h')
     return length[1] == 'h' ? 1 : 2;
-  case 'l':
-  case 'L':
-  case 'j':
-  case 'z':
-  case 't':
-  case 'q':
-    return 8;
-  default:
-    return 4;
-  }
+  return *length && strchr("lLjztq", *length) ? 8 : 4;
 }
 
 /* Read the conversion behind a '%'; returns what follows it. */

@@ -1,14 +1,8 @@
-/* Hooks in front of and behind loops whose rounds and addresses are known when they are entered; what is not
- * predicted is in repeats.c. */
+/* Hooks in front of loops whose rounds and addresses are known when they are entered; what is not predicted, and
+ * what comes behind loops, is in repeats.c. */
 #include "state.h"
 
 #define MOST_ROUNDS (1ull << 40)
-
-void ca_repeat_over(uint64_t changes);
-uint32_t ca_preview_begin(uint32_t loop);
-void ca_preview_repeated(uint32_t loop, const struct ca_repeat *known);
-void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
-                       uint32_t num_counters);
 
 /* Rounds of a loop that ends when two numbers are equal, compared before a round ends; their difference changes
  * by `step` per round. 0 if it would end otherwise than by meeting exactly. */
@@ -45,22 +39,3 @@ CA_HOOK uint32_t ca_repeat_known(uint64_t hash, uint64_t changes, uint64_t round
 CA_HOOK uint32_t ca_repeat_ready(uint64_t hash, uint64_t changes, uint64_t rounds) {
   return rounds && ca_repeat_again(hash | 1, changes);
 }
-
-/* 1 if a preview is worth while; otherwise the loop is not recorded either. `loop` is a block counter. */
-CA_CALL uint32_t ca_preview_due(uint32_t loop) { return ca_preview_begin(loop); }
-
-/* The same as ca_repeat_known for a loop that was previewed: its block counters are part of what is known. None
- * are given if the loop may change what the preview read: then nothing is known, and nothing is remembered. */
-CA_CALL uint32_t ca_repeat_previewed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
-                                     uint32_t num_counters) {
-  hash = ca_preview_hash(hash);
-  const struct ca_repeat *known = num_counters ? ca_repeat_again(hash, changes) : 0;
-  if (known) {
-    ca_preview_repeated(loop, known);
-    return 1;
-  }
-  ca_preview_failed(loop, hash, changes, first_counter, num_counters);
-  return 0;
-}
-
-CA_HOOK void ca_repeat_end(uint64_t changes) { ca_repeat_over(changes); }

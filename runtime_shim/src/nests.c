@@ -177,7 +177,7 @@ static bool read_nest(struct nest *nest, uint32_t count, const uint64_t *given) 
     rounds *= given[1 + d];
     put(nest, given[1 + d]);
   }
-  if (rounds < FEWEST_ROUNDS || ca_has_workspace)
+  if (rounds < FEWEST_ROUNDS || ca_workspace.exists)
     return false;
   for (uint32_t at = 1 + nest->around.count; at < count; nest->num_entries++) {
     uint32_t taken = given[at] & IS_REDUCTION ? put_reduction(nest, given + at) : put_store(nest, given + at);

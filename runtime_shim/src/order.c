@@ -14,11 +14,13 @@ struct ca_column ca_order;
 uint16_t *ca_versions; /* by word: how often something was stored there */
 
 static struct {
-  uint64_t word;
-  uint32_t version;
-} pending[MOST_PENDING];
-static uint32_t num_pending;
-static bool was_active = true;
+  struct {
+    uint64_t word;
+    uint32_t version;
+  } pending[MOST_PENDING];
+  uint32_t num_pending;
+  bool was_active;
+} order = {.was_active = true};
 
 bool ca_order_reserve(void) {
   ca_versions = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *ca_versions);
@@ -34,25 +36,25 @@ static void put(uint32_t count, const uint32_t *units) {
 }
 
 void ca_order_labels(uint32_t count, const uint64_t *labels) {
-  num_pending = 0;
+  order.num_pending = 0;
   for (uint32_t i = 0; i < count; i++) {
     uint64_t label = ca_name(labels[i]) & ~(CA_ROLES | CA_EXACT), version = labels[i] >> CA_WORD_BITS & CA_VERSION;
-    if (!(label & CA_REG) && version && version != ca_versions[label] + 1u && num_pending < MOST_PENDING) {
-      pending[num_pending].word = label;
-      pending[num_pending++].version = (uint32_t)version;
+    if (!(label & CA_REG) && version && version != ca_versions[label] + 1u && order.num_pending < MOST_PENDING) {
+      order.pending[order.num_pending].word = label;
+      order.pending[order.num_pending++].version = (uint32_t)version;
     }
   }
 }
 
 void ca_order_row(uint64_t row) {
-  if (was_active != CA_IS_ACTIVE) {
-    was_active = CA_IS_ACTIVE;
-    put(1, (const uint32_t[]){was_active ? CA_ORDER_INSIDE : CA_ORDER_OUTSIDE});
+  if (order.was_active != CA_IS_ACTIVE) {
+    order.was_active = CA_IS_ACTIVE;
+    put(1, (const uint32_t[]){order.was_active ? CA_ORDER_INSIDE : CA_ORDER_OUTSIDE});
   }
-  for (uint32_t i = 0; i < num_pending; i++)
-    put(4, (const uint32_t[]){CA_ORDER_EARLIER, pending[i].version, (uint32_t)pending[i].word,
-                              (uint32_t)(pending[i].word >> 32)});
-  num_pending = 0;
+  for (uint32_t i = 0; i < order.num_pending; i++)
+    put(4, (const uint32_t[]){CA_ORDER_EARLIER, order.pending[i].version, (uint32_t)order.pending[i].word,
+                              (uint32_t)(order.pending[i].word >> 32)});
+  order.num_pending = 0;
   put(1, (const uint32_t[]){(uint32_t)row});
 }
 

@@ -1,86 +1,25 @@
-/* What loops do to the shadow. Every change is noted while a loop is recorded; what is different behind it are
- * its outcomes, which are restored whenever the loop is known. */
-#include "outcomes.h"
+/* What loops do to the shadow: of the entries that were noted while a loop was recorded, those that are different
+ * behind it are its outcomes, which are restored whenever the loop is known. */
+#include "notes.h"
 
-#define NUM_RECENT 16384u
-#define PLACES_APART 1427u
-#define CHANGE_BITS 22u
-#define MOST_CHANGES (1ull << CHANGE_BITS)
 #define NUM_OPEN 64u
 #define FEWEST_MET 1024u /* a power of 2 */
 #define MET_TOGETHER 8u  /* neighbours whose places are neighbours: loops go through arrays */
 #define UNKNOWN UINT64_MAX
 
-struct entry {
-  uint64_t word;
-  uint64_t state;
-};
-
-/* Where a word was noted last. */
-struct recent {
-  uint64_t word;
-  uint64_t number;
-};
-
-static struct ca_column changes;  /* entries as they were before each change */
-static struct ca_column outcomes; /* entries as they are behind loops; a header before those of each loop */
-static struct ca_column effects;  /* on digests */
-static uint64_t forgotten = 1;    /* changes that were noted before those in the column */
-static struct recent recent[NUM_RECENT];
-static uint32_t *met; /* words that were met: the turn, and the number of the change; open addressing */
-static uint64_t met_mask;
-static uint32_t turn; /* the how manieth time outcomes are kept, since the table was cleared */
+static struct {
+  struct ca_column outcomes; /* entries as they are behind loops; a header before those of each loop */
+  struct ca_column effects;  /* on digests */
+  uint32_t *met; /* words that were met: the turn, and the number of the change; open addressing */
+  uint64_t met_mask;
+  uint32_t turn; /* the how manieth time outcomes are kept, since the table was cleared */
+} stored;
 
 bool ca_outcomes_reserve(void) {
-  return ca_column_reserve(&outcomes, 1ull << 36) && ca_column_reserve(&effects, 1ull << 36) &&
-         ca_column_reserve(&changes, MOST_CHANGES * sizeof(struct entry));
+  return ca_column_reserve(&stored.outcomes, 1ull << 36) && ca_column_reserve(&stored.effects, 1ull << 36);
 }
 
-uint64_t ca_outcomes_bytes(void) { return outcomes.bytes; }
-
-static uint64_t num_noted(void) { return changes.bytes / sizeof(struct entry); }
-
-uint64_t ca_changes_noted(void) { return forgotten + num_noted(); }
-
-void ca_changes_forget(void) {
-  forgotten += num_noted();
-  changes.bytes = 0;
-}
-
-/* Words of one array have places of their own; arrays begin at multiples of large powers of 2, and are apart.
- */
-static struct recent *place_of(uint64_t word) {
-  return &recent[(word + (word / NUM_RECENT) * PLACES_APART) % NUM_RECENT];
-}
-
-/* Notes the entry that a word had, unless that was done since the change `since`: some are noted again. */
-static void note(uint64_t word, uint64_t state, uint64_t since) {
-  struct recent *place = place_of(word);
-  if (place->word == word && place->number >= since)
-    return;
-  struct entry *entry = ca_column_push(&changes, sizeof *entry);
-  if (!entry) {
-    ca_spoil_repeats();
-    return;
-  }
-  *entry = (struct entry){word, state};
-  *place = (struct recent){word, ca_changes_noted() - 1};
-}
-
-/* What an entry adds to the digest of its page; nothing if the word holds its own value. */
-static uint64_t mixed(uint64_t word, uint64_t state) {
-  uint64_t sum = (state + word * ca_multipliers[0]) * ca_multipliers[1];
-  sum = (sum ^ (sum >> 32)) * ca_multipliers[2];
-  return state ? sum ^ (sum >> 29) : 0;
-}
-
-CA_CALL void ca_state_changed(uint64_t word, uint64_t before, uint64_t state) {
-  uint64_t difference = mixed(word, state) - mixed(word, before);
-  ((uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)] += difference;
-  ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)] += difference;
-  if (ca_state.num_kept)
-    note(word, before, ca_recording_since());
-}
+uint64_t ca_outcomes_bytes(void) { return stored.outcomes.bytes; }
 
 /* What the outcomes of a loop change in the digest of a page. */
 struct effect {
@@ -93,18 +32,13 @@ struct effects {
   uint64_t first;
   uint64_t count; /* or UNKNOWN */
 };
-_Static_assert(sizeof(struct effects) == sizeof(struct entry), "it has the place of an entry");
-
-static void add_to_digests(uint64_t page, uint64_t difference) {
-  ((uint64_t *)CA_CHANGES_BASE)[page] += difference;
-  ((uint64_t *)CA_COARSE_BASE)[page >> (CA_COARSE_PAGE - CA_CHANGES_PAGE)] += difference;
-}
+_Static_assert(sizeof(struct effects) == sizeof(struct ca_entry), "it has the place of an entry");
 
 static void keep_effect(struct effect *effect, struct effects *known) {
   if (!effect->difference)
     return;
-  add_to_digests(effect->page, effect->difference);
-  struct effect *kept = ca_column_push(&effects, sizeof *kept);
+  ca_add_to_digests(effect->page, effect->difference);
+  struct effect *kept = ca_column_push(&stored.effects, sizeof *kept);
   if (kept)
     *kept = *effect;
   known->count = kept && known->count != UNKNOWN ? known->count + 1 : UNKNOWN;
@@ -112,9 +46,9 @@ static void keep_effect(struct effect *effect, struct effects *known) {
 }
 
 /* Restores outcomes and finds their effects. */
-static void find_effects(const struct entry *outcome, uint64_t count, struct effects *known) {
+static void find_effects(const struct ca_entry *outcome, uint64_t count, struct effects *known) {
   struct effect open[NUM_OPEN] = {{0, 0}};
-  *known = (struct effects){effects.bytes / sizeof(struct effect), 0};
+  *known = (struct effects){stored.effects.bytes / sizeof(struct effect), 0};
   for (uint64_t i = 0; i < count; i++) {
     uint64_t word = outcome[i].word, *state = ca_shadow(word), page = word >> (CA_CHANGES_PAGE - 2);
     struct effect *effect = &open[page % NUM_OPEN];
@@ -122,7 +56,7 @@ static void find_effects(const struct entry *outcome, uint64_t count, struct eff
       keep_effect(effect, known);
       effect->page = page;
     }
-    effect->difference += mixed(word, outcome[i].state) - mixed(word, *state);
+    effect->difference += ca_digest_of(word, outcome[i].state) - ca_digest_of(word, *state);
     *state = outcome[i].state;
   }
   for (uint64_t k = 0; k < NUM_OPEN; k++)
@@ -132,8 +66,8 @@ static void find_effects(const struct entry *outcome, uint64_t count, struct eff
 /* A loop was known: the shadow becomes what the loop would have made it. It found the same shadow before, so
  * its effects on the digests are the same, too. */
 CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
-  struct effects *known = (struct effects *)outcomes.data + repeat->first_outcome;
-  const struct entry *outcome = (const struct entry *)outcomes.data + repeat->first_outcome + 1;
+  struct effects *known = (struct effects *)stored.outcomes.data + repeat->first_outcome;
+  const struct ca_entry *outcome = (const struct ca_entry *)stored.outcomes.data + repeat->first_outcome + 1;
   if (ca_state.num_kept) { /* each change is noted */
     for (uint64_t i = 0; i < repeat->num_outcomes; i++)
       ca_set_state(outcome[i].word, outcome[i].state);
@@ -142,78 +76,78 @@ CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
   } else {
     for (uint64_t i = 0; i < repeat->num_outcomes; i++)
       *ca_shadow(outcome[i].word) = outcome[i].state;
-    const struct effect *effect = (const struct effect *)effects.data + known->first;
+    const struct effect *effect = (const struct effect *)stored.effects.data + known->first;
     for (uint64_t i = 0; i < known->count; i++)
-      add_to_digests(effect[i].page, effect[i].difference);
+      ca_add_to_digests(effect[i].page, effect[i].difference);
   }
 }
 
 /* Begins a turn in which at most `count` words are met, or few of them; false without memory. */
 static bool begin_to_meet(uint64_t count, bool may_be_few) {
-  uint64_t size = met ? met_mask + 1 : 0;
+  uint64_t size = stored.met ? stored.met_mask + 1 : 0;
   bool is_small = 2 * count > size;
-  if (!is_small && ++turn <= UINT32_MAX >> CHANGE_BITS)
+  if (!is_small && ++stored.turn <= UINT32_MAX >> CA_CHANGE_BITS)
     return true;
-  turn = 1;
-  if (met && !is_small) {
-    memset(met, 0, size * sizeof *met);
+  stored.turn = 1;
+  if (stored.met && !is_small) {
+    memset(stored.met, 0, size * sizeof *stored.met);
     return true;
   }
-  if (met)
-    ca_unmap(met, size * sizeof *met);
+  if (stored.met)
+    ca_unmap(stored.met, size * sizeof *stored.met);
   for (size = FEWEST_MET; size < 2 * count; size *= 2)
     ;
-  met = may_be_few ? ca_map(size * sizeof *met) : ca_table(size * sizeof *met);
-  met_mask = size - 1;
-  return met;
+  stored.met = may_be_few ? ca_map(size * sizeof *stored.met) : ca_table(size * sizeof *stored.met);
+  stored.met_mask = size - 1;
+  return stored.met;
 }
 
 /* Whether the word of a change is met the first time. */
-static bool is_met_first(const struct entry *change) {
-  const struct entry *all = (const struct entry *)changes.data;
+static bool is_met_first(const struct ca_entry *change) {
+  const struct ca_entry *all = (const struct ca_entry *)ca_notes.changes.data;
   uint64_t block = (change->word / MET_TOGETHER * 0x9e3779b97f4a7c15ull >> 20) * MET_TOGETHER;
-  uint64_t slot = (block + change->word % MET_TOGETHER) & met_mask;
-  while (met[slot] >> CHANGE_BITS == turn && all[met[slot] % MOST_CHANGES].word != change->word)
-    slot = (slot + 1) & met_mask;
-  if (met[slot] >> CHANGE_BITS == turn)
+  uint64_t slot = (block + change->word % MET_TOGETHER) & stored.met_mask;
+  while (stored.met[slot] >> CA_CHANGE_BITS == stored.turn && all[stored.met[slot] % CA_MOST_CHANGES].word != change->word)
+    slot = (slot + 1) & stored.met_mask;
+  if (stored.met[slot] >> CA_CHANGE_BITS == stored.turn)
     return false;
-  met[slot] = turn << CHANGE_BITS | (uint32_t)(change - all);
+  stored.met[slot] = stored.turn << CA_CHANGE_BITS | (uint32_t)(change - all);
   return true;
 }
 
 /* Keeps what has become of the entries that changed since the change `since`, if there are at most `most`. */
 bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
-  uint64_t before = repeat->num_outcomes, start = outcomes.bytes;
-  struct effects *header = ca_column_push(&outcomes, sizeof *header);
+  uint64_t before = repeat->num_outcomes, start = stored.outcomes.bytes;
+  struct effects *header = ca_column_push(&stored.outcomes, sizeof *header);
   if (!header)
     return false;
   *header = (struct effects){0, UNKNOWN};
-  const struct entry *end = (const struct entry *)changes.data + num_noted();
-  uint64_t noted = ca_changes_noted() - since;
+  const struct ca_entry *end = (const struct ca_entry *)ca_notes.changes.data + ca_num_changes();
+  uint64_t noted = ca_notes.forgotten + ca_num_changes() - since;
   repeat->num_outcomes = 0;
   if (!begin_to_meet(noted, noted > most)) {
-    outcomes.bytes = start;
+    stored.outcomes.bytes = start;
     return false;
   }
-  for (const struct entry *old = end - noted; old < end; old++) {
+  for (const struct ca_entry *old = end - noted; old < end; old++) {
     uint64_t state = *ca_shadow(old->word);
     if (!is_met_first(old) || state == old->state)
       continue;
-    struct entry *outcome = ca_column_push(&outcomes, sizeof *outcome);
-    if (!outcome || (outcomes.bytes - start) / sizeof *outcome - 1 > most) {
-      outcomes.bytes = start;
+    struct ca_entry *outcome = ca_column_push(&stored.outcomes, sizeof *outcome);
+    if (!outcome || (stored.outcomes.bytes - start) / sizeof *outcome - 1 > most) {
+      stored.outcomes.bytes = start;
       return false;
     }
-    *outcome = (struct entry){old->word, state};
+    *outcome = (struct ca_entry){old->word, state};
   }
-  uint64_t count = (outcomes.bytes - start) / sizeof(struct entry) - 1;
+  uint64_t count = (stored.outcomes.bytes - start) / sizeof(struct ca_entry) - 1;
   if (count <= before) { /* take the place of the old ones */
     if (count)
-      memmove((struct entry *)outcomes.data + repeat->first_outcome, outcomes.data + start,
-              (count + 1) * sizeof(struct entry));
-    outcomes.bytes = start;
+      memmove((struct ca_entry *)stored.outcomes.data + repeat->first_outcome, stored.outcomes.data + start,
+              (count + 1) * sizeof(struct ca_entry));
+    stored.outcomes.bytes = start;
   } else {
-    repeat->first_outcome = start / sizeof(struct entry);
+    repeat->first_outcome = start / sizeof(struct ca_entry);
   }
   repeat->num_outcomes = count;
   return true;

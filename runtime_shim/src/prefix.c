@@ -18,10 +18,11 @@
 #define HAS_SOURCES 2u
 #define IS_STORE 4u
 
-struct ca_prefix ca_prefix = {.next = UINT64_MAX};
-static uint64_t rows_before;    /* when much was new last */
-static uint64_t counted_before; /* events until then */
-static bool was_looked_at;      /* since then */
+static struct {
+  uint64_t rows;      /* when much was new last */
+  uint64_t counted;   /* events until then */
+  bool was_looked_at; /* since then */
+} before;
 
 /* What the rows of a word tell. Sums that begin anew often say nothing: their terms change in many programs. */
 struct word {
@@ -31,13 +32,6 @@ struct word {
   uint32_t site;
   bool differs; /* one site stored chains with different sources */
 };
-
-/* The environment asks for it. */
-void ca_prefix_prepare(void) {
-  ca_prefix.next = FEWEST_EVENTS;
-  ca_prefix.sees_loops = true;
-  ca_prefix.process = getpid();
-}
 
 static const struct ca_head *row_heads(void) { return (const struct ca_head *)ca_heads.data; }
 
@@ -184,7 +178,7 @@ static bool has_signs_of_workspaces(void) {
 }
 
 /* So many events later, the log is looked at again. */
-CA_SLOW void ca_prefix_check(void) {
+static void check(void) {
   uint64_t rows = ca_num_rows;
   ca_prefix.next = ca_prefix.counted + rows / CHECKS + 1;
   if (ca_prefix.process != getpid()) { /* a forked child */
@@ -192,16 +186,24 @@ CA_SLOW void ca_prefix_check(void) {
     ca_prefix.sees_loops = false;
     return;
   }
-  if (rows - rows_before > rows / NEW_PART) {
-    rows_before = rows;
-    counted_before = ca_prefix.counted;
-    was_looked_at = false;
+  if (rows - before.rows > rows / NEW_PART) {
+    before.rows = rows;
+    before.counted = ca_prefix.counted;
+    before.was_looked_at = false;
     ca_prefix.sees_loops = true;
-  } else if (!was_looked_at && ca_prefix.counted - counted_before >= rows) {
-    was_looked_at = true;
+  } else if (!before.was_looked_at && ca_prefix.counted - before.counted >= rows) {
+    before.was_looked_at = true;
     ca_prefix.sees_loops = false;
     ca_repeats_settle();
     if (has_signs_of_workspaces())
       ca_end_early();
   }
+}
+
+/* The environment asks for it. */
+void ca_prefix_prepare(void) {
+  ca_prefix.next = FEWEST_EVENTS;
+  ca_prefix.sees_loops = true;
+  ca_prefix.process = getpid();
+  ca_prefix.check = check;
 }

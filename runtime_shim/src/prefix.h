@@ -11,11 +11,10 @@ struct ca_prefix {
   uint64_t since;   /* row behind the one that was not predicted last */
   bool sees_loops;  /* known loops are not predicted, so that they are counted */
   int process;
+  void (*check)(void); /* looks at the log */
 };
 extern struct ca_prefix ca_prefix;
 void ca_prefix_prepare(void);
-void ca_prefix_check(void);
-void ca_end_early(void);
 #pragma GCC visibility pop
 
 /* Something comes that was not predicted; the rows since the last such event were. */
@@ -31,7 +30,7 @@ CA_INLINE void ca_prefix_count_row(uint64_t row) {
   ca_prefix.counted += CA_IS_ACTIVE;
   ca_prefix.since = row + 1;
   if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next) && row + 1 < ca_num_rows)
-    ca_prefix_check();
+    ca_prefix.check();
 }
 
 /* A known loop that was not predicted counted so many rows. */
@@ -39,7 +38,7 @@ CA_INLINE void ca_prefix_count_loop(uint64_t rows) {
   ca_prefix.counted += rows * CA_IS_ACTIVE;
   ca_prefix.since = (uint64_t)(ca_state.cursor - ca_state.cells);
   if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next))
-    ca_prefix_check();
+    ca_prefix.check();
 }
 
 #endif

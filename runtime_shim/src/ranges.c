@@ -279,7 +279,7 @@ static uint32_t write_loop(struct loop *loop, bool is_plain, uint64_t *content) 
     return 0;
   if (!is_plain && !are_sinks_own(loop)) {
     bool is_sum = loop->num_stores == 1 && !loop->stores[0].sink.stride && !loop->num_rest;
-    loop->makes_own = is_sum && !loop->around.count && !ca_has_workspace;
+    loop->makes_own = is_sum && !loop->around.count && !ca_workspace.exists;
     return loop->makes_own ? write_over_copy(loop, content) : 0;
   }
   if (!loop->around.count)

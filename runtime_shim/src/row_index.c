@@ -12,11 +12,13 @@ struct entry {
   uint32_t tag; /* of its hash */
 };
 
-static struct entry *table;
-static uint32_t bits; /* it has so many entries, as a power of 2 */
-static uint64_t num_filled;
+static struct {
+  struct entry *table;
+  uint32_t bits; /* it has so many entries, as a power of 2 */
+  uint64_t num_filled;
+} index;
 
-static uint64_t entries(void) { return table ? 1ull << bits : 0; }
+static uint64_t entries(void) { return index.table ? 1ull << index.bits : 0; }
 
 /* The chain hash is linear in its labels: mixed before bits of it are taken. */
 static uint32_t tag_of(uint64_t hash) {
@@ -26,21 +28,21 @@ static uint32_t tag_of(uint64_t hash) {
 
 /* Puts an entry into the table, which has room for it. */
 static void put(struct entry entry) {
-  uint64_t place = entry.tag >> (32 - bits);
-  while (table[place].row)
+  uint64_t place = entry.tag >> (32 - index.bits);
+  while (index.table[place].row)
     place = (place + 1) & (entries() - 1);
-  table[place] = entry;
+  index.table[place] = entry;
 }
 
 static bool grow(void) {
-  struct entry *old = table;
+  struct entry *old = index.table;
   uint64_t count = entries();
-  uint32_t wanted = old ? bits + 1 : FEWEST_BITS;
+  uint32_t wanted = old ? index.bits + 1 : FEWEST_BITS;
   struct entry *fresh = wanted > 32 ? 0 : ca_table(sizeof *fresh << wanted);
   if (!fresh)
     return false;
-  table = fresh;
-  bits = wanted;
+  index.table = fresh;
+  index.bits = wanted;
   for (uint64_t i = 0; i < count; i++)
     if (old[i].row)
       put(old[i]);
@@ -51,34 +53,34 @@ static bool grow(void) {
 
 /* Row + 1; 0 if there is none with this hash. */
 uint64_t ca_index_find(uint64_t hash) {
-  if (!table)
+  if (!index.table)
     return 0;
   uint32_t tag = tag_of(hash);
-  uint64_t place = tag >> (32 - bits);
-  while (table[place].row && (table[place].tag != tag || ca_state.cells[table[place].row - 1].hash != hash))
+  uint64_t place = tag >> (32 - index.bits);
+  while (index.table[place].row && (index.table[place].tag != tag || ca_state.cells[index.table[place].row - 1].hash != hash))
     place = (place + 1) & (entries() - 1);
-  return table[place].row;
+  return index.table[place].row;
 }
 
 /* Begins to fetch what ca_index_find looks at. */
 void ca_index_fetch(uint64_t hash) {
-  if (table)
-    __builtin_prefetch(&table[tag_of(hash) >> (32 - bits)]);
+  if (index.table)
+    __builtin_prefetch(&index.table[tag_of(hash) >> (32 - index.bits)]);
 }
 
 /* Makes room for a further row: at most three quarters are filled. */
-bool ca_index_room(void) { return num_filled < entries() / 4 * 3 || grow(); }
+bool ca_index_room(void) { return index.num_filled < entries() / 4 * 3 || grow(); }
 
 /* There is room for it, and its hash is known. */
 void ca_index_put(uint64_t row) {
   put((struct entry){(uint32_t)(row + 1), tag_of(ca_state.cells[row].hash)});
-  num_filled++;
+  index.num_filled++;
 }
 
 /* What was recorded so far is not looked for any more. */
 void ca_index_forget(void) {
-  if (table)
-    ca_unmap(table, entries() * sizeof *table);
-  table = 0;
-  num_filled = 0;
+  if (index.table)
+    ca_unmap(index.table, entries() * sizeof *index.table);
+  index.table = 0;
+  index.num_filled = 0;
 }

@@ -3,60 +3,60 @@
 #include <string.h>
 
 uint64_t ca_num_rows;
+struct ca_prefix ca_prefix = {.next = UINT64_MAX};
 
-static struct ca_detour *detour; /* by row */
-
-/* Columns with an entry per row; they grow together. */
 #define MOST_ROW_COLUMNS 8u
 #define ROWS_STEP (1u << 17)
 #define CHECKED_LOOKUPS (1u << 15) /* pages that they touched may have to leave */
-static struct ca_column detours;
-static struct {
-  struct ca_column *column;
-  uint64_t bytes_per_row;
-} row_columns[MOST_ROW_COLUMNS];
-static uint32_t num_row_columns;
-static uint64_t rows_ready;
-
-/* Where the log was left lately for rows elsewhere: rows that many elements share (constants, temporaries) are
- * stored with the first one, and the others go on behind them. */
 #define NUM_INTERRUPTED 8u
 #define NUM_FOLLOWED 2u /* of them: what lay behind them is looked at as well */
-static uint64_t interrupted[NUM_INTERRUPTED];
-static uint32_t last_interrupted;
-static uint64_t
-    num_new; /* rows that were appended one behind the other: they may stand for as many known ones */
+
+static struct {
+  struct {
+    struct ca_column *column;
+    uint64_t bytes_per_row;
+  } row_columns[MOST_ROW_COLUMNS]; /* with an entry per row; they grow together */
+  uint32_t num_row_columns;
+  uint32_t lookups;
+  uint64_t rows_ready;
+  struct ca_column detours;
+  /* Where the log was left lately for rows elsewhere: rows that many elements share (constants, temporaries) are
+   * stored with the first one, and the others go on behind them. */
+  uint64_t interrupted[NUM_INTERRUPTED];
+  uint32_t last_interrupted;
+  uint64_t num_new; /* appended one behind the other: they may stand for as many known ones */
+} logged;
 
 /* Makes all of them ready for a further row and the unused one behind it. */
 static bool extend_rows(void) {
-  uint64_t rows = rows_ready + ROWS_STEP;
-  for (uint32_t i = 0; i < num_row_columns; i++) {
-    struct ca_column *column = row_columns[i].column;
-    uint64_t bytes = rows * row_columns[i].bytes_per_row;
+  uint64_t rows = logged.rows_ready + ROWS_STEP;
+  for (uint32_t i = 0; i < logged.num_row_columns; i++) {
+    struct ca_column *column = logged.row_columns[i].column;
+    uint64_t bytes = rows * logged.row_columns[i].bytes_per_row;
     if (bytes > column->ready && !ca_column_extend(column, bytes))
       return false;
     column->bytes = bytes;
   }
-  rows_ready = rows;
+  logged.rows_ready = rows;
   return true;
 }
 
 bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row) {
-  if (num_row_columns == MOST_ROW_COLUMNS || !ca_column_reserve(column, (1ull << 32) * bytes_per_row))
+  if (logged.num_row_columns == MOST_ROW_COLUMNS || !ca_column_reserve(column, (1ull << 32) * bytes_per_row))
     return false;
-  row_columns[num_row_columns].column = column;
-  row_columns[num_row_columns++].bytes_per_row = bytes_per_row;
-  column->bytes = rows_ready * bytes_per_row;
-  return !rows_ready || ca_column_extend(column, column->bytes);
+  logged.row_columns[logged.num_row_columns].column = column;
+  logged.row_columns[logged.num_row_columns++].bytes_per_row = bytes_per_row;
+  column->bytes = logged.rows_ready * bytes_per_row;
+  return !logged.rows_ready || ca_column_extend(column, column->bytes);
 }
 
 bool ca_rows_reserve(void) {
   if (!ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) ||
-      !ca_row_column_reserve(&detours, sizeof *detour) || !extend_rows())
+      !ca_row_column_reserve(&logged.detours, sizeof(struct ca_detour)) || !extend_rows())
     return false;
   ca_cells.is_section = true;
   ca_state.cells = ca_state.cursor = (struct ca_cell *)ca_cells.data;
-  ca_state.detours = detour = (struct ca_detour *)detours.data;
+  ca_state.detours = (struct ca_detour *)logged.detours.data;
   return true;
 }
 
@@ -108,7 +108,7 @@ static void append_labels(struct ca_head *head, uint32_t count, const uint64_t *
 }
 
 static bool append(const struct ca_event *event) {
-  bool has_room = ca_num_rows < UINT32_MAX - 1 && (ca_num_rows + 2 < rows_ready || extend_rows()) &&
+  bool has_room = ca_num_rows < UINT32_MAX - 1 && (ca_num_rows + 2 < logged.rows_ready || extend_rows()) &&
                   ca_column_room(&ca_labels, event->count * 8ull);
   struct ca_head *head = has_room ? ca_column_push(&ca_heads, sizeof *head) : 0;
   if (!head) {
@@ -122,20 +122,13 @@ static bool append(const struct ca_event *event) {
 }
 
 /* Counts a row and predicts that the one behind it comes next. */
-void ca_row_repeat(uint64_t row) {
+static void repeat_row(uint64_t row) {
   ca_prefix_count_row(row);
   if (ca_state.num_kept && ca_state.cursor != ca_state.cells + row)
     ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
   ca_order_row(row);
-}
-
-static bool insert(const struct ca_event *event) {
-  if (!ca_index_room() || !append(event))
-    return false;
-  ca_index_put(ca_num_rows - 1);
-  return true;
 }
 
 #define AHEAD 16u
@@ -145,44 +138,43 @@ static void look_ahead(uint64_t row) {
   if (row + AHEAD >= ca_num_rows)
     return;
   for (uint32_t k = 1; k <= AHEAD; k++) {
-    uint32_t instead = detour[row + k].instead;
+    uint32_t instead = ca_state.detours[row + k].instead;
     __builtin_prefetch(&ca_state.cells[instead]);
-    __builtin_prefetch(&detour[instead]);
+    __builtin_prefetch(&ca_state.detours[instead]);
   }
 }
 
 /* Counts a row that is no detour any more; `number` of the place where the log was left for one, where it is
  * left now is kept instead. */
 static uint64_t resume(uint32_t number, uint64_t row, uint64_t expected) {
-  interrupted[number] = expected;
-  detour[expected].instead = (uint32_t)(row + 1);
-  num_new = 0;
+  logged.interrupted[number] = expected;
+  ca_state.detours[expected].instead = (uint32_t)(row + 1);
+  logged.num_new = 0;
   look_ahead(row);
-  ca_row_repeat(row);
+  repeat_row(row);
   return row + 1;
 }
 
-/* Row + 1 that is counted if the log was left here before for one with this hash, or for others lately; else 0.
- */
-uint64_t ca_row_near(uint64_t hash) {
+/* Row + 1 that is counted if the log was left here before for one with this hash, or for others lately; else 0. */
+static uint64_t row_near(uint64_t hash) {
   const struct ca_cell *cells = ca_state.cells;
   uint64_t expected = (uint64_t)(ca_state.cursor - cells);
   bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
-  uint32_t instead = is_end ? 0 : detour[expected].instead;
+  uint32_t instead = is_end ? 0 : ca_state.detours[expected].instead;
   if (instead && cells[instead - 1].hash == hash) {
-    __builtin_prefetch(&cells[detour[expected].behind]);
-    return resume(++last_interrupted % NUM_INTERRUPTED, instead - 1, expected);
+    __builtin_prefetch(&cells[ca_state.detours[expected].behind]);
+    return resume(++logged.last_interrupted % NUM_INTERRUPTED, instead - 1, expected);
   }
   for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
-    uint32_t number = (last_interrupted - k) % NUM_INTERRUPTED;
-    uint64_t row = interrupted[number];
+    uint32_t number = (logged.last_interrupted - k) % NUM_INTERRUPTED;
+    uint64_t row = logged.interrupted[number];
     if (cells[row].hash == hash)
       return resume(number, row, expected);
     if (k >= NUM_FOLLOWED)
       continue;
-    if (num_new && row + num_new < ca_num_rows && cells[row + num_new].hash == hash)
-      return resume(number, row + num_new, expected);
-    uint32_t behind = detour[row].behind;
+    if (logged.num_new && row + logged.num_new < ca_num_rows && cells[row + logged.num_new].hash == hash)
+      return resume(number, row + logged.num_new, expected);
+    uint32_t behind = ca_state.detours[row].behind;
     if (behind && cells[behind - 1].hash == hash)
       return resume(number, behind - 1, expected);
   }
@@ -191,28 +183,27 @@ uint64_t ca_row_near(uint64_t hash) {
 
 /* Remembers what came where another row was expected. */
 static void leave(uint64_t expected, uint64_t row, bool is_new) {
-  num_new = is_new ? num_new + 1 : 0;
-  detour[interrupted[last_interrupted % NUM_INTERRUPTED]].behind = (uint32_t)(row + 1);
+  logged.num_new = is_new ? logged.num_new + 1 : 0;
+  ca_state.detours[logged.interrupted[logged.last_interrupted % NUM_INTERRUPTED]].behind = (uint32_t)(row + 1);
   if (row == expected) /* no detour */
     return;
-  interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
-  detour[expected].instead = (uint32_t)(row + 1);
+  logged.interrupted[++logged.last_interrupted % NUM_INTERRUPTED] = expected;
+  ca_state.detours[expected].instead = (uint32_t)(row + 1);
 }
 
 /* Whether only new rows came lately, and the log ends behind the last one: then the next one is new as well, or
  * the index finds it. */
 static bool is_growing(void) {
-  return num_new >= NUM_INTERRUPTED && ca_state.cursor == ca_state.cells + ca_num_rows;
+  return logged.num_new >= NUM_INTERRUPTED && ca_state.cursor == ca_state.cells + ca_num_rows;
 }
 
 /* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
 uint64_t ca_row_again(const struct ca_event *event) {
-  static uint32_t lookups;
-  if (!(++lookups % CHECKED_LOOKUPS))
+  if (!(++logged.lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
   ca_index_fetch(event->hash);
-  uint64_t near = is_growing() ? 0 : ca_row_near(event->hash);
+  uint64_t near = is_growing() ? 0 : row_near(event->hash);
   if (near)
     return near;
   uint64_t found = ca_index_find(event->hash);
@@ -222,19 +213,20 @@ uint64_t ca_row_again(const struct ca_event *event) {
   if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
     ca_statistics.hash_collisions++;
   leave(expected, found - 1, false);
-  ca_row_repeat(found - 1);
+  repeat_row(found - 1);
   return found;
 }
 
 /* Appends the row of an event for which ca_row_again found none just now, and counts it. */
 struct ca_found ca_row_add(const struct ca_event *event) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells), row = ca_num_rows;
-  if (!insert(event)) {
+  if (!ca_index_room() || !append(event)) {
     ca_spoil_repeats();
     return (struct ca_found){0, false};
   }
+  ca_index_put(row);
   leave(expected, row, true);
-  ca_row_repeat(row);
+  repeat_row(row);
   return (struct ca_found){row, true};
 }
 
@@ -244,16 +236,17 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   return found ? (struct ca_found){found - 1, false} : ca_row_add(event);
 }
 
+/* A range of words became constant. */
+void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags) {
+  uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
+                   flags * ca_multipliers[1]) |
+                  1;
+  if (!ca_predicted(hash))
+    ca_row_lookup(&(struct ca_event){hash, first, site, flags, 1, &words});
+  ca_order_stored(first, words);
+}
+
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
   uint64_t room[CA_MOST_LABELS];
   ca_row_lookup(&(struct ca_event){hash, sink, site, 0, count, ca_names(room, count, labels)});
-}
-
-CA_SLOW uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels) {
-  uint64_t room[CA_MOST_LABELS];
-  labels = ca_names(room, count, labels);
-  struct ca_event event = {hash, 0, site, CA_ROW_REGISTER, count, labels};
-  if (ca_has_workspace)
-    return CA_REG | ca_register_version(&event, count, labels).vertex;
-  return CA_REG | ca_row_lookup(&event).row;
 }

@@ -46,12 +46,14 @@ struct entry {
   uint32_t patience; /* as a power of two: previews in a row before a snapshot is taken */
 };
 
-static struct entry entries[NUM_KEYS][NUM_WAYS];
-static uint64_t clock, total_bytes;
-static bool is_stopped;
+static struct {
+  struct entry entries[NUM_KEYS][NUM_WAYS];
+  uint64_t clock, total_bytes;
+  bool is_stopped;
+} snapshots;
 
 static struct entry *entry_of(uint64_t key) {
-  struct entry *ways = entries[((key ^ (key >> 32)) * 0x9e3779b97f4a7c15ull) >> 52];
+  struct entry *ways = snapshots.entries[((key ^ (key >> 32)) * 0x9e3779b97f4a7c15ull) >> 52];
   struct entry *oldest = ways;
   for (uint32_t i = 0; i < NUM_WAYS; i++) {
     if (ways[i].key == key)
@@ -66,16 +68,16 @@ static void drop(struct entry *entry) {
   struct snapshot *old = entry->snapshot;
   entry->snapshot = 0;
   if (old) {
-    total_bytes -= old->bytes;
+    snapshots.total_bytes -= old->bytes;
     ca_unmap(old, old->bytes);
   }
 }
 
 /* Their memory is needed, or may become unreadable: no more from now on. */
 void ca_snapshots_stop(void) {
-  is_stopped = true;
+  snapshots.is_stopped = true;
   for (uint32_t i = 0; i < NUM_KEYS * NUM_WAYS; i++)
-    drop(&entries[0][0] + i);
+    drop(&snapshots.entries[0][0] + i);
 }
 
 static bool is_as_it_was(const struct snapshot *snapshot) {
@@ -94,7 +96,7 @@ CA_CALL uint32_t ca_preview_same(uint64_t key, uint64_t *slots) {
   struct entry *entry = entry_of(key);
   if (entry->key != key || !entry->snapshot)
     return 0;
-  entry->last_use = ++clock;
+  entry->last_use = ++snapshots.clock;
   if (is_as_it_was(entry->snapshot)) {
     memcpy(slots, entry->snapshot->slots, entry->snapshot->num_slots * sizeof *slots);
     entry->in_a_row++;
@@ -165,7 +167,7 @@ static void take(struct entry *entry, const uint64_t *slots, uint32_t num_slots,
   uint64_t bytes = sizeof(struct snapshot) + num_slots * sizeof *slots + read;
   bytes = (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
   allowed = allowed < MOST_BYTES ? allowed : MOST_BYTES;
-  if (read > BYTES_PER_BLOCK * ca_preview_blocks(slots[0]) || total_bytes + bytes > allowed)
+  if (read > BYTES_PER_BLOCK * ca_preview_blocks(slots[0]) || snapshots.total_bytes + bytes > allowed)
     return;
   struct snapshot *fresh = ca_map(bytes);
   if (!fresh)
@@ -180,13 +182,13 @@ static void take(struct entry *entry, const uint64_t *slots, uint32_t num_slots,
   }
   entry->snapshot = fresh;
   entry->in_a_row = 0;
-  total_bytes += bytes;
+  snapshots.total_bytes += bytes;
 }
 
 /* A preview was made: its result, then the least and largest address of each read and of what else it noted. */
 CA_CALL void ca_preview_seen(uint64_t key, const uint64_t *slots, uint32_t num_slots, uint32_t num_reads,
                              uint64_t sizes) {
-  if (is_stopped)
+  if (snapshots.is_stopped)
     return;
   struct entry *entry = entry_of(key);
   if (entry->key != key) {
@@ -195,7 +197,7 @@ CA_CALL void ca_preview_seen(uint64_t key, const uint64_t *slots, uint32_t num_s
   }
   entry->in_a_row = entry->result == slots[0] ? entry->in_a_row + 1 : 0;
   entry->result = slots[0];
-  entry->last_use = ++clock;
+  entry->last_use = ++snapshots.clock;
   if (entry->in_a_row >= 1u << entry->patience)
     take(entry, slots, num_slots, num_reads, sizes);
 }

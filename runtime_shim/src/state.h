@@ -19,7 +19,7 @@
 struct ca_column {
   unsigned char *data;
   uint64_t bytes;
-  uint64_t ready; /* bytes that can be written; more are made ready in steps (spill.c) */
+  uint64_t ready; /* bytes that can be written; more are made ready in steps (memory.c) */
   uint64_t capacity;
   uint64_t offset; /* in the trace, when it was spilled */
   bool is_section; /* of the trace; others are the recorder's own */
@@ -78,12 +78,13 @@ bool ca_column_extend(struct ca_column *column, uint64_t bytes);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
 bool ca_column_move(struct ca_column *column, int file, uint64_t bytes, uint64_t offset);
 void ca_columns_forget(void);
-void ca_spill_prepare(const char *path);
+void ca_spill_prepare(const char *path, void (*give_back)(void));
 void ca_spill_check(void);
 void ca_spill_finish(int file);
 uint64_t ca_spilled_bytes(void);
 uint64_t ca_memory_allowed(void);
-bool ca_read_all(int file, void *data, uint64_t bytes);
+const char *ca_trace_prepare(const char *path);
+void ca_end_early(void);
 bool ca_write_all(int file, const void *data, uint64_t bytes, uint64_t offset);
 void *ca_map(uint64_t bytes);
 void *ca_table(uint64_t bytes);
@@ -109,9 +110,29 @@ void ca_input(uint32_t site, uint64_t address, uint64_t bytes);
 void ca_row_0(uint32_t site, uint64_t address, uint32_t words);
 void ca_row_1(uint32_t site, uint64_t address, uint32_t words, uint64_t label);
 uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
+uint64_t ca_register_many(uint32_t site, uint32_t count, const uint64_t *labels);
+void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);
+uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels);
 
-/* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
-extern const uint64_t ca_multipliers[64];
+/* Odd random multipliers, from a seeded generator; position i of a chain has its own, so order and repetition matter. */
+static const uint64_t ca_multipliers[64] = {
+    0xcb40b343af55b585ull, 0x039c88768ac29b7bull, 0x556666692e8f1b91ull, 0xa18e52d4cd8985b1ull,
+    0xf4f84369e31285e7ull, 0x244072e7e95eb51full, 0x49b5af4c9e22b8efull, 0x68cd7a55ca57c4f5ull,
+    0xd3f034ee6e147e4full, 0x0effba07253d819full, 0x012d2d53f6961e83ull, 0xca47a52188d24f05ull,
+    0x55db2de13ca85335ull, 0x86a28a0c7b209c0dull, 0x17123507178d7031ull, 0x6cedbd0b5c263539ull,
+    0x45e85446d6caf783ull, 0xb8d4ef1258d1ee47ull, 0x6e840f0401573e33ull, 0x77384e94f60405b3ull,
+    0xe50dc268cf0ef665ull, 0x3af3f359e019ac15ull, 0xf19fa550ce51f791ull, 0xa679d514b7130035ull,
+    0xf3d3a3fdfe299c1full, 0x8140899de0f2a7fbull, 0x8b7454da5ce2fb35ull, 0x8f1b763f5647b343ull,
+    0x07aa0f43860e4c19ull, 0xacb6af07d7720aefull, 0xf219b2b389b4bdd1ull, 0x0a1e84ecb4b72babull,
+    0x32ad94b9b328fba9ull, 0xd94f8bfac2bf782bull, 0xe488472b6fe351a3ull, 0x99493aaefeaebf67ull,
+    0x0bacc366eee63f4dull, 0xcc378a8c6979c37full, 0x4313dd6dd4850c79ull, 0xd67cb2200922077dull,
+    0x6fcbad499a7e5127ull, 0xfb7761bcbaa74997ull, 0xa2f67b6babf04dc1ull, 0x001843a7715060f9ull,
+    0x64ca4463600cb4d5ull, 0x71404a7842af9b55ull, 0xf64751865dfcf161ull, 0x641607d5f1ab756dull,
+    0xd4e83e4465b6c161ull, 0x988759847c0d5c7dull, 0x99033588e72c28b5ull, 0xc7ed4f1992fed4efull,
+    0xd703ad90604f901bull, 0x98623a84bfd39dafull, 0x265085be67aa85adull, 0x4b4c69dfc8ae31a5ull,
+    0x0535e69a172ec56dull, 0xacc745b6ef1ad10bull, 0x74d6abf87d6f0041ull, 0xf21f1b0a1b70752bull,
+    0xd640fb125d7784cfull, 0xc7d65e6bd50245edull, 0x55ab36bbade636bbull, 0x60e925e02c1080a9ull,
+};
 
 /* A chain on its way into the log. */
 struct ca_event {
@@ -138,14 +159,16 @@ void ca_index_forget(void);
 struct ca_found ca_row_lookup(const struct ca_event *event);
 uint64_t ca_row_again(const struct ca_event *event);
 struct ca_found ca_row_add(const struct ca_event *event);
-uint64_t ca_row_near(uint64_t hash);
-void ca_row_repeat(uint64_t row);
+
+/* Loops that are being recorded (notes.c). */
+void ca_spoil_repeats(void);
+void ca_note_jump(uint64_t from, uint64_t to);
+void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
 
 /* Loops that repeat (repeats.c). */
 bool ca_repeats_reserve(void);
 void ca_repeats_settle(void);
 void ca_repeat_outcome(const struct ca_repeat *repeat);
-void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 bool ca_repeat_index_reserve(void);
@@ -153,18 +176,24 @@ uint32_t ca_num_repeats(void);
 uint32_t ca_repeat_latest(uint64_t hash);
 uint32_t ca_repeat_number(uint64_t hash, uint64_t changes);
 uint32_t ca_repeat_place(uint64_t hash, uint64_t changes);
-void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
-void ca_note_jump(uint64_t from, uint64_t to);
-void ca_spoil_repeats(void);
+void ca_repeat_row(uint64_t hash, uint64_t changes);
 uint64_t ca_preview_blocks(uint64_t hash); /* that a previewed loop executes; 0 if it was not recorded */
 void ca_snapshots_stop(void);
 
 /* Workspaces (workspace.c). */
-extern bool ca_has_workspace;
-void ca_workspace_read(const char *path);
+extern struct ca_workspaces {
+  bool exists;
+  uint8_t *marks; /* by word: 1 for one of a workspace */
+  struct ca_workspace header;
+  struct ca_piece *pieces;
+} ca_workspace;
+bool ca_workspace_read(const char *path);
+void ca_workspace_begin(void);
 void ca_workspace_extent(const struct ca_extent *extent);
-bool ca_is_workspace(uint64_t word);
 bool ca_has_workspace_in(uint64_t word, uint64_t words);
+
+/* What lives there (lifetimes.c). */
+void ca_lifetimes_prepare(const char *path);
 bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count, const uint64_t *labels);
 void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const uint64_t *labels);
 void ca_note_width(uint64_t label, uint32_t words);
@@ -247,7 +276,7 @@ CA_INLINE uint64_t ca_value_at(uint64_t word) {
 
 /* State of a word that holds no replicated value. */
 CA_INLINE uint64_t ca_own_state(uint64_t word) {
-  return CA_LIKELY(!ca_has_workspace) || !ca_is_workspace(word) ? 0 : CA_NOTHING;
+  return CA_LIKELY(!ca_workspace.exists) || !ca_workspace.marks[word] ? 0 : CA_NOTHING;
 }
 
 /* A value that lives elsewhere is copied to a word that did not hold it (copies.c). */

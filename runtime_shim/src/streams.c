@@ -117,5 +117,5 @@ void ca_streams_count(struct ca_event *row, uint64_t loop_hash, uint64_t changes
   bool is_new = !ca_predicted(row->hash) && ca_row_lookup(row).is_new;
   bool was_dropped = ca_state.cells[ca_last_row()].hash != row->hash;
   if (!is_new && may_repeat && !was_dropped)
-    ca_repeat_row(loop_hash, changes, ca_last_row());
+    ca_repeat_row(loop_hash, changes);
 }

@@ -1,70 +1,20 @@
-/* Start and end of the recording: reserving memory, writing the trace. */
+/* End of the recording: writing the trace. */
 #define _GNU_SOURCE
 #include "prefix.h"
 #include "contexts.h"
-#include "state.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-static char trace_path[4096];
-static pid_t recorded_process;
-static bool finished;
-
-#define TIB (1ull << 40)
-
-static void give_up(const char *reason) {
-  const char *prefix = "commanalyzer: cannot record: ";
-  (void)!write(2, prefix, strlen(prefix));
-  (void)!write(2, reason, strlen(reason));
-  (void)!write(2, "\n", 1);
-  _exit(CA_FAILURE_STATUS);
-}
-
-static void map_at(uint64_t base, uint64_t bytes, const char *what) {
-  void *got = mmap((void *)base, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got != (void *)base)
-    give_up(what);
-  madvise(got, bytes, MADV_DONTDUMP);
-}
-
-void ca_finish(void);
-
-__attribute__((constructor(1), used)) static void start(void) {
-  map_at(CA_SHADOW_BASE, CA_SHADOW_BYTES, "no address space for the shadow memory");
-  map_at(CA_CHANGES_BASE, CA_CHANGES_BYTES + CA_COARSE_BYTES, "no address space for the changes of the shadow");
-  map_at(CA_ARENA_BASE, CA_ARENA_BYTES, "no address space for the program's heap");
-  bool reserved = ca_rows_reserve() && ca_section_reserve(&ca_heads, TIB / 8) &&
-                  ca_section_reserve(&ca_labels, TIB) && ca_section_reserve(&ca_groups, TIB / 4) &&
-                  ca_section_reserve(&ca_runs, TIB / 4) && ca_section_reserve(&ca_listed, TIB / 2) &&
-                  ca_section_reserve(&ca_extents, TIB / 1024) && ca_copies_reserve() &&
-                  ca_repeats_reserve() && ca_order_reserve();
-  if (!reserved)
-    give_up("no address space for the rows");
-  ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), DENSE_BYTES * 2);
-  const char *path = getenv("COMMANALYZER_TRACE");
-  if (path && strlen(path) < sizeof trace_path)
-    strcpy(trace_path, path);
-  const char *workspace = getenv("COMMANALYZER_WORKSPACE");
-  if (workspace)
-    ca_workspace_read(workspace);
-  ca_spill_prepare(trace_path); /* all columns are reserved: they move together */
-  if (trace_path[0] && !ca_has_workspace && getenv("COMMANALYZER_PREFIX"))
-    ca_prefix_prepare();
-  unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
-  unsetenv("COMMANALYZER_WORKSPACE");
-  unsetenv("COMMANALYZER_MEMORY");
-  unsetenv("COMMANALYZER_PREFIX");
-  unsetenv("COMMANALYZER_PADDING");
-  recorded_process = getpid();
-  atexit(ca_finish);
-}
+static struct {
+  char path[4096];
+  pid_t process; /* that is recorded */
+  bool is_finished;
+} trace;
 
 struct section {
   const void *data;
@@ -97,12 +47,6 @@ static bool write_header(int file, struct ca_trace_header *header) {
   return ca_write_all(file, header, sizeof *header, 0);
 }
 
-static bool write_section(int file, const struct section *section, uint64_t bytes, uint64_t offset) {
-  if (section->column)
-    return ca_column_move(section->column, file, bytes, offset);
-  return ca_write_all(file, section->data, bytes, offset);
-}
-
 static bool write_trace(int file) {
   ca_trim_extents();
   ca_repeats_settle();
@@ -130,6 +74,7 @@ static bool write_trace(int file) {
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
   uint64_t offset = 4096;
+  ca_index_forget();
   if (!spilled_bytes)
     ca_columns_forget();
   for (uint32_t i = 0; i < CA_NUM_SECTIONS; i++) {
@@ -140,7 +85,8 @@ static bool write_trace(int file) {
       header.sections[i].offset = sections[i].column->offset;
       continue;
     }
-    if (!write_section(file, &sections[i], bytes, offset))
+    if (!(sections[i].column ? ca_column_move(sections[i].column, file, bytes, offset)
+                             : ca_write_all(file, sections[i].data, bytes, offset)))
       return false;
     offset = (offset + bytes + 63) & ~63ull;
   }
@@ -163,7 +109,7 @@ static void exchange_limits(const int kinds[2], struct rlimit limits[2]) {
 }
 
 static void write_file(void) {
-  finished = true;
+  trace.is_finished = true;
   ca_prefix.next = UINT64_MAX;
   int saved = errno;
   const int kinds[2] = {RLIMIT_FSIZE, RLIMIT_NOFILE};
@@ -175,7 +121,7 @@ static void write_file(void) {
   exchange_limits(kinds, limits);
   struct sigaction ignored = {.sa_handler = SIG_IGN}, known; /* should the hard limit be too low */
   sigaction(SIGXFSZ, &ignored, &known);
-  int file = open(trace_path, O_RDWR | O_CREAT | (ca_spilled_bytes() ? 0 : O_TRUNC) | O_CLOEXEC, 0600);
+  int file = open(trace.path, O_RDWR | O_CREAT | (ca_spilled_bytes() ? 0 : O_TRUNC) | O_CLOEXEC, 0600);
   if (file >= 0) {
     if (!write_trace(file))
       (void)!ftruncate(file, 0); /* the reader reports a truncated trace */
@@ -187,9 +133,18 @@ static void write_file(void) {
 }
 
 void ca_finish(void) {
-  if (finished || !trace_path[0] || getpid() != recorded_process)
+  if (trace.is_finished || !trace.path[0] || getpid() != trace.process)
     return;
   write_file();
+}
+
+/* Where the trace will be: "" if nobody asked for one. */
+const char *ca_trace_prepare(const char *path) {
+  if (path && strlen(path) < sizeof trace.path)
+    strcpy(trace.path, path);
+  trace.process = getpid();
+  atexit(ca_finish);
+  return trace.path;
 }
 
 /* The program is about to start a thread: two threads would record into each other, so the run ends here. The

@@ -3,8 +3,6 @@
 #include "state.h"
 #include <string.h>
 
-uint64_t ca_register_many(uint32_t site, uint32_t count, const uint64_t *labels);
-
 #define CA_VARIADIC_GENERAL 0u /* integers and pointers */
 #define CA_VARIADIC_FLOATING 1u
 #define CA_VARIADIC_MEMORY 2u

@@ -1,55 +1,36 @@
-/* Workspaces: memory that is used for one element after the other.
- *
- * The words of a workspace are no homes: what lives there belongs to the element that is worked on. Each of
- * their lifetimes is a vertex of its own, identified by value numbering: same word, same place in the code and
- * same sources are the same vertex in every time step. A store starts a new lifetime unless its value was
- * computed from the one that it overwrites; then it is a new version of the same vertex, so that a state that
- * is carried on stays one vertex, whatever memory it lives in.
- *
- * Which words these are is known from a first recording (commanalyzer/vcg/contraction/workspaces.py).
- */
-#define _GNU_SOURCE
-#include "descent.h"
-#include "prefix.h"
+/* Workspaces: memory that is used for one element after the other. Which words these are is known from a first
+ * recording (commanalyzer/vcg/contraction/workspaces.py); what lives there is in lifetimes.c. */
+#include "state.h"
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define NONE UINT64_MAX
+struct ca_workspaces ca_workspace;
 
-bool ca_has_workspace;
-static struct ca_workspace header;
-static int process;
-static struct ca_piece *pieces;
-static uint8_t *is_workspace;  /* by word */
-static uint32_t *last_of_site; /* row + 1 of the newest register value of each site */
-static bool *goes_on;          /* by site: some store made a new version of the lifetime that it overwrote */
-static uint8_t *words_of;      /* by row of a named value: words that it takes in memory, 0 if not known */
-
-static bool reserve(void) {
-  is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
-  last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
-  goes_on = ca_map((1ull << 32) * sizeof *goes_on);
-  words_of = ca_map(1ull << 32);
-  return is_workspace && last_of_site && goes_on && words_of && ca_descent_reserve();
+static bool read_all(int file, void *data, uint64_t bytes) {
+  unsigned char *at = data;
+  while (bytes) {
+    ssize_t got = read(file, at, bytes);
+    if (got <= 0)
+      return false;
+    at += got;
+    bytes -= (uint64_t)got;
+  }
+  return true;
 }
 
-/* Reads the list; without it, or without memory, there are no workspaces. */
-void ca_workspace_read(const char *path) {
+/* Reads the list; false without it, or without memory. */
+bool ca_workspace_read(const char *path) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return;
-  process = getpid();
-  if (ca_read_all(file, &header, sizeof header)) {
-    uint64_t bytes = header.num_pieces * sizeof *pieces;
-    pieces = ca_map(bytes ? bytes : 1);
-    ca_has_workspace = pieces && ca_read_all(file, pieces, bytes) && reserve();
-  }
+    return false;
+  bool is_read = read_all(file, &ca_workspace.header, sizeof ca_workspace.header);
+  uint64_t bytes = ca_workspace.header.num_pieces * sizeof *ca_workspace.pieces;
+  ca_workspace.pieces = ca_map(bytes ? bytes : 1);
+  ca_workspace.marks = ca_map((CA_ADDRESS_MASK + 1) / 4);
+  is_read = is_read && ca_workspace.pieces && ca_workspace.marks && read_all(file, ca_workspace.pieces, bytes);
   close(file);
-  for (uint64_t i = 0; ca_has_workspace && i < ca_num_globals; i++)
-    ca_workspace_extent(&(struct ca_extent){(uint64_t)ca_globals[i].start, ca_globals[i].size, 0,
-                                            (uint32_t)ca_globals[i].object, CA_EXTENT_GLOBAL, 0});
+  return is_read;
 }
 
 static bool precedes(const struct ca_piece *piece, const struct ca_extent *extent) {
@@ -64,16 +45,16 @@ static bool precedes(const struct ca_piece *piece, const struct ca_extent *exten
 
 /* Marks the workspace words of memory that just got its name. */
 void ca_workspace_extent(const struct ca_extent *extent) {
-  uint64_t low = 0, high = header.num_pieces;
+  uint64_t low = 0, high = ca_workspace.header.num_pieces;
   while (low < high) {
     uint64_t middle = (low + high) / 2;
-    if (precedes(&pieces[middle], extent))
+    if (precedes(&ca_workspace.pieces[middle], extent))
       low = middle + 1;
     else
       high = middle;
   }
-  for (; low < header.num_pieces; low++) {
-    const struct ca_piece *piece = &pieces[low];
+  for (; low < ca_workspace.header.num_pieces; low++) {
+    const struct ca_piece *piece = &ca_workspace.pieces[low];
     if (piece->kind != extent->kind || piece->object != extent->object || piece->depth != extent->depth ||
         piece->first >= extent->offset + extent->size)
       return;
@@ -81,202 +62,20 @@ void ca_workspace_extent(const struct ca_extent *extent) {
     uint64_t last = piece->last - extent->offset < extent->size ? piece->last - extent->offset : extent->size;
     for (uint64_t byte = first; byte < last; byte += 4) {
       uint64_t word = ca_word(extent->start + byte);
-      is_workspace[word] = 1;
+      ca_workspace.marks[word] = 1;
       ca_set_state(word, CA_NOTHING);
     }
   }
 }
 
-bool ca_is_workspace(uint64_t word) { return is_workspace[word]; }
+/* From now on there are workspaces. */
+void ca_workspace_begin(void) {
+  ca_workspace.exists = true;
+  for (uint64_t i = 0; i < ca_num_globals; i++)
+    ca_workspace_extent(&(struct ca_extent){(uint64_t)ca_globals[i].start, ca_globals[i].size, 0,
+                                            (uint32_t)ca_globals[i].object, CA_EXTENT_GLOBAL, 0});
+}
 
 bool ca_has_workspace_in(uint64_t word, uint64_t words) {
-  return ca_has_workspace && memchr(is_workspace + word, 1, words);
-}
-
-/* Row of the vertex that lives in a word now. */
-static uint64_t tenant_of(uint64_t word) {
-  uint64_t state = *ca_shadow(word);
-  if (!ca_is_named(state))
-    return NONE;
-  const struct ca_head *head = ca_head_of(ca_row_of(state));
-  return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? ca_row_of(state) : NONE;
-}
-
-/* What a store to a workspace word is decided by. */
-struct traits {
-  uint64_t hash;   /* of site and labels */
-  uint64_t oldest; /* named value that it was computed from */
-  bool has_sources;
-  bool reads_tenant;
-};
-
-static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, const uint64_t *labels) {
-  struct traits traits = {site * ca_multipliers[62], NONE, false, false};
-  for (uint32_t i = 0; i < count; i++) {
-    uint64_t label = labels[i];
-    traits.hash += label * ca_multipliers[i];
-    if (!label || (label & ~CA_ROLES) == CA_NOTHING)
-      continue;
-    traits.has_sources = true;
-    if (label & CA_REG) {
-      uint64_t oldest = ca_definitions[ca_row_of(label)].oldest;
-      traits.oldest = oldest < traits.oldest ? oldest : traits.oldest;
-      traits.reads_tenant |= ca_row_of(label) == tenant;
-    }
-  }
-  return traits;
-}
-
-/* Rows of ordinary stores to the same word have other hashes. */
-static uint64_t hash_of(uint64_t sum, uint64_t sink) {
-  return (sum + (sink + ca_multipliers[61]) * ca_multipliers[63]) | 1;
-}
-
-/* Counts the row that begins a lifetime if it is the predicted one and nothing else can be decided: no store of
- * the site ever went on with a lifetime, and this one does not read what it overwrites. */
-static bool begins_again(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
-  const uint64_t state = ca_name(*ca_shadow(word));
-  uint64_t sum = site * ca_multipliers[62];
-  bool may_differ = goes_on[site];
-  for (uint32_t i = 0; i < count; i++) {
-    sum += labels[i] * ca_multipliers[i];
-    may_differ |= !((labels[i] ^ state) & ~CA_ROLES);
-  }
-  return !may_differ && ca_predicted(hash_of(sum, word));
-}
-
-/* The label that a store gives to a workspace word: nothing, or the vertex it belongs to. What was decided once
- * about a store, its labels and its tenant is decided in the same way from then on, whatever is predicted:
- * loops may be known therefore. */
-static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
-  if (begins_again(site, word, count, labels))
-    return CA_REG | ca_last_row();
-  uint64_t tenant = tenant_of(word);
-  const struct traits traits = traits_of(site, tenant, count, labels);
-  if (!traits.has_sources)
-    return CA_NOTHING;
-  uint64_t first_hash = hash_of(traits.hash, word);
-  uint64_t next_hash = hash_of(traits.hash, CA_REG | tenant);
-  if (tenant != NONE && ca_predicted(next_hash))
-    return CA_REG | tenant;
-  const struct ca_event first = {first_hash, word, site, CA_ROW_TEMPORARY, count, labels};
-  const struct ca_event next = {next_hash, tenant, site, CA_ROW_UPDATE, count, labels};
-  bool may_go_on = tenant != NONE && traits.oldest <= tenant;
-  if (!traits.reads_tenant && !(may_go_on && ca_index_find(next_hash))) {
-    if (ca_predicted(first_hash))
-      return CA_REG | ca_last_row();
-    uint64_t found = ca_row_again(&first);
-    if (found)
-      return CA_REG | (found - 1);
-    bool is_full = ca_num_rows >= header.max_rows;
-    if (is_full && header.ends_there && process == getpid()) { /* not a forked child */
-      ca_statistics.unnamed_lifetimes++;
-      ca_end_early();
-    }
-    if (is_full && tenant != NONE) {
-      ca_statistics.unnamed_lifetimes++;
-      ca_spoil_repeats();
-    } else if (!may_go_on || !ca_descends(tenant, count, labels)) {
-      struct ca_found made = ca_row_add(&first);
-      if (made.is_new)
-        ca_note_definition(made.row, count, labels);
-      return CA_REG | made.row;
-    }
-  }
-  goes_on[site] = true;
-  ca_row_lookup(&next);
-  return CA_REG | tenant;
-}
-
-/* A store over replicated values or to a workspace; true if the row was dealt with. */
-CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count,
-                           const uint64_t *labels) {
-  bool found = false;
-  for (uint32_t i = 0; ca_has_workspace && i < words; i++)
-    found |= ca_is_workspace(word + i);
-  uint64_t state = 0, room[CA_MOST_LABELS];
-  if (found) {
-    ca_order_labels(count, labels);
-    state = lifetime(site, word, count, ca_names(room, count, labels));
-    ca_order_labels(0, 0); /* what has no source is no row */
-  }
-  ca_note_width(state, words);
-  for (uint32_t i = 0; i < words; i++)
-    ca_set_state(word + i, state);
-  return found;
-}
-
-/* Notes how many words a named value takes where it is stored as a whole. */
-CA_SLOW void ca_note_width(uint64_t label, uint32_t words) {
-  if (ca_has_workspace && ca_is_named(label))
-    words_of[ca_row_of(label)] = (uint8_t)words;
-}
-
-/* A named value arrives at a home: a version of its own, of the named value's width. */
-static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t label) {
-  if ((label & ~CA_ROLES) == CA_NOTHING) {
-    ca_fill_row(site, word, words, CA_ROW_FILL);
-  } else {
-    uint64_t hash = ca_hash_chain(site, word, 1, &label);
-    if (!ca_predicted(hash))
-      ca_row_lookup(&(struct ca_event){hash, word, site, 0, 1, &label});
-    ca_order_stored(word, words);
-  }
-  for (uint64_t i = 0; i < words; i++)
-    ca_set_state(word + i, 0);
-}
-
-/* Words are copied, some of them from workspaces: inside workspaces values are replicated, a named value that
- * arrives at a home becomes a version there. */
-CA_SLOW void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const uint64_t *labels) {
-  for (uint64_t i = 0; i < words;) {
-    uint64_t label = labels[i], same = 1;
-    if (!(label & CA_REG) || !ca_has_workspace || ca_is_workspace(word + i)) {
-      ca_replicate(word + i, label);
-    } else {
-      /* one value in several places (an element that was broadcast) is a version at each of them */
-      uint64_t most = ca_is_named(label) ? words_of[ca_row_of(label)] : 0;
-      while (i + same < words && same != most && labels[i + same] == label &&
-             !ca_is_workspace(word + i + same))
-        same++;
-      copy_to_home(site, word + i, same, label);
-    }
-    i += same;
-  }
-}
-
-/* Searches from a register value back to the one that its site made before; only ways through workspaces count,
- * because other chains of registers (prefix sums) end by themselves. */
-static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) {
-  for (uint32_t i = 0; i < count; i++) {
-    if (!ca_is_named(labels[i]) || !(ca_head_of(ca_row_of(labels[i]))->flags & CA_ROW_TEMPORARY))
-      continue;
-    if (ca_descends(before, 1, &labels[i]))
-      return true;
-  }
-  return false;
-}
-
-/* The vertex of a register value that was not predicted. A value that is carried from one time step to the next
- * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
- * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
-struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  uint64_t found = ca_row_again(event);
-  if (found)
-    return (struct ca_version){found - 1, found - 1, false};
-  uint64_t before = last_of_site[event->site];
-  if (before && is_carried(before - 1, count, labels)) {
-    ca_spoil_repeats(); /* what the site makes next may be another version */
-    event->hash = (event->hash + before * ca_multipliers[60]) | 1;
-    event->sink = before - 1;
-    event->flags = CA_ROW_REGISTER | CA_ROW_UPDATE;
-    struct ca_found update = ca_row_lookup(event);
-    return (struct ca_version){before - 1, update.row, update.is_new};
-  }
-  struct ca_found made = ca_row_add(event);
-  if (made.is_new) {
-    ca_note_definition(made.row, count, labels);
-    last_of_site[event->site] = (uint32_t)(made.row + 1);
-  }
-  return (struct ca_version){made.row, made.row, made.is_new};
+  return ca_workspace.exists && memchr(ca_workspace.marks + word, 1, words);
 }

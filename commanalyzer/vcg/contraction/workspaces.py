@@ -2,7 +2,7 @@
 
 Input: the graph of a first recording, in which every word is one vertex, and how many places values were
 copied to. Output: the vertices whose words are workspaces, and the pieces of objects they cover, for a
-second recording that gives each of their lifetimes a vertex of its own (``runtime_shim/src/workspace.c``).
+second recording that gives each of their lifetimes a vertex of its own (``runtime_shim/src/lifetimes.c``).
 
 A lifetime begins with a store that does not read the word. What tells are facts about a word and the data
 that it is computed from, not about other arrays. Its lifetimes *differ*: one place in the code stored chains
