@@ -83,7 +83,8 @@ class Search:
         retried: Of the budget: where METIS takes less for all objectives, it is asked with several seeds. At
             0.02, one of the kernels (durbin) sends 7 % more on 4 nodes.
         near: Of the bytes of the best refinement; what stays above is not refined further.
-        far: Times the bytes of the best balanced candidate: others above are not refined, it takes long.
+        far: Times the bytes of the best balanced candidate: others above are not refined, and what follows
+            regular ones is placed once, with its anchors; both take long.
         plain: Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes
             alone save that: hexagons have 7 % less border than squares, a cut through four a quarter less.
         balanced: Times that a refinement is tried where what it moves takes work along, so that a part gets

@@ -32,18 +32,14 @@ from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.policy import COSTS, SEARCH
 from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
 from commanalyzer.partition.refinement.followers import beside_neighbours
-from commanalyzer.partition.refinement.refine import (
-    PASSES,
-    balance_weights,
-    most_work,
-)
-from commanalyzer.partition.regular.layouts import Cut, Layouts
+from commanalyzer.partition.refinement.refine import PASSES, balance_weights, most_work
+from commanalyzer.partition.regular.layouts import NEARLY, Cut, Layouts
 from commanalyzer.partition.regular.one_array import divided_elements
 from commanalyzer.partition.regular.owner_map import map_owners
 from commanalyzer.partition.regular.rules import rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.partition.selection import Cost, RowCounter, best_by_dims, best_of
+from commanalyzer.partition.selection import Cost, RowCounter, best_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 
@@ -285,11 +281,11 @@ class Portfolio:
             yield from self.partitioned(num_parts)
         if num_parts == 1:
             return
-        for division in self._blocks(num_parts) if self._options.structured else ():
-            begin = time.perf_counter()
+        for division, is_far in self._blocks(num_parts) if self._options.structured else ():
+            begin, place = time.perf_counter(), self._placed if is_far else self._closely_followed
             name, grain = division.name, division.grain
             self._regular.setdefault(num_parts, {})[name] = (1.0 + self._options.imbalance) * grain
-            yield self._candidate(name, self._closely_followed(division, num_parts), begin)
+            yield self._candidate(name, place(division, num_parts), begin)
         yield from self._asked(num_parts)
 
     def partitioned(self, num_parts: int, budget: Budget | None = None) -> Iterator[Candidate]:
@@ -435,22 +431,36 @@ class Portfolio:
         owners = placement.owners(found, num_parts)
         return np.where(removed, part, owners).astype(np.int32)
 
-    def _blocks(self, num_parts: int) -> Iterator[_Found]:
-        """The best blocks for each number of cut dimensions, and those of the least volume.
+    def _blocks(self, num_parts: int) -> Iterator[tuple[_Found, bool]]:
+        """The best blocks for each number of cut dimensions, and the least volume; whether these are far.
 
-        All are counted on the values: coarse vertices only tell blocks apart where these are whole tiles.
+        All are counted on the values but those that are more by their guess than others when counted: coarse
+        vertices only tell blocks apart where these are whole tiles.
         """
-        each, cuts = self._options.caller.each, self.layouts.cuts(num_parts, self.allowed(num_parts))
-        found = each(partial(self._cut, num_parts=num_parts), cuts)
+        each, allowed, slack = self._options.caller.each, self.allowed(num_parts), self._options.imbalance
 
-        def count(item: tuple[int, _Found]) -> tuple[int, float]:
+        def count(found: _Found) -> tuple[int, float]:
             self._options.caller.check()
-            cost = self._cost(self._placed(item[1], num_parts), num_parts)
-            return cost.comm_bytes, 1.0 if cost.imbalance <= excess * item[1].grain else cost.imbalance
+            cost = self._cost(self._placed(found, num_parts), num_parts)
+            return cost.comm_bytes, 1.0 if cost.imbalance <= (1.0 + slack) * found.grain else cost.imbalance
 
-        excess = 1.0 + self._options.imbalance
-        for number in best_by_dims([dims for dims, _ in found], each(count, found), self.allowed(num_parts)):
-            yield found[number][1]
+        def balanced(costs: Iterable[tuple[int, float]]) -> float:
+            return min((volume for volume, excess in costs if excess <= allowed), default=math.inf)
+
+        chosen: list[tuple[_Found, tuple[int, float]]] = []
+        for _, group in itertools.groupby(self.layouts.cuts(num_parts, allowed), lambda cut: cut.cut_dims):
+            first, *others = sorted(group, key=lambda cut: cut.score)
+            found, costs = list[_Found](), list[tuple[int, float]]()
+            for some in ([first], others):
+                near = [cut for cut in some if cut.comm_bytes <= NEARLY * balanced(costs)]
+                made = each(partial(self._cut, num_parts=num_parts), near)
+                found, costs = found + made, costs + each(count, made)
+            volumes, excess = zip(*costs, strict=True)
+            best, least = best_of(volumes, excess, allowed), volumes.index(min(volumes))
+            places = [best] if volumes[best] == volumes[least] else [best, least]
+            chosen += [(found[i], costs[i]) for i in places]
+        most = SEARCH.far * balanced(cost for _, cost in chosen)
+        yield from ((division, volume > most) for division, (volume, _) in chosen)
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:
         return self._count(part, num_parts, self.surface.rows(part, num_parts))
@@ -458,12 +468,12 @@ class Portfolio:
     def _work_of(self, part: Int32, num_parts: int) -> Float64:
         return self._cost(part, num_parts).work_flops
 
-    def _cut(self, cut: Cut, num_parts: int) -> tuple[int, _Found]:
-        """Cut dimensions and what ``cut`` gives."""
+    def _cut(self, cut: Cut, num_parts: int) -> _Found:
+        """Return what ``cut`` gives."""
         self._options.caller.check()
         values = partial(cut.owners, self._graph.num_vertices)
         coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
-        return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values), cut.grain, values)
+        return _Found(cut.name, coarse, partial(self.placement.led, values), cut.grain, values)
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""

@@ -122,24 +122,6 @@ def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: floa
     return min(range(len(imbalance)), key=lambda i: comm_bytes[i] * imbalance[i])
 
 
-def best_by_dims(cut_dims: Sequence[int], costs: Sequence[tuple[int, float]], allowed: float) -> list[int]:
-    """Return positions: the best for each number of cut dimensions, and the least volume if it is another.
-
-    Args:
-        cut_dims: Number of cut dimensions of each division.
-        costs: Its bytes and its imbalance.
-        allowed: Limit of the imbalance.
-    """
-    chosen: list[int] = []
-    for dims in sorted(set(cut_dims)):  # of equal ones, the simplest is first
-        places = [i for i, cut in enumerate(cut_dims) if cut == dims]
-        volumes, imbalances = zip(*(costs[i] for i in places), strict=True)
-        best = places[best_of(volumes, imbalances, allowed)]
-        least = places[int(np.argmin(volumes))]
-        chosen += [best] if costs[least][0] == costs[best][0] else [best, least]
-    return chosen
-
-
 def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:
     """Return positions by ascending volume, without those that no refinement brings near the best.
 

@@ -28,7 +28,7 @@ from commanalyzer.vcg.storage.large import AnyGraph
 _IDLE = 0.03  # of the work: arrays with less together follow, the balance limit has room for them
 _LEADING = 0.5  # of the most work that arrays of one shape do: a division begins with such
 _STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
-_NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
+NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 3  # for each number of cut dimensions, of those that are cut alike
 _BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
 
@@ -62,15 +62,16 @@ class Cut:
         name: ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
             cut, or the array that has most of it.
         pieces: Arrays that are cut; all other values follow.
+        cut_dims: Number of dimensions that are divided, of the arrays that are named first.
+        comm_bytes: Bytes by the guess, which is hardly above what is counted; 0 where nothing guesses them.
+        score: The less, the likelier it is the best.
     """
 
     name: str
     pieces: tuple[Piece, ...]
-
-    @property
-    def cut_dims(self) -> int:
-        """Number of dimensions that are divided, of the arrays that are named first."""
-        return sum(g > 1 for g in self.pieces[0].grid)
+    cut_dims: int
+    comm_bytes: float
+    score: float
 
     @property
     def grain(self) -> float:
@@ -162,7 +163,7 @@ class Layouts:
                     ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
         complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
         least = min((_score(guess, allowed) for guess in complete), default=0.0)
-        sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
+        sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= NEARLY * least]
         unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
         chosen = [
             g
@@ -170,7 +171,11 @@ class Layouts:
             for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=self._sums is None)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, len(g.pieces[0].grid)))
-        return [self._cut(guess) for guess in chosen]
+        different: dict[object, _Guess] = {}
+        for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
+            alike = (guess.cut_dims, guess.comm_bytes, guess.imbalance) if self._sketch is not None else id(guess)
+            different.setdefault(alike, guess)
+        return [self._cut(guess, allowed) for guess in different.values()]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
         """All of a family that does work, those without several values per point, and those that do it.
@@ -269,7 +274,7 @@ class Layouts:
             self._known[key] = blocks, _Places(blocks, self._sketch)
         return self._known[key][0]
 
-    def _cut(self, guess: _Guess) -> Cut:
+    def _cut(self, guess: _Guess, allowed: float) -> Cut:
         shapes = [len(family[0].extents) for family in self._families]
         several = len(guess.pieces) > 1 or shapes.count(len(guess.pieces[0].grid)) > 1
         text = " and ".join(self._text(piece, several) for piece in guess.pieces)
@@ -281,7 +286,9 @@ class Layouts:
         elif left:
             text += ", entries follow" if all(s.components > 1 for s in left) else ", others follow"
         by_work = any(piece.spread == "work" for piece in guess.pieces)
-        return Cut(text + (" by work" if by_work else ""), guess.pieces)
+        comm_bytes = guess.comm_bytes if self._sketch is not None else 0.0
+        name = text + (" by work" if by_work else "")
+        return Cut(name, guess.pieces, guess.cut_dims, comm_bytes, _score(guess, allowed))
 
     def _text(self, piece: Piece, is_one_of_several: bool) -> str:
         """Name of a piece; a shape that the source does not show is one as which an array is seen."""
@@ -346,7 +353,7 @@ def _likeliest(
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
-        near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed) + unseen
+        near = _score(guess, allowed) <= NEARLY * _score(ranked[0], allowed) + unseen
         is_best = guess is cheapest.get(guess.cut_dims) or (each_dims and seen[guess.cut_dims] == 1)
         if is_best or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
@@ -367,7 +374,7 @@ def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 def _score(guess: _Guess, allowed: float) -> float:
     """Bytes, times the imbalance where it is far above the limit: refinement mends a little."""
     over = guess.imbalance / allowed
-    return guess.comm_bytes * (over if over > _NEARLY else 1.0)
+    return guess.comm_bytes * (over if over > NEARLY else 1.0)
 
 
 def _uneven(guess: _Guess, allowed: float) -> Sequence[Spread]:

@@ -15,7 +15,6 @@ from commanalyzer.partition.regular.grids import Blocks, Spread, block_owners, c
 from commanalyzer.partition.regular.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule, rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, find_arrays, shape_families
-from commanalyzer.partition.selection import best_by_dims
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import build, row
 
@@ -259,11 +258,6 @@ def test_broken_owner_maps_are_refused(tmp_path: Path, text: str, message: str) 
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
         read_owner_map(path)
-
-
-def test_the_best_of_each_number_of_cut_dimensions_is_kept_and_the_least_volume() -> None:
-    # blocks 4x4, 2x8, 8x2, 16x1: the cheapest is uneven, so that the best balanced one is kept as well
-    assert best_by_dims([2, 2, 2, 1], [(100, 1.0), (90, 1.4), (120, 1.0), (300, 1.0)], 1.03) == [3, 0, 1]
 
 
 def test_programs_without_arrays_have_none() -> None:
