@@ -173,8 +173,8 @@ class Layouts:
         chosen.sort(key=lambda g: (g.cut_dims, len(g.pieces[0].grid)))
         different: dict[object, _Guess] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
-            alike = (guess.cut_dims, guess.comm_bytes, guess.imbalance) if self._sketch is not None else id(guess)
-            different.setdefault(alike, guess)
+            alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
+            different.setdefault(alike if self._sketch is not None else id(guess), guess)
         return [self._cut(guess, allowed) for guess in different.values()]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
