@@ -158,7 +158,8 @@ class VolumeCounter:
 
     def _settled(self, uses: UseTable, readers: Int32) -> Charges:
         """Return every transfer where open rows are settled with these ``readers``; ``uses`` are used up."""
-        folded = settle(self._graph, self._open.rows, self._code, readers, uses, self._num_parts)
+        known = self._graph, self._totals, self._open.rows, self._code
+        folded = settle(*known, readers, uses, self._num_parts)
         return self._charged(uses, folded, splits_terms=len(readers) > 0)
 
     def _charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:

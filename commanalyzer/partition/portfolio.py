@@ -283,9 +283,9 @@ class Portfolio:
             return
         for division, is_far in self._blocks(num_parts) if self._options.structured else ():
             begin, place = time.perf_counter(), self._placed if is_far else self._closely_followed
-            name, grain = division.name, division.grain
-            self._regular.setdefault(num_parts, {})[name] = (1.0 + self._options.imbalance) * grain
-            yield self._candidate(name, place(division, num_parts), begin)
+            most = (1.0 + self._options.imbalance) * division.grain
+            self._regular.setdefault(num_parts, {})[division.name] = most
+            yield self._candidate(division.name, place(division, num_parts), begin)
         yield from self._asked(num_parts)
 
     def partitioned(self, num_parts: int, budget: Budget | None = None) -> Iterator[Candidate]:
@@ -407,8 +407,7 @@ class Portfolio:
                 costs.append(self._cost(found[-1], num_parts))
             if passes and costs[-1].comm_bytes > hopeless_bytes:
                 break
-        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        return found[best_of(volumes, excess, allowed)]
+        return found[best_of([c.comm_bytes for c in costs], [c.imbalance for c in costs], allowed)]
 
     def _refined_once(
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
@@ -449,16 +448,17 @@ class Portfolio:
 
         chosen: list[tuple[_Found, tuple[int, float]]] = []
         for _, group in itertools.groupby(self.layouts.cuts(num_parts, allowed), lambda cut: cut.cut_dims):
-            first, *others = sorted(group, key=lambda cut: cut.score)
-            found, costs = list[_Found](), list[tuple[int, float]]()
+            cuts, counted = list(group), dict[int, tuple[_Found, tuple[int, float]]]()
+            first, *others = sorted(range(len(cuts)), key=lambda i: cuts[i].score)
             for some in ([first], others):
-                near = [cut for cut in some if cut.comm_bytes <= NEARLY * balanced(costs)]
-                made = each(partial(self._cut, num_parts=num_parts), near)
-                found, costs = found + made, costs + each(count, made)
-            volumes, excess = zip(*costs, strict=True)
+                most = balanced(cost for _, cost in counted.values())
+                near = [i for i in some if cuts[i].comm_bytes <= NEARLY * most]
+                made = each(partial(self._cut, num_parts=num_parts), [cuts[i] for i in near])
+                counted |= zip(near, zip(made, each(count, made), strict=True), strict=True)
+            found = [counted[i] for i in sorted(counted)]  # of equal ones, the simplest is first
+            volumes, excess = zip(*(cost for _, cost in found), strict=True)
             best, least = best_of(volumes, excess, allowed), volumes.index(min(volumes))
-            places = [best] if volumes[best] == volumes[least] else [best, least]
-            chosen += [(found[i], costs[i]) for i in places]
+            chosen += [found[best]] if volumes[best] == volumes[least] else [found[best], found[least]]
         most = SEARCH.far * balanced(cost for _, cost in chosen)
         yield from ((division, volume > most) for division, (volume, _) in chosen)
 

@@ -145,3 +145,32 @@ def test_two_reductions_in_parts_cost_two_results_per_node(name: str, width: int
     owner = np.where(np.isin(names, ("x", "y")), graph.home_offset // width * p // 64, 0).astype(np.int32)
     counted = count_volume(graph, owner, p, find_hubs(graph).mask)
     assert counted.low_bytes == counted.high_bytes == STEPS * 2 * 4 * (p - 1)
+
+
+BOX = """
+#include <stdio.h>
+enum { n = 12, steps = STEPS };
+double in[n * n], out[n * n], weight[9];
+int main(void) {
+  for (int k = 0; k < 9; k++) weight[k] = k - 3.5;
+  for (int k = 0; k < n * n; k++) in[k] = k % 7;
+  for (int t = 0; t < steps; t++) {
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        for (int k = 0; k < 9; k++) out[i * n + j] += weight[k] * in[(i + k / 3 - 1) * n + j + k % 3 - 1];
+    for (int k = 0; k < n * n; k++) in[k] += 1;
+  }
+  printf("%g\\n", out[n + 1]);
+}
+"""
+
+
+def test_sums_that_grow_over_rounds_are_combined_once_also_at_corners() -> None:
+    """Beside each of two cuts, 2 x 10 sums have terms behind it; the 4 of them at the corner, 3 others."""
+    for steps in (1, 8):
+        graph = simplified(record_source(BOX.replace("STEPS", str(steps))).graph)
+        is_field = np.array([o.name in ("in", "out") for o in graph.objects])[graph.home_object]
+        row, column = np.divmod(graph.home_offset // 8, 12)
+        owner = np.where(is_field, row // 6 * 2 + column // 6, 0).astype(np.int32)
+        counted = count_volume(graph, owner, 4, find_hubs(graph).mask)
+        assert counted.total_bytes == 8 * (2 * 2 * 10 + 4 + 3 * 9), steps

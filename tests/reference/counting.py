@@ -182,7 +182,8 @@ def choice_bytes(
     for g, members in ((g, groups[g]) for g in every):
         sink = rows[members[0].row][0]
         if g not in chosen:
-            total += max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
+            often = min(max(rows[t.row][1] for t in members), sums_needed(graph, sink, rows))
+            total += often * int(graph.width_bytes[sink])
             continue
         for t in members:
             for v in [v for v in t.operands if part[v] != part[sink]]:
@@ -241,13 +242,19 @@ def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
     return int(graph.is_input[value]) + sum(c for s, c, _, acc, _ in rows if s == value and not acc)
 
 
+def sums_needed(graph: ValueGraph, sink: int, rows: list[RowTuple]) -> int:
+    """Once in each round; a sum that goes on is needed where its most frequent reader reads it."""
+    reads = (count for _, count, _, _, terms in rows if any(sink in t for t in terms))
+    return max(rounds_of(graph, sink, rows), 1, *reads)
+
+
 def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTuple]) -> Counts:
     """How often one part contributes to a sink."""
     rounds = max(rounds_of(graph, sink, rows), 1)
     counts = [rows[r][1] for r in needs]
     reads = [count for _, count, _, _, terms in rows for t in terms for v in t if v == sink]
     often = max(max(counts), sum(rows[r][1] for r in needs if not rows[r][3]))
-    between = max(rounds, *reads, 0)  # a sum that goes on is needed where it is read
+    between = sums_needed(graph, sink, rows)
     low, read = min(often, between), versions_read(sink, rows)
     periods = rounds + sum(reads) if often > between or read > rounds else rounds
     high = max(low, min(sum(counts), periods))

@@ -152,8 +152,8 @@ def split_rows(
 
 @compiled_in_place
 def number_groups(
-    rows: Any, width_bytes: Any, row: Any, own_bytes: Any, continues: Any, known: Any, of_row: Any,
-    group: Any, group_line: Any, group_bytes: Any, group_own: Any,
+    rows: Any, width_bytes: Any, periods: Any, row: Any, own_bytes: Any, continues: Any, known: Any,
+    of_row: Any, group: Any, group_line: Any, group_bytes: Any, group_own: Any,
 ) -> Any:  # fmt: skip
     """Number the groups of runs that one message can carry; return how many there are.
 
@@ -162,6 +162,7 @@ def number_groups(
     Args:
         rows: Rows.
         width_bytes: uint8[V].
+        periods: (int64[V], int64[V]), rounds of each sink and times it is read: no more sums are needed.
         row: int32[K], row of each run.
         own_bytes: int64[K], bytes of sending its operands that are no items.
         continues: bool[F], zeros, per line of contributions; changed.
@@ -183,7 +184,9 @@ def number_groups(
             group_line[groups] = line
             groups += 1
         group[k] = known[line]
-        size = rows.row_count[r] * np.int64(width_bytes[rows.row_sink[r]])
+        sink = rows.row_sink[r]
+        often = min(rows.row_count[r], max(periods[0][sink], periods[1][sink], 1))
+        size = often * np.int64(width_bytes[sink])
         group_bytes[group[k]] = max(group_bytes[group[k]], size)
         group_own[group[k]] += own_bytes[k]
     return groups

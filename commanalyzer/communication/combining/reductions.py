@@ -12,6 +12,7 @@ import numpy as np
 
 from commanalyzer.communication.combining import reduction_kernels as kernels
 from commanalyzer.communication.combining.cover import Table, groups_to_combine, sparse_table
+from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
@@ -19,12 +20,14 @@ from commanalyzer.vcg.storage.large import AnyGraph
 
 
 def settle(
-    graph: AnyGraph, rows: Rows, code: OwnerCodes, readers: Int32, sent: UseTable, num_parts: int
-) -> PairUses:
+    graph: AnyGraph, totals: GraphTotals, rows: Rows, code: OwnerCodes, readers: Int32, sent: UseTable,
+    num_parts: int,
+) -> PairUses:  # fmt: skip
     """Enter all expansions that some rows need, and return their fold contributions.
 
     Args:
         graph: Value graph; only its vertices are looked at.
+        totals: Totals of its rows.
         rows: Rows of it that fold.
         code: int8[V] or wider, owner codes.
         readers: int32[V], terms that read each value; empty where terms are only computed at common owners.
@@ -33,7 +36,7 @@ def settle(
     """
     folds = Lines(graph.num_vertices, num_parts, is_fold=True)
     remote = _runs(graph, rows, code, readers, sent.lines, folds)
-    groups, combined = _cheaper_to_fold(graph, rows, remote, sent.lines, len(folds))
+    groups, combined = _cheaper_to_fold(graph, totals, rows, remote, sent.lines, len(folds))
     first, row, runs = sent.number_rows(rows.num_rows), 0, 0
     while True:
         lines = sent.lines.arrays, folds.arrays
@@ -112,38 +115,31 @@ def _runs(graph: AnyGraph, rows: Rows, code: OwnerCodes, readers: Int32, sent: L
 
 
 def _cheaper_to_fold(
-    graph: AnyGraph, rows: Rows, remote: _Runs, sent: Lines, num_folds: int
+    graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: _Runs, sent: Lines, num_folds: int
 ) -> tuple[_Groups, Bool]:
     """Return groups of runs, and bool[G], sending what they combine to costs less than sending operands.
 
-    Operands that the owner receives anyway (``sent``) cost what more of their versions have to be sent. For
-    others versions play no part: sending all constant items of a reduction once would be fewer bytes than
-    combining them in every round, but it would move the work of the reduction to one part.
+    A sum is sent once for each round or read. Operands that the owner receives anyway (``sent``) cost what
+    more of their versions have to be sent. For others versions play no part: sending all constant items of a
+    reduction once would be fewer bytes than combining them in every round, but moves its work to one part.
 
     An operand that groups need different numbers of times is one operand per step of that number.
     """
-    groups = _groups(graph, rows, remote, num_folds)
+    groups = _groups(graph, totals, rows, remote, num_folds)
     item, pair_group, uses = _pairs(rows, remote, groups, len(sent))
     step_bytes, step, step_group, table = _steps(graph, item, pair_group, uses, sent)
     weights = step_bytes, groups.message_bytes
     return groups, groups_to_combine(*weights, step, step_group, own_bytes=groups.own_bytes, table=table)
 
 
-def _groups(graph: AnyGraph, rows: Rows, remote: _Runs, num_folds: int) -> _Groups:
+def _groups(graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: _Runs, num_folds: int) -> _Groups:
     """Number the groups of ``remote``, whose ``fold`` and ``own_bytes`` are used up: lists may be long."""
     group, line = remote.fold, np.empty(len(remote.row), np.int32)
     message_bytes, own_bytes = np.zeros(len(group), np.int64), np.zeros(len(group), np.int64)
     count = kernels.number_groups(
-        rows,
-        graph.width_bytes,
-        remote.row,
-        remote.own_bytes,
-        np.zeros(num_folds, np.bool_),
-        *(np.full(num_folds, -1, np.int32) for _ in range(2)),
-        group,
-        line,
-        message_bytes,
-        own_bytes,
+        *(rows, graph.width_bytes, (totals.rounds, totals.reads[0]), remote.row, remote.own_bytes),
+        *(np.zeros(num_folds, np.bool_), *(np.full(num_folds, -1, np.int32) for _ in range(2))),
+        *(group, line, message_bytes, own_bytes),
     )
     remote.fold, remote.own_bytes = np.zeros(0, np.int32), np.zeros(0, np.int64)
     return _Groups(group, line[:count], message_bytes[:count], own_bytes[:count])

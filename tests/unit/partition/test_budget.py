@@ -7,10 +7,7 @@ import pytest
 
 from commanalyzer.partition.budget import (
     Budget,
-    budget_seconds,
     least_gain,
-    metis_seconds,
-    mtkahypar_seconds,
 )
 from commanalyzer.partition.libraries.adjacency import Adjacency, edge_cut, imbalance
 from commanalyzer.partition.libraries.metis import Prepared, partition
@@ -58,22 +55,6 @@ def test_what_is_needed_is_tried_even_if_it_takes_more_than_there_is() -> None:
     assert limit.most_s == COSTS.least_limit_s  # but not for longer than that
     assert budget.spent_s == 2.0
     assert budget.left_out == {}
-
-
-def test_more_effort_allows_more() -> None:
-    quick, normal, thorough = (budget_seconds(e, 10**6, 10**7) for e in ("quick", "normal", "thorough"))
-    build = COSTS.build_s + 10**6 * COSTS.build_s_per_flow + 10**7 * COSTS.build_s_per_byte
-    assert normal == pytest.approx(3 * build + 5)
-    assert quick < normal < thorough
-
-
-def test_graphs_without_short_borders_take_longer() -> None:
-    for parts in (2, 4, 64):
-        mesh, loose = (metis_seconds(10**6, parts, for_volume=False, is_mesh=m) for m in (True, False))
-        volume = metis_seconds(10**6, parts, for_volume=True, is_mesh=False)
-        assert mesh < loose < volume
-        pins = (mtkahypar_seconds(10**6, parts, is_mesh=m) for m in (True, False))
-        assert loose < min(pins)
 
 
 @pytest.mark.parametrize("n", [2000, 40_000])

@@ -58,16 +58,6 @@ def test_weights_beyond_32_bits(unit: int) -> None:
     assert combine([3 * unit] * 2, [4 * unit, unit], {(0, 0), (1, 0), (1, 1)}) == [True, True]
 
 
-def test_a_million_pairs_are_decided_exactly() -> None:
-    few, many = np.full(1000, 8), np.full(1001, 8)
-    assert not groups_to_combine(
-        few, many, np.tile(np.arange(1000), 1001), np.repeat(np.arange(1001), 1000)
-    ).any()
-    assert groups_to_combine(
-        many, few, np.tile(np.arange(1001), 1000), np.repeat(np.arange(1000), 1001)
-    ).all()
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_cost_is_the_largest_flow(seed: int) -> None:
     rng = np.random.default_rng(seed)

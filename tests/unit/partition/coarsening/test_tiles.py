@@ -25,7 +25,7 @@ from commanalyzer.partition.refinement.borders import follow_borders, refine_bor
 from commanalyzer.partition.refinement.refine import connectivity
 from commanalyzer.partition.regular.shapes import find_arrays, shape_families
 from commanalyzer.partition.selection import Cost, RowCounter
-from commanalyzer.request import Coarsen, PartitionRequest
+from commanalyzer.request import Coarsen
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind, HomeObject, Int32, ValueGraph
 from commanalyzer.vcg.storage.slices import Sliceable
@@ -126,7 +126,6 @@ def test_nothing_follows_a_hub() -> None:
 
 def test_tiles_are_nearly_cubes_and_multiples_of_eight_where_there_are_many() -> None:
     assert tile_grid((1000, 1000), 65_536) == (256, 256)
-    assert tile_grid((64, 64, 64), 4096) == (16, 16, 16)
     assert tile_grid((4, 100), 16) == (1, 16)  # squares of 5 points would be 0.8 x 20
     assert tile_grid((7,), 1000) == (7,)
     assert tile_grid((100, 100), 10_000) == (100, 100)  # single points, not a multiple of eight
@@ -325,12 +324,6 @@ def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pyt
 
 def _options(coarsen: Coarsen) -> CountOptions:
     return CountOptions((2, 4), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen)
-
-
-@pytest.mark.parametrize("wrong", [0, -5])
-def test_a_number_of_coarse_vertices_is_positive(wrong: int) -> None:
-    with pytest.raises(ConfigError, match="expected auto, never or a number of vertices"):
-        PartitionRequest((2,), coarsen=wrong)
 
 
 def test_vertices_without_a_part_go_where_most_of_their_bytes_go() -> None:
