@@ -85,6 +85,8 @@ class Search:
         near: Of the bytes of the best refinement; what stays above is not refined further.
         far: Times the bytes of the best balanced candidate: others above are not refined, and what follows
             regular ones is placed once, with its anchors; both take long.
+        guessed: Times the bytes of the best that was counted: regular divisions guessed to send more are not.
+            Guesses were at most 1.9 times what was counted (of a time step that is found over lists).
         plain: Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes
             alone save that: hexagons have 7 % less border than squares, a cut through four a quarter less.
         balanced: Times that a refinement is tried where what it moves takes work along, so that a part gets
@@ -100,6 +102,7 @@ class Search:
     retried: float = 0.1
     near: float = 1.02
     far: float = 1.5
+    guessed: float = 2.0
     plain: float = 1.25
     balanced: int = 3
 

@@ -33,7 +33,7 @@ from commanalyzer.partition.policy import COSTS, SEARCH
 from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
 from commanalyzer.partition.refinement.followers import beside_neighbours
 from commanalyzer.partition.refinement.refine import PASSES, balance_weights, most_work
-from commanalyzer.partition.regular.layouts import NEARLY, Cut, Layouts
+from commanalyzer.partition.regular.layouts import Cut, Layouts
 from commanalyzer.partition.regular.one_array import divided_elements
 from commanalyzer.partition.regular.owner_map import map_owners
 from commanalyzer.partition.regular.rules import rule_owners
@@ -452,7 +452,7 @@ class Portfolio:
             first, *others = sorted(range(len(cuts)), key=lambda i: cuts[i].score)
             for some in ([first], others):
                 most = balanced(cost for _, cost in counted.values())
-                near = [i for i in some if cuts[i].comm_bytes <= NEARLY * most]
+                near = [i for i in some if cuts[i].comm_bytes <= SEARCH.guessed * most]
                 made = each(partial(self._cut, num_parts=num_parts), [cuts[i] for i in near])
                 counted |= zip(near, zip(made, each(count, made), strict=True), strict=True)
             found = [counted[i] for i in sorted(counted)]  # of equal ones, the simplest is first

@@ -28,7 +28,7 @@ from commanalyzer.vcg.storage.large import AnyGraph
 _IDLE = 0.03  # of the work: arrays with less together follow, the balance limit has room for them
 _LEADING = 0.5  # of the most work that arrays of one shape do: a division begins with such
 _STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
-NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
+_NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 3  # for each number of cut dimensions, of those that are cut alike
 _BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
 
@@ -63,7 +63,7 @@ class Cut:
             cut, or the array that has most of it.
         pieces: Arrays that are cut; all other values follow.
         cut_dims: Number of dimensions that are divided, of the arrays that are named first.
-        comm_bytes: Bytes by the guess, which is hardly above what is counted; 0 where nothing guesses them.
+        comm_bytes: Bytes by the guess; 0 where nothing guesses them.
         score: The less, the likelier it is the best.
     """
 
@@ -163,7 +163,7 @@ class Layouts:
                     ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
         complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
         least = min((_score(guess, allowed) for guess in complete), default=0.0)
-        sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= NEARLY * least]
+        sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
         unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
         chosen = [
             g
@@ -223,11 +223,12 @@ class Layouts:
             for shaped in factors.values():
                 groups.setdefault(shaped.extents, []).append(shaped)
             pieces = tuple(
-                Piece(
-                    self._blocks(tuple(group)), _only(extents.index(extent), extents, num_parts), "points", ()
-                )
+                Piece(self._blocks(tuple(group)), grid, "points", ())
                 for extents, group in groups.items()
                 if extent in extents and extent >= num_parts
+                for grid in [
+                    tuple(num_parts if d == extents.index(extent) else 1 for d in range(len(extents)))
+                ]
             )
             if pieces:
                 yield _Guess(pieces, np.zeros(0, np.int64), np.zeros(num_parts), comm_bytes, 1.0, True)
@@ -353,14 +354,10 @@ def _likeliest(
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
-        near = _score(guess, allowed) <= NEARLY * _score(ranked[0], allowed) + unseen
+        near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed) + unseen
         is_best = guess is cheapest.get(guess.cut_dims) or (each_dims and seen[guess.cut_dims] == 1)
         if is_best or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
-
-
-def _only(dimension: int, extents: tuple[int, ...], num_parts: int) -> tuple[int, ...]:
-    return tuple(num_parts if d == dimension else 1 for d in range(len(extents)))
 
 
 def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -374,7 +371,7 @@ def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 def _score(guess: _Guess, allowed: float) -> float:
     """Bytes, times the imbalance where it is far above the limit: refinement mends a little."""
     over = guess.imbalance / allowed
-    return guess.comm_bytes * (over if over > NEARLY else 1.0)
+    return guess.comm_bytes * (over if over > _NEARLY else 1.0)
 
 
 def _uneven(guess: _Guess, allowed: float) -> Sequence[Spread]:
