@@ -125,9 +125,7 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
         graph, options.high, is_asked="hpdc18" in options.models, check=options.check
     )
     keep = partial(_is_tiled, options=options)
-    views = [
-        View.of(model, graph, options.high, is_tiled=keep, jobs=options.jobs) for model in options.models
-    ]
+    views = [View.of(m, graph, options.high, is_tiled=keep, jobs=options.jobs) for m in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     budget_s = budget_seconds(options.effort, store.num_flows, store.nbytes)
     divided = [_decompose_view(view, work, options, budget_s, progress) for view in views]
@@ -157,6 +155,7 @@ def _decompose_view(
     portfolio = _portfolio(view, options, budget_s, caller)
 
     def advance() -> None:
+        give_back()
         with lock:
             progress.advance()
 
@@ -167,6 +166,7 @@ def _decompose_view(
         if jobs > 1:
             with suppress(StoppedError):
                 portfolio.prepare()
+            give_back()
             if is_tiled:
                 caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
         try:
@@ -256,8 +256,7 @@ def _with_merged(
 
 
 def _best(divided: Counted) -> Decomposition:
-    (best,) = (d for d in divided.decompositions if d.best)
-    return best
+    return next(d for d in divided.decompositions if d.best)
 
 
 def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int) -> Candidate:
@@ -363,6 +362,4 @@ def bounds_of(communication: Communication, work: int, machine: MachineParameter
 
 def _rows_between(view: View, portfolio: Portfolio, part: NDArray[np.int32], p: int) -> Sliceable | None:
     """Rows among which are all that join several parts; ``None`` where these are looked for in all rows."""
-    if view.singletons is None:
-        return portfolio.surface.rows(part, p)
-    return None
+    return portfolio.surface.rows(part, p) if view.singletons is None else None

@@ -15,6 +15,7 @@ import numpy as np
 from commanalyzer.communication.replay import replayed
 from commanalyzer.decompose import Counted, CountOptions, bounds_of
 from commanalyzer.errors import CommAnalyzerError, ConfigError, TraceError
+from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_count
 from commanalyzer.partition.selection import cheapest_regular, headline, leading
@@ -108,7 +109,9 @@ def _replayed(
 ) -> list[Decomposition]:
     """All divisions, those that are shown counted event by event; arguments as above."""
     store, workspace, work = recorded
+    give_back()
     graph, timeline, _ = record_order(request, workspace, progress)
+    give_back()
     same = same_vertices(graph, store.graph())
     if same is None:
         raise TraceError("expected two recordings of the program to agree, found different values")

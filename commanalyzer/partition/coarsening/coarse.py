@@ -85,19 +85,16 @@ def build_coarse(
     inner = links.other < n
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
     operand, nets = np.zeros(0, np.int64), None
+    adjacency = _adjacency(one, other, sums[:, 0], work)
+    shared = replace(adjacency, edge_bytes=_adjacency(one, other, sums[:, 1], work).edge_bytes)
+    hubs = _hub_traffic(links, n, hub)
+    del links, inner, one, other, sums
     if with_terms and isinstance(graph, ValueGraph):
         vertex = frozen(tiling.vertex, np.int64)
         nets, operand = build_hypergraph(graph, vertex, work), term_operands(graph, vertex)
     else:
         nets = build_nets(graph, number, n, tiling.neighbours, work)
-    return CoarseView(
-        tiling,
-        _adjacency(one, other, sums[:, 0], work),
-        _adjacency(one, other, sums[:, 1], work),
-        _hub_traffic(links, n, hub),
-        nets,
-        operand,
-    )
+    return CoarseView(tiling, adjacency, shared, hubs, nets, operand)
 
 
 def build_by_value(

@@ -115,7 +115,7 @@ def add_links(
         k, times = number[rows.row_sink[r]], rows.row_count[r]
         first = max(term, rows.term_ptr[r]) if r == row else rows.term_ptr[r]
         for t in range(first, rows.term_ptr[r + 1]):
-            if 2 * (count[ENTRIES] + 2 * (rows.source_ptr[t + 1] - rows.source_ptr[t])) > len(keys):
+            if 3 * (count[ENTRIES] + 2 * (rows.source_ptr[t + 1] - rows.source_ptr[t])) > 2 * len(keys):
                 return r, t
             for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
                 s = rows.source[i]

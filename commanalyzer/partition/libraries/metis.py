@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from threading import Lock
+from threading import RLock
 from typing import Literal
 
 import numpy as np
@@ -100,14 +100,13 @@ class _Joined:
     """A graph whose leaves are joined to their neighbours, None for ``number`` where there are none."""
 
     number: Int64 | None
-    adjacency: Adjacency
     weight: Int64
     num_components: int
     component: Int64
 
     @classmethod
     def of(cls, number: Int64 | None, adjacency: Adjacency) -> _Joined:
-        return cls(number, adjacency, integer_work(adjacency.work_flops), *component_labels(adjacency))
+        return cls(number, integer_work(adjacency.work_flops), *component_labels(adjacency))
 
 
 class Prepared:
@@ -115,9 +114,9 @@ class Prepared:
 
     def __init__(self, adjacency: Adjacency) -> None:
         self.adjacency = adjacency
-        self._lock = Lock()
+        self._lock = RLock()
         self._known: dict[bytes, _Joined] = {}
-        self._latest: tuple[_Joined, Int64, Adjacency] | None = None
+        self._latest: tuple[Int64, Adjacency] | None = None
 
     def joined(self, num_parts: int, slack: float) -> _Joined:
         """Join the leaves of a vertex to it, unless they carry more work than the allowed excess of a part.
@@ -133,20 +132,20 @@ class Prepared:
             if key not in self._known:
                 self._known[key] = self._joining(leaf[light], centre[light])
             found = self._known[key]
-            if found.adjacency.num_vertices >= num_parts or found.number is None:
+            if len(found.weight) >= num_parts or found.number is None:
                 return found
         return _Joined.of(None, self.adjacency)
 
-    def bagged(self, joined: _Joined, number: Int64, count: int) -> Adjacency:
-        """Return the ``joined`` graph with its vertices put together as numbered, below ``count``.
+    def merged(self, number: Int64, count: int) -> Adjacency:
+        """Return the graph with its vertices put together as numbered, below ``count``.
 
         Other objectives, and most other numbers of parts, ask for the same: the latest is remembered.
         """
         with self._lock:
             latest = self._latest
-            if latest is None or latest[0] is not joined or not np.array_equal(latest[1], number):
-                self._latest = latest = joined, number, joined.adjacency.merged(number, count)
-            return latest[2]
+            if latest is None or not np.array_equal(latest[0], number):
+                self._latest = latest = number, self.adjacency.merged(number, count)
+            return latest[1]
 
     @cached_property
     def is_mesh(self) -> bool:
@@ -196,15 +195,14 @@ class Prepared:
         target[leaf] = centre
         is_kept = target == np.arange(count)
         number = (np.cumsum(is_kept) - 1)[target]
-        return _Joined.of(number, self.adjacency.merged(number, int(is_kept.sum())))
+        return _Joined.of(number, self.merged(number, int(is_kept.sum())))
 
 
 def _divide(
     prepared: Prepared, joined: _Joined, num_parts: int, slack: float, ask: Callable[..., Int32]
 ) -> Int32:
     """Return parts, with small components packed whole or handed to METIS (:func:`_metis`) in bags."""
-    adjacency, weight, label = joined.adjacency, joined.weight, joined.component
-    count = joined.num_components
+    weight, label, count = joined.weight, joined.component, joined.num_components
     size = np.bincount(label, weight, minlength=count).astype(np.float64)
     part_size = float(size.sum()) / num_parts
     if size.max() <= _PACK_SHARE * part_size:
@@ -213,14 +211,15 @@ def _divide(
         if load.max() <= (1.0 + slack) * part_size:
             return part
     number, bagged = _bag(label, size, slack * part_size)
-    if num_parts <= bagged < adjacency.num_vertices:
-        rest = prepared.bagged(joined, number, bagged)
+    if num_parts <= bagged < len(weight):
+        rest = prepared.merged(number if joined.number is None else number[joined.number], bagged)
         bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
         return ask(rest, bag_weight, contiguous=False)[number]
     # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long
     # borders (random links) it takes minutes, and of dense graphs almost any part is.
     contiguous = count == 1 and prepared.is_mesh
-    return ask(adjacency, weight, contiguous=contiguous)
+    whole = None if joined.number is None else prepared.merged(joined.number, len(weight))
+    return ask(whole or prepared.adjacency, weight, contiguous=contiguous)
 
 
 def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:

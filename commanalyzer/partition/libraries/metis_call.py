@@ -39,9 +39,9 @@ def divide(
     with _no_remarks():
         result = pymetis.part_graph(
             num_parts,
-            pymetis.CSRAdjacency(pointer.astype(INDEX), neighbour.astype(INDEX)),
-            vweights=vertex_weight.astype(INDEX),
-            eweights=edge_weight.astype(INDEX),
+            pymetis.CSRAdjacency(pointer.astype(INDEX, copy=False), neighbour.astype(INDEX, copy=False)),
+            vweights=vertex_weight.astype(INDEX, copy=False),
+            eweights=edge_weight.astype(INDEX, copy=False),
             recursive=False,
             options=pymetis.Options(**options),
         )

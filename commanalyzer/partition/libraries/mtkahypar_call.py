@@ -1,11 +1,11 @@
-"""Mt-KaHyPar itself: arrays -> parts. The only importer of mtkahypar; light, for it also runs in helpers."""
+"""Mt-KaHyPar itself: arrays -> parts. The only importer of mtkahypar, when called: often helpers call it."""
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
-import mtkahypar
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,13 +13,12 @@ _MOST_FLOW_PINS = 60_000
 
 
 @cache
-def _library() -> Any:
-    return mtkahypar.initialize(1)
+def _library(module: Any) -> Any:
+    return module.initialize(1)
 
 
-def _preset(num_pins: int) -> Any:
+def _preset(presets: Any, num_pins: int) -> Any:
     """The better deterministic preset where it takes seconds; others differ from call to call."""
-    presets = mtkahypar.PresetType
     return presets.DETERMINISTIC_QUALITY if num_pins <= _MOST_FLOW_PINS else presets.DETERMINISTIC
 
 
@@ -46,18 +45,16 @@ def divide(
     Raises:
         Exception: Any, if Mt-KaHyPar fails.
     """
+    import mtkahypar
+
     mtkahypar.set_seed(seed)
-    library = _library()
-    context = library.context_from_preset(_preset(len(pin)))
+    library = _library(mtkahypar)
+    context = library.context_from_preset(_preset(mtkahypar.PresetType, len(pin)))
     context.set_partitioning_parameters(num_parts, imbalance, mtkahypar.Objective.KM1)
     context.logging = False
-    nets = np.split(pin, net_pointer[1:-1])
-    divided = library.create_hypergraph(
-        context,
-        len(vertex_weight),
-        len(net_weight),
-        [net.tolist() for net in nets],
-        vertex_weight.tolist(),
-        net_weight.tolist(),
-    ).partition(context)
-    return np.array(divided.get_partition(), dtype=np.int32)
+    pins = pin.tolist()
+    nets = [pins[begin:end] for begin, end in pairwise(net_pointer.tolist())]
+    sizes, weights = (len(vertex_weight), len(net_weight)), (vertex_weight.tolist(), net_weight.tolist())
+    hypergraph = library.create_hypergraph(context, *sizes, nets, *weights)
+    del pins, nets, weights  # their memory is the library's
+    return np.array(hypergraph.partition(context).get_partition(), dtype=np.int32)
