@@ -17,8 +17,7 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.contraction import register_kernels as kernels
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, UInt8, ValueGraph
-from commanalyzer.vcg.structure.edges import order_by
-from commanalyzer.vcg.structure.segments import expand_ranges
+from commanalyzer.vcg.structure.segments import expand_ranges, order_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,10 +150,3 @@ def note_bounds(rows: Any, root: Any, row: Any, note: Any) -> Any:
         note[v, ENDS] += ends
         note[v, OF_A_ROW] = max(note[v, OF_A_ROW], distinct)
     return row
-
-
-@compiled
-def count_degrees(degree: Any, times: Any) -> None:
-    """Add to ``times`` how often each degree occurs; its last entry is for all from there on."""
-    for d in degree:
-        times[min(d, len(times) - 1)] += 1
