@@ -61,7 +61,7 @@ def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float)
         for sides, end in ((SOURCES, edges.sink), (SINKS, edges.source)):
             expected = np.bincount(end, minlength=v).tolist()
             assert count_neighbours(coded, sides=sides).tolist() == expected
-        assert find_hubs(coded, high).mask.tolist() == hub_mask(graph, high).tolist()
+        assert find_hubs(coded, high).tolist() == hub_mask(graph, high).tolist()
 
 
 @given(graphs(registers=True), st.integers(1, 9), st.data())
