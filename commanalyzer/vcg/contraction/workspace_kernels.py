@@ -139,15 +139,7 @@ def place_links(rows: Any, chosen: Any, end: Any, sink: Any) -> None:
 
 @compiled
 def pass_on(start: Any, sink: Any, origins: Any, most: Any, value: Any) -> None:
-    """Lower values to the least that reaches them; ``origins`` come in the order of their values.
-
-    Args:
-        start: int64[V + 1], first link of each vertex.
-        sink: int32[F].
-        origins: int64, vertices.
-        most: int64[V], no value above it is taken.
-        value: int64[V], result.
-    """
+    """Lower values to the least that reaches them; ``origins`` come in the order of their values."""
     stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
     for origin in origins:
         if is_done[origin]:

@@ -77,11 +77,8 @@ def note_bounds(rows: Any, root: Any, row: Any, note: Any) -> Any:
     At least as many are in one row, and at least as many sinks or sources as are above all before. If the
     numbers of rows wrap around, a neighbour may be left out, which no lower bound minds.
 
-    Args:
-        rows: Rows of the slice.
-        root: The vertex that stands for each vertex, negative for those that do not count.
-        row: Rows before the slice.
-        note: uint32[V, BOUNDS], zeros before the first slice.
+    ``root`` is negative for vertices that do not count; ``row``: rows before the slice; ``note``: uint32[V,
+    BOUNDS], zeros before the first slice.
     """
     for r in range(len(rows.row_sink)):
         row += 1
