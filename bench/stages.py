@@ -90,7 +90,7 @@ def measure(case: str, parts: int) -> Measurement:
     graph = record(request_of(name, tuple(arguments)), SilentProgress()).graph
     result = Measurement(case, graph.num_flows)
     flat = result.time("simplify", lambda: simplified(graph))
-    hubs = result.time("hubs", lambda: find_hubs(flat)).mask
+    hubs = result.time("hubs", lambda: find_hubs(flat))
     result.time("paper", lambda: paper_view(graph, HIGH, is_asked=False))
     view = result.time("links and nets", lambda: build_by_value(flat, hubs))
     owners = Placement(view).owners(partition(view.adjacency, parts), parts)

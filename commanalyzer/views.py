@@ -79,7 +79,7 @@ class View:
             totals, find = totals_of(flat), partial(find_hubs, flat, high)
             both = Caller(jobs, LEAST_SECONDS).both
             hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
-            return cls(model, flat, hubs.mask, None, work, totals, _no_charges(flat), order)
+            return cls(model, flat, hubs, None, work, totals, _no_charges(flat), order)
         dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)
         singletons = find_singletons(dissolved, high)
         known = term_work(dissolved), totals_of(dissolved), _no_charges(dissolved)
@@ -169,7 +169,7 @@ def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:
         high: Threshold of the singleton scores.
     """
     flat = simplified(graph)
-    return flat, find_hubs(flat, high).mask
+    return flat, find_hubs(flat, high)
 
 
 def _flat(graph: AnyGraph, is_tiled: Callable[[AnyGraph], bool]) -> AnyGraph:

@@ -52,7 +52,7 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 121,
     "validation": 1_321,
-    "vcg": 8_486,
+    "vcg": 7_761,
     ".": 2_249,
     "runtime_shim/include": 337,
     "runtime_shim/models": 1_212,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 5_272,
     "runtime_shim/supervisor": 115,
-    "tests": 44_294,
+    "tests": 44_288,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -110,5 +110,5 @@ _METRICS: dict[str, Callable[[Decomposition], int]] = {"comm_bytes": _bytes_of, 
 
 
 def _write_metis(result: AnalysisResult, path: Path) -> None:
-    hubs = find_hubs(result.graph).mask
+    hubs = find_hubs(result.graph)
     write_metis_graph(path, build_by_value(result.graph, hubs).adjacency)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.frontend.decisions import USES
-from commanalyzer.vcg.graph import Bool, Fold, Rows, SourceRole, ValueGraph
-from commanalyzer.vcg.storage.large import AnyGraph, stand_for
+from commanalyzer.vcg.contraction.dissolve import dissolving
+from commanalyzer.vcg.graph import Fold, Rows, SourceRole, ValueGraph
+from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
 
@@ -57,18 +57,13 @@ def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:
     """
     names = [after.objects[i].name for i in np.unique(after.home_object[after.is_register])]
     _require(all(n == "return" for n in names), f"registers are left after dissolving: {names}")
-    rows_before = int(before.row_count[~_dissolved(before)[before.row_sink]].sum())
+    rows_before = int(before.row_count[~dissolving(before)[before.row_sink]].sum())
     rows_after = int(after.row_count.sum())
     _require(rows_before == rows_after, f"{rows_before} stores before dissolving, {rows_after} after")
     work_before, work_after = float(before.work_flops.sum()), float(after.work_flops.sum())
     _require(
         work_after <= work_before * (1 + 1e-9) + 1e-9, f"work grew from {work_before} to {work_after} flops"
     )
-
-
-def _dissolved(graph: ValueGraph) -> Bool:
-    named = np.array([o.name == "return" for o in graph.objects] or [False], dtype=np.bool_)
-    return np.asarray(graph.is_register & ~named[graph.home_object]) | stand_for(graph, *USES)
 
 
 def _require(condition: bool, message: str) -> None:

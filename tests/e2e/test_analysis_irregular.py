@@ -68,7 +68,7 @@ def bytes_per_object(result: ca.AnalysisResult, arrays: dict[int, Ints], parts: 
     graph = result.graph
     owner = owners_of_values(graph, arrays, parts)
     graph = simplified(graph)
-    charges = charge_volume(graph, owner, parts, find_hubs(graph, HIGH).mask)
+    charges = charge_volume(graph, owner, parts, find_hubs(graph, HIGH))
     found = charges.exchanges(graph).bytes_per_object()
     assert found.sum() == charges.communication(graph).total_bytes
     return found

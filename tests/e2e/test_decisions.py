@@ -53,7 +53,7 @@ def test_a_tolerance_test_is_an_all_reduce(suffix: str, real: str, call: str, lo
     text = STENCIL.replace("LOOP", LOOPS[loop]).replace("CALL", call).replace("REAL", real)
     graph, steps = record_source(text, suffix=suffix).graph, 5
     width, p = 4 if real == "float" else 8, q * q
-    counted = count_volume(graph, owners_in_blocks(graph, q, width), p, find_hubs(graph).mask)
+    counted = count_volume(graph, owners_in_blocks(graph, q, width), p, find_hubs(graph))
     halo, test = width * heat2d_words_per_step(N, q, q), 2 * width * (p - 1)
     assert counted.low_bytes <= steps * (halo + test) <= counted.high_bytes <= steps * (halo + test) + halo
     assert counted.low_bytes > steps * (halo + test) - halo

@@ -131,7 +131,7 @@ def test_who_owns_a_particle_adds_its_charge(suffix: str, real: str, call: str, 
     is_particle = np.char.endswith(names, "x") & (graph.home_offset < 512 * width)
     owner = np.where(is_particle, graph.home_offset // width * p // 512, 0).astype(np.int32)
     assert (np.bincount(owner, minlength=p)[1:] == 512 // p).all(), set(names)
-    counted = count_volume(graph, owner, p, find_hubs(graph).mask)
+    counted = count_volume(graph, owner, p, find_hubs(graph))
     bins = width * 16 * (p - 1)  # each node has particles in all bins; sums are read at the end
     assert bins <= counted.low_bytes <= counted.high_bytes <= bins + width * (p - 1)
 
@@ -143,7 +143,7 @@ def test_two_reductions_in_parts_cost_two_results_per_node(name: str, width: int
     graph = simplified(record_source(source.read_text(encoding="utf-8"), suffix=source.suffix).graph)
     names = np.array([o.name for o in graph.objects])[graph.home_object]
     owner = np.where(np.isin(names, ("x", "y")), graph.home_offset // width * p // 64, 0).astype(np.int32)
-    counted = count_volume(graph, owner, p, find_hubs(graph).mask)
+    counted = count_volume(graph, owner, p, find_hubs(graph))
     assert counted.low_bytes == counted.high_bytes == STEPS * 2 * 4 * (p - 1)
 
 
@@ -172,5 +172,5 @@ def test_sums_that_grow_over_rounds_are_combined_once_also_at_corners() -> None:
         is_field = np.array([o.name in ("in", "out") for o in graph.objects])[graph.home_object]
         row, column = np.divmod(graph.home_offset // 8, 12)
         owner = np.where(is_field, row // 6 * 2 + column // 6, 0).astype(np.int32)
-        counted = count_volume(graph, owner, 4, find_hubs(graph).mask)
+        counted = count_volume(graph, owner, 4, find_hubs(graph))
         assert counted.total_bytes == 8 * (2 * 2 * 10 + 4 + 3 * 9), steps

@@ -66,7 +66,7 @@ def test_a_guarded_minimum_over_lists(call: str, update: str, place: str) -> Non
     number = at % (N // 3) * 3 + at // (N // 3)
     owner[is_list] = (number * 7 + number % 3) % N * P // N
     assert (np.bincount(owner[is_element], minlength=P) == 2 * N // P).all()
-    counted = count_volume(graph, owner, P, find_hubs(graph).mask)
+    counted = count_volume(graph, owner, P, find_hubs(graph))
     passes = 3 * STEPS * (P - 1)
     assert 0 < counted.high_bytes <= passes * (8 + 8 + 4 + 4), counted
     assert counted.low_bytes <= passes * (8 + 4)

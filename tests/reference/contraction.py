@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.vcg.graph import Bool, Fold, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import (
-    pointer_from_counts,
-    row_of_term,
-    sink_of_source,
-    sorted_unique,
-)
+from commanalyzer.vcg.structure.segments import row_of_term, sink_of_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +28,24 @@ class Edges:
 def distinct_edges(graph: ValueGraph) -> Edges:
     """Return the distinct (sink, source) pairs of all rows (the edge set E of paper Section 4.2.1)."""
     v = max(graph.num_vertices, 1)
-    keys = sorted_unique(sink_of_source(graph.rows).astype(np.int64) * v + graph.source)
+    keys = np.unique(sink_of_source(graph.rows).astype(np.int64) * v + graph.source)
     sink, source = np.divmod(keys, v)
     other = sink != source
     return Edges(sink=sink[other], source=source[other])
 
 
-def undirected_degree(edges: Edges, num_vertices: int) -> Int64:
-    """Return int64[V], the number of distinct vertices adjacent to each vertex (Definition 4.2)."""
-    pointer = pointer_from_counts(np.bincount(edges.sink, minlength=num_vertices).astype(np.int64))
-    ones = np.ones(len(edges.sink), dtype=np.int8)
-    inward = csr_array((ones, edges.source, pointer), shape=(num_vertices, num_vertices))
-    either = inward + inward.T.tocsr()
-    return np.asarray(np.diff(either.indptr), dtype=np.int64)
+def neighbour_sets(edges: Edges, root: Int64) -> list[set[int]]:
+    """Distinct vertices adjacent to each one (Definition 4.2), of vertices that each one is merged into."""
+    near: list[set[int]] = [set() for _ in root]
+    for sink, source in zip(root[edges.sink].tolist(), root[edges.source].tolist(), strict=True):
+        if sink != source:
+            near[sink].add(source)
+            near[source].add(sink)
+    return near
 
 
 def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
-    """Return int64[V], the vertex that each private register merges into, other vertices themselves.
-
-    A register that is a term of a foldable row is left alone: it is a contribution, and the part that holds
-    its operands may compute it, so it must not be glued to the sink.
-    """
+    """Return int64[V], the vertex that each private register merges into, other vertices themselves."""
     v = graph.num_vertices
     target = np.arange(v, dtype=np.int64)
     readers = np.bincount(edges.source, minlength=v)
@@ -66,13 +58,7 @@ def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
 
 
 def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
-    """Return ``target`` with every single-use leaf merged into a neighbour as well.
-
-    In a row that does not fold, the leaf merges into the sink. In a term it merges into another operand
-    (the entry ``A[i][j]`` into ``x[j]``), provided that operand enters the sink only once; a leaf that is
-    alone in its term stays, because it *is* the contribution (the item of a histogram, the element of a
-    sum).
-    """
+    """Return ``target`` with every single-use leaf merged into a neighbour as well."""
     v = graph.num_vertices
     entries = np.bincount(graph.source, minlength=v)
     computed = np.bincount(edges.sink, minlength=v) > 0
@@ -99,8 +85,7 @@ def _merge_into_operands(graph: ValueGraph, leaf: Bool, fold_leaf: Bool, merged:
     source = graph.source[entry].astype(np.int64)
     sink = graph.row_sink[row_of_term(graph.rows)[term[entry]]].astype(np.int64)
     _, inverse, times = np.unique(sink * graph.num_vertices + source, return_inverse=True, return_counts=True)
-    # Rank 0: an operand of its own, 1: another leaf; operands that enter the sink repeatedly (a factor of
-    # the whole sum) are no partner, or the sum would look as if it had only that one operand.
+    # those that are no leaves themselves come first
     usable = times[inverse] == 1
     order = np.lexsort((np.arange(len(entry)), leaf[source], term[entry]))
     order = order[usable[order]]
@@ -118,10 +103,7 @@ def _fold_entries(graph: ValueGraph) -> Bool:
 
 
 def representatives(target: Int64) -> Int64:
-    """Return int64[V], the vertex that each vertex ends up in when merges are followed to their end.
-
-    A cycle of merges (registers of a loop that only feed each other) is represented by its first vertex.
-    """
+    """Return int64[V], the vertex that each one ends up in; of a cycle of merges its first vertex."""
     v = len(target)
     own = np.arange(v, dtype=np.int64)
     moved = np.flatnonzero(target != own)
@@ -132,14 +114,3 @@ def representatives(target: Int64) -> Int64:
     fixed = np.flatnonzero(target == own)
     root[label[fixed]] = fixed
     return np.asarray(root[label], dtype=np.int64)
-
-
-def contracted_edges(edges: Edges, representative: Int64) -> Edges:
-    """Return the distinct edges between representatives, self-edges left out."""
-    v = max(len(representative), 1)
-    if np.array_equal(representative, np.arange(len(representative))):
-        return edges
-    keys = sorted_unique(representative[edges.sink] * v + representative[edges.source])
-    sink, source = np.divmod(keys, v)
-    other = sink != source
-    return Edges(sink[other], source[other])

@@ -19,7 +19,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.libraries import adjacency_kernels as kernels
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.structure.edges import order_by
+from commanalyzer.vcg.structure.segments import order_by
 
 _FAULTS = (
     "",

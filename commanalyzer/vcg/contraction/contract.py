@@ -89,10 +89,9 @@ def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
     times, latest = np.zeros(size, np.int32), np.full(size, -1, np.int32)
     scattered: list[Rows] = []
     for rows in row_slices(graph):
-        kernels.point_leaves_to_sinks(rows, leaf, merged)
-        if folds:
-            wanted = np.zeros(rows.num_rows, np.bool_)
-            kernels.mark_rows_with_leaves(rows, leaf, wanted)
+        wanted = np.zeros(rows.num_rows, np.bool_)
+        kernels.point_leaves_to_sinks(rows, leaf, merged, wanted)
+        if wanted.any():
             whole = wanted & (uses.fold_slice[rows.row_sink] != _SEVERAL_SLICES)
             _point_to_operands(rows, whole, leaf, times, latest, merged)
             if (wanted & ~whole).any():

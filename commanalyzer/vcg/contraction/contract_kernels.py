@@ -51,17 +51,6 @@ def note_uses(
         _note_shared(first, last, rows.source, rows.source_role, address, is_counter)
 
 
-@compiled_in_place
-def point_leaves_to_sinks(rows: Any, leaf: Any, target: Any) -> None:
-    """Set the target of leaves of rows that do not fold to the sink."""
-    for r in range(len(rows.row_sink)):
-        if rows.row_fold[r]:
-            continue
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            if leaf[rows.source[i]]:
-                target[rows.source[i]] = rows.row_sink[r]
-
-
 @compiled_inline
 def _has_leaf(rows: Any, term: Any, leaf: Any) -> Any:
     """Whether a term of several operands has a leaf among them."""
@@ -103,14 +92,16 @@ def _count_operands(rows: Any, row: Any, leaf: Any, sink: Any, latest: Any, time
 
 
 @compiled_in_place
-def mark_rows_with_leaves(rows: Any, leaf: Any, wanted: Any) -> None:
-    """Mark the rows that fold and have a leaf in a term of several operands."""
+def point_leaves_to_sinks(rows: Any, leaf: Any, target: Any, wanted: Any) -> None:
+    """Set the target of leaves to the sink; only mark rows that fold, with a leaf in a term of several."""
     for r in range(len(rows.row_sink)):
-        if rows.row_fold[r]:
-            for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-                if _has_leaf(rows, t, leaf):
-                    wanted[r] = True
-                    break
+        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+            if rows.row_fold[r]:
+                wanted[r] |= _has_leaf(rows, t, leaf)
+                continue
+            for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+                if leaf[rows.source[i]]:
+                    target[rows.source[i]] = rows.row_sink[r]
 
 
 @compiled_in_place

@@ -1,7 +1,4 @@
-"""Compiled loops that look through the register values of a graph.
-
-See :mod:`commanalyzer.vcg.contraction.closure` and :mod:`commanalyzer.vcg.contraction.dissolve`.
-"""
+"""Compiled loops that look through the register values of a graph: see :mod:`.dissolve`."""
 
 from __future__ import annotations
 
@@ -21,154 +18,44 @@ _GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # M. Ciura, Best increments for the a
 
 
 @compiled
-def count_flows(rows: Any, gone: Any, by_sink: Any) -> Any:
-    """Return how many flows that are no addresses have a sink (or source) in ``gone``."""
-    count = 0
-    for r in range(len(rows.row_sink)):
-        if by_sink and not gone[rows.row_sink[r]]:
-            continue
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            count += rows.source_role[i] != _ADDRESS and (by_sink or gone[rows.source[i]])
-    return count
+def close(node: Any, steps: Any, closure: Any, used: Any, limit: Any, where: Any) -> Any:
+    """Write the sources of the nodes from ``node`` on, whose ``start`` is negative, behind ``used`` entries.
 
-
-@compiled
-def choose_flows(rows: Any, gone: Any, by_sink: Any, row: Any, entry: Any) -> None:
-    """Write row and index of the flows that :func:`count_flows` counts."""
-    at = 0
-    for r in range(len(rows.row_sink)):
-        if by_sink and not gone[rows.row_sink[r]]:
-            continue
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            if rows.source_role[i] != _ADDRESS and (by_sink or gone[rows.source[i]]):
-                row[at], entry[at] = r, i
-                at += 1
-
-
-@compiled
-def keep_distinct(place: Any, source: Any, role: Any, pointer: Any) -> None:
-    """Keep each source of a node once, with its strongest (smallest) role, in place; write the pointer."""
-    where = np.full(len(place), -1, np.int64)
-    at = 0
-    for n in range(len(place) - 1):
-        begin = at
-        for k in range(place[n], place[n + 1]):
-            s = source[k]
-            if where[s] >= begin:
-                role[where[s]] = min(role[where[s]], role[k])
-                continue
-            where[s] = at
-            source[at], role[at] = s, role[k]
-            at += 1
-        pointer[n + 1] = at
-
-
-@compiled
-def find_levels(
-    pointer: Any, source: Any, is_register: Any, out_pointer: Any, consumer: Any, level: Any
-) -> None:
-    """Write the longest way to each register node through registers; other nodes keep what they have.
-
-    Args:
-        pointer: int64[N + 1].
-        source: int32[E], nodes that each node is computed from.
-        is_register: bool[N].
-        out_pointer: int64[N + 1].
-        consumer: int32[E], nodes that are computed from each node.
-        level: int32[N], output.
-    """
-    count = len(pointer) - 1
-    waiting, queue = np.zeros(count, np.int64), np.empty(count, np.int64)
-    head, tail = 0, 0
-    for n in range(count):
-        if not is_register[n]:
-            continue
-        level[n] = 0
-        for k in range(pointer[n], pointer[n + 1]):
-            waiting[n] += is_register[source[k]]
-        if waiting[n] == 0:
-            queue[tail] = n
-            tail += 1
-    while head < tail:
-        n = queue[head]
-        head += 1
-        for k in range(out_pointer[n], out_pointer[n + 1]):
-            c = consumer[k]
-            level[c] = max(level[c], level[n] + 1)
-            waiting[c] -= 1
-            if waiting[c] == 0:
-                queue[tail] = c
-                tail += 1
-
-
-@compiled
-def reach_of(node: Any, pointer: Any, source: Any, is_register: Any, length: Any) -> Any:
-    """Return how many sources a node has when its registers are replaced, repetitions included."""
-    reach = 0
-    for k in range(pointer[node], pointer[node + 1]):
-        reach += length[source[k]] if is_register[source[k]] else 1
-    return reach
-
-
-@compiled
-def close_levels(
-    begin: Any,
-    level_ptr: Any,
-    order: Any,
-    pointer: Any,
-    source: Any,
-    role: Any,
-    is_register: Any,
-    vertex: Any,
-    start: Any,
-    length: Any,
-    pool: Any,
-    pool_role: Any,
-    used: Any,
-    limit: Any,
-    where: Any,
-) -> Any:
-    """Write the memory sources of the nodes of all levels from ``begin`` on to ``pool``.
+    ``where``: the entry a vertex had last; others as in :mod:`.dissolve`.
 
     Returns:
-        Level that does not fit or exceeds ``limit`` (or the number of levels), entries used, entries needed
-        with that level.
+        Node that does not fit or exceeds ``limit`` (or the number of nodes), entries used, entries needed
+        with that node, repetitions included.
     """
-    for level in range(begin, len(level_ptr) - 1):
+    pointer, by = steps.pointer, steps.by
+    start, length, source, role = closure
+    for n in range(node, len(start)):
+        if start[n] >= 0:
+            continue
         needed = used
-        for n in order[level_ptr[level] : level_ptr[level + 1]]:
-            needed += reach_of(n, pointer, source, is_register, length)
-        if needed > min(len(pool), limit):
-            return level, used, needed
-        for n in order[level_ptr[level] : level_ptr[level + 1]]:
-            start[n] = used
-            for k in range(pointer[n], pointer[n + 1]):
-                s = source[k]
-                if not is_register[s]:
-                    used = _add(vertex[s], role[k], start[n], pool, pool_role, used, where)
+        for k in range(pointer[n], pointer[n + 1]):
+            needed += length[by[k]]
+        if needed > min(len(source), limit):
+            return n, used, needed
+        start[n] = used
+        for k in range(pointer[n], pointer[n + 1]):
+            first = start[by[k]]
+            for i in range(first, first + length[by[k]]):
+                weakest, at = max(role[i], steps.role[k]), where[source[i]]
+                if at >= start[n]:
+                    role[at] = min(role[at], weakest)
                     continue
-                for i in range(start[s], start[s] + length[s]):
-                    weakest = max(pool_role[i], role[k])
-                    used = _add(pool[i], weakest, start[n], pool, pool_role, used, where)
-            length[n] = used - start[n]
-    return len(level_ptr) - 1, used, used
+                where[source[i]] = used
+                source[used], role[used] = source[i], weakest
+                used += 1
+        length[n] = used - start[n]
+    return len(start), used, used
 
 
 @compiled
-def _add(value: Any, role: Any, begin: Any, pool: Any, pool_role: Any, used: Any, where: Any) -> Any:
-    """Add a source to the entries from ``begin`` on, or a stronger role; return the number of entries."""
-    if where[value] >= begin:
-        pool_role[where[value]] = min(pool_role[where[value]], role)
-        return used
-    where[value] = used
-    pool[used], pool_role[used] = value, role
-    return used + 1
-
-
-@compiled
-def pass_on_work(order: Any, pointer: Any, sink: Any, weight: Any, work: Any) -> None:
-    """Hand the work of the nodes in ``order`` to their consumers in proportion to ``weight``."""
-    for n in order:
+def pass_on_work(pointer: Any, sink: Any, weight: Any, work: Any) -> None:
+    """Hand the work of the nodes, in order, to their consumers in proportion to ``weight``."""
+    for n in range(len(work)):
         if pointer[n] == pointer[n + 1]:
             continue
         total = 0.0
@@ -178,19 +65,6 @@ def pass_on_work(order: Any, pointer: Any, sink: Any, weight: Any, work: Any) ->
         work[n] = 0.0
         for k in range(pointer[n], pointer[n + 1]):
             work[sink[k]] += share * weight[k]
-
-
-@compiled
-def row_reach(rows: Any, gone: Any, length: Any) -> Any:
-    """Return how many sources the rows of values that stay have when registers are replaced."""
-    reach = 0
-    for r in range(len(rows.row_sink)):
-        if gone[rows.row_sink[r]]:
-            continue
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            if rows.source_role[i] != _ADDRESS:
-                reach += length[rows.source[i]] if gone[rows.source[i]] else 1
-    return reach
 
 
 @compiled
@@ -208,43 +82,31 @@ def _sort(word: Any, count: Any) -> None:
 
 
 @compiled
-def _expand_row(
-    rows: Any, row: Any, sink: Any, gone: Any, closure: Any, where: Any, word: Any, base: Any,
-) -> Any:  # fmt: skip
+def _expand_row(rows: Any, row: Any, sink: Any, closure: Any, where: Any, word: Any, base: Any) -> Any:
     """Write the distinct sources of a row, ascending, to ``word``; return how many, and if the sink is one.
 
     ``where`` says at which word a value was put last, ``base`` is added so that rows do not mix.
     """
-    closure_start, closure_length, closure_source, closure_role = closure
+    start, length, source, closed_role = closure
     count, own = 0, False
     for i in range(rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]):
-        if rows.source_role[i] == _ADDRESS:
+        v, role = rows.source[i], np.int64(rows.source_role[i])
+        if role == _ADDRESS:
             continue
-        v = np.int64(rows.source[i])
-        if not gone[v]:
-            own |= v == sink
-            if v != sink:
-                count = _put(v, np.int64(rows.source_role[i]), where, word, base, count)
-            continue
-        for k in range(closure_start[v], closure_start[v] + closure_length[v]):
-            u = np.int64(closure_source[k])
-            own |= u == sink
-            if u != sink:
-                weakest = max(np.int64(closure_role[k]), np.int64(rows.source_role[i]))
-                count = _put(u, weakest, where, word, base, count)
+        for k in range(start[v], start[v] + length[v]):
+            u = np.int64(source[k])
+            if u == sink:
+                own = True
+                continue
+            found, at = u * ROLES + max(role, np.int64(closed_role[k])), where[u] - base
+            if at >= 0:
+                word[at] = min(word[at], found)
+            else:
+                where[u] = base + count
+                word[count] = found
+                count += 1
     _sort(word, count)
     return count, own
-
-
-@compiled
-def _put(value: Any, role: Any, where: Any, word: Any, base: Any, count: Any) -> Any:
-    at = where[value] - base
-    if at >= 0:
-        word[at] = min(word[at], value * ROLES + role)
-        return count
-    where[value] = base + count
-    word[count] = value * ROLES + role
-    return count + 1
 
 
 @compiled
@@ -259,16 +121,9 @@ def _hash(sink: Any, own: Any, word: Any, count: Any) -> Any:
 
 @compiled
 def _same(
-    kept: Any,
-    row: Any,
-    sink: Any,
-    own: Any,
-    word: Any,
-    count: Any,
-    kept_sink: Any,
-    kept_own: Any,
+    kept: Any, row: Any, sink: Any, own: Any, word: Any, count: Any, kept_sink: Any, kept_own: Any,
     pointer: Any,
-) -> Any:
+) -> Any:  # fmt: skip
     """Whether a row that was kept equals one with ``count`` sources in ``word``."""
     begin, end = pointer[row], pointer[row + 1]
     if kept_sink[row] != sink or kept_own[row] != own or end - begin != count:
@@ -297,7 +152,7 @@ def dissolve_rows(
         sink = np.int64(rows.row_sink[r])
         if gone[sink]:
             continue
-        length, own = _expand_row(rows, r, sink, gone, closure, where, word, base)
+        length, own = _expand_row(rows, r, sink, closure, where, word, base)
         base += length
         own = own or rows.row_accumulates[r]
         attempt, at, step = 0, (_NEAR * sink) & last, 1

@@ -172,10 +172,7 @@ def find_stretches(rows: Any, vertex: Any, hubs: Any, table: Any, lane: Any, til
 def note_ends(owner: Any, before: Any, behind: Any) -> None:
     """Fill where the run of equal owners around a vertex ends: the last vertex before it, the first behind.
 
-    Args:
-        owner: int32[V].
-        before: int32[V // SPACING + 1], result, for every SPACING-th vertex; not filled if empty.
-        behind: int32[V // SPACING + 1], result, likewise.
+    Both are int32[V // SPACING + 1], for every SPACING-th vertex; ``before`` may be empty.
     """
     end = len(owner)
     for v in range(len(owner) - 1, -1, -1):
@@ -253,36 +250,16 @@ def _put(table: Any, e: Any, i: Any, j: Any, out: Any, found: Any) -> Any:
 
 @compiled_in_place
 def shared_ranges(
-    table: Any,
-    lane: Any,
-    tile: Any,
-    owner: Any,
-    limit: Any,
-    before: Any,
-    behind: Any,
-    is_wanted: Any,
-    begin: Any,
-    begin_round: Any,
-    found: Any,
-    out: Any,
-) -> Any:
+    table: Any, lane: Any, tile: Any, owner: Any, limit: Any, before: Any, behind: Any, is_wanted: Any,
+    begin: Any, begin_round: Any, found: Any, out: Any,
+) -> Any:  # fmt: skip
     """Write the ranges of rows that several owners share; return how many, and where it stopped.
 
-    That is a stretch and a round of it: where ``out`` was full, or behind the last stretch.
-
-    Args:
-        table: int64[n + 1, 6].
-        lane: int32[., 2].
-        tile: int32.
-        owner: int32[V].
-        limit: Values with an owner from it on, or with a negative one, share nothing with anybody.
-        before: Result of :func:`note_ends`; only used where steps are negative.
-        behind: As above.
-        is_wanted: bool, coarse vertices of which loose rows are wanted; the last stands for hubs.
-        begin: Stretch to begin with.
-        begin_round: Its round to begin with.
-        found: Ranges that were found before.
-        out: int64[6, .], result: row, term and flow before each range and at its end.
+    That is a stretch and a round of it: where ``out`` was full, or behind the last stretch. It begins with
+    round ``begin_round`` of stretch ``begin``, and ``found`` ranges from before. Values with an owner from
+    ``limit`` on, or with a negative one, share nothing with anybody. ``before`` is only used where steps are
+    negative. ``is_wanted``: bool, coarse vertices of which loose rows are wanted; the last stands for hubs.
+    ``out``: int64[6, .], row, term and flow before each range and at its end.
     """
     for e in range(begin, len(table) - 1):
         rounds, i = table[e, ROUNDS], begin_round if e == begin else 0

@@ -9,12 +9,22 @@ import numpy as np
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 
 
+@compiled_inline
+def _has_any(source: Any, chosen: Any) -> Any:
+    """Whether a chosen vertex is among these."""
+    found = False
+    for at in range(len(source)):
+        found |= chosen[source[at]]
+    return found
+
+
 @compiled_in_place
-def add_contents(rows: Any, begun: Any, sourced: Any, first: Any, any_: Any) -> None:
+def add_contents(rows: Any, is_named: Any, begun: Any, sourced: Any, first: Any, any_: Any) -> None:
     """Add the rows of a part to the lifetimes of vertices, and keep the most occurrences of one with sources.
 
     Args:
-        rows: Rows; without flows is enough.
+        rows: Rows; without flows is enough where nothing is named.
+        is_named: bool[V], rows with such sources count as rows without any; may be empty.
         begun: int64[V], lifetimes.
         sourced: int64[V], those that began with sources.
         first: int64[V], occurrences of the commonest of the rows that they began with.
@@ -22,7 +32,10 @@ def add_contents(rows: Any, begun: Any, sourced: Any, first: Any, any_: Any) -> 
     """
     for row in range(len(rows.row_sink)):
         sink, count = rows.row_sink[row], rows.row_count[row]
-        has_sources = rows.source_ptr[rows.term_ptr[row]] < rows.source_ptr[rows.term_ptr[row + 1]]
+        begin, end = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
+        has_sources = begin < end
+        if has_sources and len(is_named):
+            has_sources = not _has_any(rows.source[begin:end], is_named)
         if has_sources:
             any_[sink] = max(any_[sink], count)
         if not rows.row_accumulates[row]:
@@ -39,29 +52,6 @@ def add_reads(rows: Any, reads: Any) -> None:
         for at in range(rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]):
             if rows.source[at] != rows.row_sink[row]:
                 reads[rows.source[at]] += rows.row_count[row]
-
-
-@compiled_in_place
-def add_known_contents(rows: Any, is_named: Any, sourced: Any, first: Any, any_: Any) -> None:
-    """As :func:`add_contents`, of rows with sources none of which is named after a copied word (bool[V])."""
-    for row in range(len(rows.row_sink)):
-        begin, end = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
-        if begin == end or _has_any(rows.source[begin:end], is_named):
-            continue
-        sink, count = rows.row_sink[row], rows.row_count[row]
-        any_[sink] = max(any_[sink], count)
-        if not rows.row_accumulates[row]:
-            sourced[sink] += count
-            first[sink] = max(first[sink], count)
-
-
-@compiled_inline
-def _has_any(source: Any, chosen: Any) -> Any:
-    """Whether a chosen vertex is among these."""
-    found = False
-    for at in range(len(source)):
-        found |= chosen[source[at]]
-    return found
 
 
 @compiled_in_place
@@ -149,15 +139,7 @@ def place_links(rows: Any, chosen: Any, end: Any, sink: Any) -> None:
 
 @compiled
 def pass_on(start: Any, sink: Any, origins: Any, most: Any, value: Any) -> None:
-    """Lower values to the least that reaches them; ``origins`` come in the order of their values.
-
-    Args:
-        start: int64[V + 1], first link of each vertex.
-        sink: int32[F].
-        origins: int64, vertices.
-        most: int64[V], no value above it is taken.
-        value: int64[V], result.
-    """
+    """Lower values to the least that reaches them; ``origins`` come in the order of their values."""
     stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
     for origin in origins:
         if is_done[origin]:

@@ -20,6 +20,7 @@ Where half or twice of this finds other words, that reading is recorded, too (:f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,8 @@ from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STA
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.allocations import HEADER_BYTES, Allocations
-from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
+from commanalyzer.vcg.contraction import workspace_kernels as kernels
+from commanalyzer.vcg.graph import Bool, HomeKind, Int64, Rows, ValueGraph
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.store import GraphStore
 
@@ -69,24 +71,18 @@ class _Contents:
     @classmethod
     def of(cls, store: GraphStore) -> _Contents:
         """Contents by vertex."""
-        from commanalyzer.vcg.contraction.workspace_kernels import add_contents
-
-        begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
-        for part in store.rows_without_flows():
-            add_contents(part, begun, sourced, first, any_)
-        return cls._chosen(begun, 2 * sourced >= begun, sourced, first, any_)
+        return cls._of(store, store.rows_without_flows(), np.zeros(0, np.bool_), None)
 
     def known(self, store: GraphStore, is_named: Bool) -> _Contents:
         """Contents without chains that read what is named after copied words: these hide what differs."""
-        from commanalyzer.vcg.contraction.workspace_kernels import add_known_contents
-
-        sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(3))
-        for part in store.slices():
-            add_known_contents(part, is_named, sourced, first, any_)
-        return self._chosen(self.begun, self.reads_at_first, sourced, first, any_)
+        return self._of(store, store.slices(), is_named, self.reads_at_first)
 
     @classmethod
-    def _chosen(cls, begun: Int64, reads: Bool, sourced: Int64, first: Int64, any_: Int64) -> _Contents:
+    def _of(cls, store: GraphStore, parts: Iterable[Rows], is_named: Bool, reads: Bool | None) -> _Contents:
+        begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
+        for part in parts:
+            kernels.add_contents(part, is_named, begun, sourced, first, any_)
+        reads = 2 * sourced >= begun if reads is None else reads
         return cls(begun, np.where(reads, sourced, begun), np.where(reads, first, any_), reads)
 
     def varied(self, factor: int) -> Bool:
@@ -193,17 +189,15 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
     Returns:
         int64[V], 0 where it is not known, and bool[V].
     """
-    from commanalyzer.vcg.contraction.workspace_kernels import add_reads, hand_on
-
     is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
     for part in graph.store.slices():
-        add_reads(part, reads)
+        kernels.add_reads(part, reads)
     fresh = np.where(is_defined | copied, 0, np.maximum(np.minimum(words.stored, reads), 1))
     is_named = copied.copy()
     if not is_defined.any():
         return fresh, is_named
     for part in graph.store.slices():
-        hand_on(part, is_defined, fresh, is_named)
+        kernels.hand_on(part, is_defined, fresh, is_named)
     links, none = _Links.of(graph, is_defined), np.zeros(len(fresh), np.int64)
     fresh = -links.least(-fresh, none, np.flatnonzero(is_defined & (fresh > 0)))
     unnamed = links.least(1 - is_named.astype(np.int64), none, np.flatnonzero(is_defined & is_named))
@@ -211,13 +205,9 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
 
 
 def _periods(
-    graph: LargeGraph,
-    words: _Words,
-    contents: _Contents,
-    candidates: tuple[Bool, Bool, Bool],
-    fresh: Int64,
-    factor: int,
-) -> Int64:
+    graph: LargeGraph, words: _Words, contents: _Contents, candidates: tuple[Bool, Bool, Bool],
+    fresh: Int64, factor: int,
+) -> Int64:  # fmt: skip
     """int64[V], how often the data of one element are renewed, for words without companions; 0 for others.
 
     Of several sources the geometric mean is typical: parameters are not renewed, some are workspaces.
@@ -230,15 +220,13 @@ def _periods(
         fresh: int64[V].
         factor: See :data:`FACTOR`.
     """
-    from commanalyzer.vcg.contraction.workspace_kernels import note_companions
-
     varied, copied, _ = candidates
     lifetimes = np.where(varied, contents.differing, words.stored)
     chosen = (*candidates, contents.reads_at_first)
     logarithm = np.zeros(len(fresh))
     others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
     for part in graph.store.slices():
-        note_companions(part, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
+        kernels.note_companions(part, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
     # versions that only go on with a lifetime belong to its element as well
     per_element = np.where(varied, contents.commonest, 1) * words.stored
     per_element //= np.maximum(np.where(varied, contents.differing, words.places), 1)
@@ -262,15 +250,13 @@ class _Links:
     @classmethod
     def of(cls, graph: LargeGraph, chosen: Bool) -> _Links:
         """The flows between ``chosen`` (bool[V]) vertices."""
-        from commanalyzer.vcg.contraction.workspace_kernels import count_links, place_links
-
         start = np.zeros(graph.num_vertices + 1, np.int64)
         for part in graph.store.slices():
-            count_links(part, chosen, start)
+            kernels.count_links(part, chosen, start)
         np.cumsum(start, out=start)
         sink, end = np.empty(int(start[-1]), np.int32), start[:-1].copy()
         for part in graph.store.slices():
-            place_links(part, chosen, end, sink)
+            kernels.place_links(part, chosen, end, sink)
         return cls(start, sink)
 
     def least(self, value: Int64, most: Int64, origins: Int64) -> Int64:
@@ -283,10 +269,10 @@ class _Links:
             most: int64[V], vertices take and pass on no value above this.
             origins: int64, vertices whose values are passed on.
         """
-        from commanalyzer.vcg.contraction.workspace_kernels import pass_on
-
         result = value.copy()
-        pass_on(self.start, self.sink, origins[np.argsort(value[origins], kind="stable")], most, result)
+        kernels.pass_on(
+            self.start, self.sink, origins[np.argsort(value[origins], kind="stable")], most, result
+        )
         return result
 
 

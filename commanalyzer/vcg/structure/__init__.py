@@ -1,1 +1,1 @@
-"""Structure of a graph: distinct edges, degrees, hubs, the paper's singletons, segments of arrays."""
+"""Structure of a graph: degrees, hubs, the paper's singletons, segments of arrays."""

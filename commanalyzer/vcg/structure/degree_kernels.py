@@ -20,58 +20,14 @@ OF, AMONG = 1, 2  # marks: neighbours of the vertex are counted; the vertex coun
 
 
 @compiled_in_place
-def count_ends(
-    rows: Any, skipped_role: Any, root: Any, marks: Any, sides: Any, chunk_bits: Any, ends: Any,
-    is_touched: Any,
-) -> None:  # fmt: skip
-    """Add the noted ends of each vertex to ``ends``; mark the chunks of vertices that have any."""
-    for r in range(len(rows.row_sink)):
-        v = root[rows.row_sink[r]]
-        takes = (sides & SOURCES) != 0 and (marks[v] & OF) != 0
-        gives = (sides & SINKS) != 0 and (marks[v] & AMONG) != 0
-        if not (takes or gives):
-            continue
-        taken = 0
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            u = root[rows.source[i]]
-            if u == v or rows.source_role[i] == skipped_role:
-                continue
-            mark = marks[u]
-            if mark & AMONG:
-                taken += 1
-            if gives and mark & OF:
-                ends[u] += 1
-                is_touched[u >> chunk_bits] = True
-        if takes and taken:
-            ends[v] += taken
-            is_touched[v >> chunk_bits] = True
-
-
-@compiled
-def block_end(ends: Any, first: Any, most: Any) -> Any:
-    """Return behind which vertex there would be more than ``most`` ends from ``first`` on, and how many."""
-    v, total = first, 0
-    while v < len(ends) and (v == first or total + ends[v] <= most):
-        total += ends[v]
-        v += 1
-    return v, total
-
-
-@compiled
-def first_places(ends: Any, first: Any, last: Any, place: Any) -> None:
-    """Fill ``place`` with where the ends of each vertex of a block begin."""
-    at = 0
-    for v in range(first, last):
-        place[v - first] = at
-        at += ends[v]
-
-
-@compiled_in_place
-def place_ends(
+def note_ends(
     rows: Any, skipped_role: Any, root: Any, marks: Any, sides: Any, first: Any, last: Any, place: Any,
-    found: Any,
+    found: Any, chunk_bits: Any, is_touched: Any,
 ) -> None:  # fmt: skip
-    """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``, move ``place`` behind them."""
+    """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``, move ``place`` behind them.
+
+    If ``found`` is empty they are only counted, and the chunks of vertices that have any are marked.
+    """
     for r in range(len(rows.row_sink)):
         v = root[rows.row_sink[r]]
         takes = (sides & SOURCES) != 0 and (marks[v] & OF) != 0 and first <= v < last
@@ -84,23 +40,24 @@ def place_ends(
                 continue
             mark = marks[u]
             if takes and mark & AMONG:
-                found[place[v - first]] = u
+                if len(found):
+                    found[place[v - first]] = u
+                else:
+                    is_touched[v >> chunk_bits] = True
                 place[v - first] += 1
             if gives and first <= u < last and mark & OF:
-                found[place[u - first]] = v
+                if len(found):
+                    found[place[u - first]] = v
+                else:
+                    is_touched[u >> chunk_bits] = True
                 place[u - first] += 1
 
 
 @compiled
 def count_distinct(place: Any, found: Any, first: Any, seen: Any, count: Any) -> None:
-    """Write how many different ends each vertex of a block has to ``count``.
+    """Write how many different ends the vertices from ``first`` on have, whose lists end at ``place``.
 
-    Args:
-        place: End of the list of each vertex.
-        found: Lists.
-        first: First vertex of the block.
-        seen: For each vertex the last one whose list it was seen in, -1 before.
-        count: Output for all vertices.
+    ``seen``: for each vertex the last one whose list it was seen in, -1 before.
     """
     begin = 0
     for k in range(len(place)):
@@ -120,11 +77,8 @@ def note_bounds(rows: Any, root: Any, row: Any, note: Any) -> Any:
     At least as many are in one row, and at least as many sinks or sources as are above all before. If the
     numbers of rows wrap around, a neighbour may be left out, which no lower bound minds.
 
-    Args:
-        rows: Rows of the slice.
-        root: The vertex that stands for each vertex, negative for those that do not count.
-        row: Rows before the slice.
-        note: uint32[V, BOUNDS], zeros before the first slice.
+    ``root`` is negative for vertices that do not count; ``row``: rows before the slice; ``note``: uint32[V,
+    BOUNDS], zeros before the first slice.
     """
     for r in range(len(rows.row_sink)):
         row += 1
@@ -150,10 +104,3 @@ def note_bounds(rows: Any, root: Any, row: Any, note: Any) -> Any:
         note[v, ENDS] += ends
         note[v, OF_A_ROW] = max(note[v, OF_A_ROW], distinct)
     return row
-
-
-@compiled
-def count_degrees(degree: Any, times: Any) -> None:
-    """Add to ``times`` how often each degree occurs; its last entry is for all from there on."""
-    for d in degree:
-        times[min(d, len(times) - 1)] += 1

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.contraction.contract import merge_leaves, merge_registers, representatives, uses_of
 from commanalyzer.vcg.graph import Bool, Int32, Int64
@@ -45,22 +46,8 @@ from commanalyzer.vcg.structure.singletons import HIGH, degree_centroid, distanc
 _MAX_ROUNDS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Hubs:
-    """Hubs of one value graph.
-
-    Attributes:
-        mask: bool[V], the vertex is a hub.
-    """
-
-    mask: Bool
-
-    def __post_init__(self) -> None:
-        self.mask.setflags(write=False)
-
-
-def find_hubs(graph: AnyGraph, high: float = HIGH) -> Hubs:
-    """Return the hubs of ``graph`` by the rule of this module.
+def find_hubs(graph: AnyGraph, high: float = HIGH) -> Bool:
+    """Return bool[V], the hubs of ``graph`` by the rule of this module; read only.
 
     Args:
         graph: Value graph with terms and registers.
@@ -79,7 +66,7 @@ def find_hubs(graph: AnyGraph, high: float = HIGH) -> Hubs:
     if mask is None:
         mask = _with_registers(graph, root, _peel(graph, root, counter, high), high)
     assert mask is not None  # exact degrees leave nothing open
-    return Hubs(mask | stand_for(graph, *USES))
+    return frozen(mask | stand_for(graph, *USES), np.bool_)
 
 
 @dataclass(frozen=True, slots=True)

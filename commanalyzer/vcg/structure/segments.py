@@ -1,7 +1,7 @@
 """Array helpers for compressed sparse rows: gather ranges, group pairs.
 
-Input and output are plain numpy arrays; nothing here knows about the program that was analysed. Pairs
-of indices are packed into 64-bit keys and sorted, which is both faster and smaller than a dense V x p array.
+Pairs of indices are packed into 64-bit keys and sorted, which is both faster and smaller than a dense V x p
+array.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.vcg.graph import Int32, Int64, Rows
-from commanalyzer.vcg.structure import segment_kernels as kernels
 
 
 def expand_ranges(start: Int64, length: Int64) -> Int64:
@@ -27,9 +26,9 @@ def pointer_from_counts(counts: Int64) -> Int64:
 
 
 def sorted_unique(keys: Int64) -> Int64:
-    """Return the distinct values of non-negative ``keys`` in ascending order; ``keys`` is changed."""
-    ordered = kernels.sort_keys(keys)
-    return np.asarray(ordered[: kernels.drop_repeated(ordered)])
+    """Return the distinct values of ``keys`` in ascending order; ``keys`` is changed."""
+    keys.sort()
+    return keys[group_starts(keys)]
 
 
 def group_starts(sorted_keys: Int32 | Int64) -> Int64:
@@ -37,6 +36,15 @@ def group_starts(sorted_keys: Int32 | Int64) -> Int64:
     if len(sorted_keys) == 0:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1]))).astype(np.int64)
+
+
+def order_by(key: Int32 | Int64, size: int) -> tuple[Int64, Int32 | Int64]:
+    """Return where the entries of each key in [0, size) begin, and their indices: int64[size + 1], int[N]."""
+    from scipy.sparse import csr_array
+
+    n = len(key)
+    by_key = csr_array((np.ones(n, np.int8), key, np.arange(n + 1)), shape=(n, size)).tocsc()
+    return by_key.indptr.astype(np.int64), by_key.indices
 
 
 def row_of_term(rows: Rows) -> Int64:

@@ -61,7 +61,7 @@ def test_histogram_items_are_not_sorted_by_bin() -> None:
     rows = [row(items + b) for b in range(bins)]
     rows += [folded(items + i % bins, [(i, SourceRole.ADDRESS)], accumulates=True) for i in range(items)]
     g = build(items + bins, rows)
-    hubs = find_hubs(g).mask
+    hubs = find_hubs(g)
     owners = divided(g, hubs, p)
     assert owners[:items].tolist() == [i * p // items for i in range(items)]
     # Every part holds items of every bin and sends one word for each bin that it does not own.
@@ -85,7 +85,7 @@ def test_kmeans_reduces_sums_and_counts_and_broadcasts_centroids() -> None:
     for s in range(k * d):
         rows.append(row(centroid + s, total + s, size + s // d, count=steps))
     g = build(size + k, rows, work={member + i: 3.0 * k * d for i in range(n)})
-    hubs = find_hubs(g).mask
+    hubs = find_hubs(g)
     owners = divided(g, hubs, p)
     assert np.flatnonzero(hubs).tolist() == list(range(centroid, size + k))
     assert np.bincount(owners, g.work_flops, p).tolist() == [g.work_flops.sum() / p] * p
@@ -95,7 +95,7 @@ def test_kmeans_reduces_sums_and_counts_and_broadcasts_centroids() -> None:
 
 def test_chain_from_end_to_end() -> None:
     g = chain(60, count=7)
-    hubs = find_hubs(g).mask
+    hubs = find_hubs(g)
     owners = divided(g, hubs, 4)
     assert count_volume(g, owners, 4, hubs).total_bytes == 2 * 3 * 8 * 7
 

@@ -22,12 +22,12 @@ from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.structure import degrees
 from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, bound_neighbours, count_neighbours
-from commanalyzer.vcg.structure.edges import distinct_edges, undirected_degree
 from commanalyzer.vcg.structure.hubs import find_hubs
 from commanalyzer.vcg.structure.singletons import find_singletons, paper_counts
 from tests.graphs import assert_same_graph
+from tests.reference.contraction import distinct_edges, neighbour_sets
 from tests.reference.hubs import hub_mask
-from tests.reference.words import graph_words
+from tests.reference.singletons import graph_words, singleton_kinds
 from tests.strategies import graphs
 
 
@@ -53,14 +53,15 @@ def test_columns_and_slices_are_those_of_the_graph(graph: ValueGraph, flows: int
 @given(graphs(registers=True), st.integers(1, 9), st.integers(1, 9), st.floats(0.05, 0.95))
 @settings(max_examples=100, deadline=None)
 def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float) -> None:
-    edges, coded = distinct_edges(graph), large(graph, flows)
+    edges, coded, v = distinct_edges(graph), large(graph, flows), graph.num_vertices
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(degrees, "BLOCK_ENDS", ends)
         patch.setattr(degrees, "_MOST_BLOCKS", 1 << 30)
-        assert count_neighbours(coded).tolist() == undirected_degree(edges).tolist()
-        assert count_neighbours(coded, sides=SOURCES).tolist() == edges.in_degree.tolist()
-        assert count_neighbours(coded, sides=SINKS).tolist() == edges.out_degree.tolist()
-        assert find_hubs(coded, high).mask.tolist() == hub_mask(graph, high).tolist()
+        assert count_neighbours(coded).tolist() == [len(near) for near in neighbour_sets(edges, np.arange(v))]
+        for sides, end in ((SOURCES, edges.sink), (SINKS, edges.source)):
+            expected = np.bincount(end, minlength=v).tolist()
+            assert count_neighbours(coded, sides=sides).tolist() == expected
+        assert find_hubs(coded, high).tolist() == hub_mask(graph, high).tolist()
 
 
 @given(graphs(registers=True), st.integers(1, 9), st.data())
@@ -100,6 +101,7 @@ def test_order_of_statements(graph: ValueGraph, flows: int) -> None:
 def test_singletons_by_slices(graph: ValueGraph, flows: int, high: float) -> None:
     dissolved = dissolve_registers(graph)
     found = find_singletons(dissolved, high)
+    assert found.kind.tolist() == singleton_kinds(dissolved, high)
     kind, words = paper_counts(large(graph, flows), high, np.zeros(graph.num_vertices, np.bool_))
     assert kind.tolist() == found.kind.tolist()
     assert words == graph_words(dissolved, found.mask)

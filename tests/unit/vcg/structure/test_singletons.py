@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import SourceRole, ValueGraph
+from commanalyzer.vcg.structure.degrees import count_neighbours
 from commanalyzer.vcg.structure.singletons import (
     HIGH,
     SingletonKind,
     degree_centroid,
+    distance_score,
     find_singletons,
     paper_counts,
 )
 from tests.graphs import build, row
+from tests.reference.singletons import neighbour_sets, singleton_kinds
 from tests.strategies import graphs
 
 
@@ -45,9 +48,12 @@ def test_parameter_sum_and_reduction() -> None:
     g = build(n + 3, rows)
     found = find_singletons(g, high=0.85)
     # Cells: two neighbours, parameter, sum and reduction; the three others touch all 40.
-    assert found.degree.tolist() == [5] * n + [40, 40, 40]
-    assert found.centroid == 5.0
-    assert found.score[a] == pytest.approx(max(40 / 43, 1 - 5 / 40))
+    degree = count_neighbours(g)
+    assert degree.tolist() == [5] * n + [40, 40, 40]
+    assert degree_centroid(degree) == 5.0
+    score = max(40 / 43, distance_score(degree, 5.0)[a])
+    assert score == pytest.approx(max(40 / 43, 1 - 5 / 40))
+    assert [bool(find_singletons(g, score + d).mask[a]) for d in (-1e-9, 1e-9)] == [True, False]
     assert np.flatnonzero(found.mask).tolist() == [a, total, rr]
     assert np.bincount(found.kind).tolist() == [n, 1, 1, 1]
     assert found.kind[[a, total, rr]].tolist() == [
@@ -61,8 +67,9 @@ def test_parameter_sum_and_reduction() -> None:
 def test_dense_matvec_marks_both_vectors_as_in_the_paper() -> None:
     n = 12
     rows = [row(n + i, *(x for j in range(n) for x in (j, 2 * n + i * n + j))) for i in range(n)]
-    found = find_singletons(build(2 * n + n * n, rows))
-    assert found.centroid == 1.0
+    g = build(2 * n + n * n, rows)
+    found = find_singletons(g)
+    assert degree_centroid(count_neighbours(g)) == 1.0
     assert np.flatnonzero(found.mask).tolist() == list(range(2 * n))
     assert found.kind[:n].tolist() == [SingletonKind.SOURCE] * n
     assert found.kind[n : 2 * n].tolist() == [SingletonKind.SINK] * n
@@ -70,9 +77,8 @@ def test_dense_matvec_marks_both_vectors_as_in_the_paper() -> None:
 
 def test_unconnected_values_do_not_lower_the_centroid() -> None:
     g = build(30, [row(0, 1), row(2, 3)])
-    found = find_singletons(g)
-    assert found.centroid == 1.0
-    assert not found.mask.any()
+    assert degree_centroid(count_neighbours(g)) == 1.0
+    assert not find_singletons(g).mask.any()
 
 
 def test_threshold_out_of_range_is_refused() -> None:
@@ -85,18 +91,13 @@ def test_empty_graph() -> None:
     assert words_of(build(0, [])) == 0
 
 
-@given(graphs())
+@given(graphs(registers=True), st.floats(0.05, 1.0))
 @settings(max_examples=100, deadline=None)
-def test_degrees_match_sets(graph: ValueGraph) -> None:
-    found = find_singletons(graph)
-    near: dict[int, set[int]] = {v: set() for v in range(graph.num_vertices)}
-    start = graph.source_ptr[graph.term_ptr]
-    for r, sink in enumerate(graph.row_sink.tolist()):
-        for v in graph.source[start[r] : start[r + 1]].tolist():
-            near[v].add(sink)
-            near[sink].add(v)
-    assert found.degree.tolist() == [len(near[v]) for v in range(graph.num_vertices)]
-    assert set(graph.source_role.tolist()) <= {int(r) for r in SourceRole}
+def test_degrees_and_kinds_match_sets(graph: ValueGraph, high: float) -> None:
+    near = [s | t for s, t in zip(*neighbour_sets(graph), strict=True)]
+    found = count_neighbours(graph, skipped_role=int(SourceRole.ADDRESS))
+    assert found.tolist() == [len(n) for n in near]
+    assert find_singletons(graph, high).kind.tolist() == singleton_kinds(graph, high)
 
 
 @given(st.lists(st.integers(0, 40) | st.integers(1000, 2000)))
