@@ -19,7 +19,6 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition.owners import owners_in
 from commanalyzer.partition.selection import headline
-from commanalyzer.request import MODELS
 from commanalyzer.result.results import Decomposition
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.store import GraphStore
@@ -41,10 +40,11 @@ def decompose_both(
         progress: Told about steps.
 
     Returns:
-        What was counted, with brackets that hold both, and how many times as many bytes the other moves.
+        What was counted, ``volume`` brackets with both, and how many times as many bytes the other moves.
     """
-    counted = decompose(store, flops, options, progress)
-    model = min(options.models, key=MODELS.index)  # a second one does not change the answer
+    counted, model = decompose(store, flops, options, progress), "volume"
+    if model not in options.models:  # the graph of the paper's model has other vertices than a recording
+        return counted, 1.0
     shown = _first(counted, model)
     given = {p: owners_in(other, store, d.part) for p, d in shown.items()}
     asked = replace(options, models=(model,), given=given, decompose=(), owner_map=None)
