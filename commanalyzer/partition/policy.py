@@ -71,7 +71,7 @@ class Search:
 
     Attributes:
         small_flows: Graphs with at most so many flows have terms of sums as vertices, their values are moved
-            one by one, and all regular divisions are counted. At 100,000, two of the 57 kernels of
+            one by one. At 100,000, two of the 57 kernels of
             ``workloads/kernels`` (multigrid3d, ssor) send 13 to 19 % more on 4 and 16 nodes; beyond, a graph
             of 500,000 flows whose terms are vertices takes minutes in Mt-KaHyPar.
         least_vertices: Coarse vertices to aim at, at least; fewer where there are not so many.
