@@ -178,7 +178,7 @@ def _decompose_view(
     found = tuple(d for item in divided for d in item.decompositions)
     warnings = [text for item in divided for text in item.warnings]
     for item in divided if not view.removed.all() else ():
-        (best,) = (d for d in item.decompositions if d.best)
+        best = _best(item)
         if not best.is_balanced:
             warnings.append(
                 f"no decomposition on {best.nodes} nodes ({best.model}) with at most "
@@ -214,20 +214,19 @@ def _divide(
     if not found:
         found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
     advance()
-    allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
-    chosen = [found[i] for i in promising(volumes, imbalances, allowed, SEARCH.far)[: SEARCH.refined]]
-    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
+    first, *rest = (found[i] for i in promising(volumes, imbalances, portfolio.allowed(nodes), SEARCH.far))
+    rest.sort(key=lambda d: bool(first.grid and d.grid))  # two regular ones begin much alike
+    two = [first, *rest][: SEARCH.refined]
+    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in two)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     irregular = _irregular(found, portfolio)
     found += caller.each(count, _until_stopped(portfolio.of_one_array(irregular, nodes)))
     found = _with_bound(found, portfolio, nodes)
     warnings = tuple(f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes))
     advance()
-    left_out = tuple(
-        f"at {nodes} nodes: {name}, about {format_seconds(seconds)} (--effort)"
-        for name, seconds in portfolio.left_out(nodes).items()
-    )
+    times = portfolio.left_out(nodes).items()
+    left_out = tuple(f"at {nodes} nodes: {n}, about {format_seconds(s)} (--effort)" for n, s in times)
     return Counted(_chosen(found, portfolio), warnings, left_out)
 
 

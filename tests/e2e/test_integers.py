@@ -83,19 +83,19 @@ int main(void) {
 
 @pytest.mark.parametrize("regions", [(), ("kernel",)], ids=["whole", "region"])
 def test_initial_values_do_not_stand_for_work(regions: tuple[str, ...], tmp_path: Path) -> None:
-    # Half of the array is never computed: if it counted, it would fill three nodes, and the fourth compute.
+    # Half of the array is never computed: if it counted, it would fill three nodes.
     (tmp_path / "intervals.c").write_text(INTERVALS)
     result = ca.analyze(
         tmp_path / "intervals.c", nodes=(2, P), regions=regions, program_output="discard", check=True
     )
-    # an addition and a maximum for each of n (n - 1) (n - 2) / 6 splits, at most 8 more for each interval
-    splits, intervals = 40 * 39 * 38 // 6, 40 * 39 // 2
+    splits, intervals = 40 * 39 * 38 // 6, 40 * 39 // 2  # a sum and a maximum, at most 8 more
     assert 2 * splits <= result.work.integer_ops <= 2 * splits + 8 * intervals + 40 * 3
     for nodes in (2, P):
         best = result.best(nodes)
         # The longest interval depends on all others: each node sends a value at least.
         assert best.comm_bytes >= 4 * (nodes - 1)
-        assert best.imbalance <= 1.031
+        longest = nodes * (2 * 38 + 8) / result.work.integer_ops  # a table may give one interval more
+        assert best.imbalance <= 1.03 * (1 + longest) + 1e-3
 
 
 def test_weights_can_be_changed_without_another_run(tmp_path: Path) -> None:
