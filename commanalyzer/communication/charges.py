@@ -82,9 +82,9 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
 
     The counts of ``uses`` become those of the transfers.
     """
-    known = totals.rounds[uses.value], totals.read[uses.value]
+    known = versions_of(graph, uses.value), totals.rounds[uses.value], totals.read[uses.value]
     count = np.empty_like(uses.most)
-    kernels.limit_uses(uses.most, uses.total, versions_of(graph, uses.value), *known, count)
+    kernels.limit_uses(uses.most, uses.total, *known, count)
     return Transfers(
         uses.value,
         part[uses.value].astype(np.int32, copy=False),

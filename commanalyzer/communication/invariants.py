@@ -29,12 +29,10 @@ def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool 
     Raises:
         GraphInvariantError: If a flow is not covered or a transfer has no reason.
     """
-    flows = lost = 0
     removed = stand_for(graph, *USES) if removed is None else removed | stand_for(graph, *USES)
-    for rows in row_slices(graph):
-        found = _lost(rows, part, charges, removed)
-        flows, lost = flows + found[0], lost + found[1]
-    if lost:
+    found = [_lost(rows, part, charges, removed) for rows in row_slices(graph)]
+    if lost := sum(of_rows for _, of_rows in found):
+        flows = sum(of_rows for of_rows, _ in found)
         raise GraphInvariantError(f"{lost} of {flows} flows between parts are in no transfer")
     _check_senders(part, charges)
 
@@ -51,8 +49,7 @@ def _lost(rows: Rows, part: Int32, charges: Charges, removed: Bool) -> tuple[int
     covered = np.isin(value * p + part[target], expanded)
     covered |= np.isin(target * p + part[value], folded)
     open_flow = np.flatnonzero(~covered)
-    reached = _reached_by_fold(value[open_flow], target[open_flow], charges)
-    return len(value), int(np.count_nonzero(~reached))
+    return len(value), int(np.count_nonzero(~_reached_by_fold(value[open_flow], target[open_flow], charges)))
 
 
 def _keys(value: Int32, part: Int32, num_parts: int) -> Int64:
@@ -73,10 +70,8 @@ def _check_senders(part: Int32, charges: Charges) -> None:
     expand, fold = charges.expand, charges.fold
     if np.any(part[expand.value] != expand.sender) or np.any(part[fold.value] != fold.receiver):
         raise GraphInvariantError("a transfer does not start or end at the owner of its value")
-    for name, item in (("expand", expand), ("fold", fold)):
-        other = item.receiver if name == "expand" else item.sender
-        keys = _keys(item.value, other, charges.num_parts)
-        if len(np.unique(keys)) != len(keys):
+    for name, item, other in (("expand", expand, expand.receiver), ("fold", fold, fold.sender)):
+        if len(np.unique(_keys(item.value, other, charges.num_parts))) != len(item):
             raise GraphInvariantError(f"{name} transfers contain the same value and part twice")
 
 

@@ -23,7 +23,7 @@ from commanalyzer.communication.uses import owner_codes
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.contraction.simplify import rows_kept
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.timeline import Timeline
 
 
@@ -59,32 +59,29 @@ def replayed(
     decided = totals.decisions
     removed = np.zeros(0, np.bool_) if decided is None else decided.is_variable
     readers = totals.readers if charges.splits_terms else totals.readers[:0]
-    sides = (charges.expand, charges.expand.receiver), (charges.fold, charges.fold.sender)
-    pairs = tuple(_table(items.value, other, graph.num_vertices) for items, other in sides)
+    sides = (charges.expand.value, charges.expand.receiver), (charges.fold.value, charges.fold.sender)
+    every = np.arange(graph.num_vertices + 1)
+    pairs = tuple((np.searchsorted(value, every), frozen(other, np.int32)) for value, other in sides)
     code = owner_codes(part, hubs, charges.num_parts)
     owners = code, frozen(readers, np.int32), frozen(removed, np.bool_)
     events = timeline.event, row, renamed, timeline.fill, timeline.vertex
     earlier = kernels.has_earlier(timeline.event, np.zeros(graph.num_vertices, np.bool_))
-    needed = 0
+    entries = 0
     for _ in range(2):  # how many entries are needed; what they are
-        several = np.empty((needed, 2), np.int64)
-        sent, combined = (np.zeros(len(items), np.int64) for items, _ in sides)
+        several = np.empty((entries, 2), np.int64)
+        sent, combined = np.zeros(len(charges.expand), np.int64), np.zeros((2, len(charges.fold)), np.int64)
         seen, counters = np.zeros(len(sent), np.bool_), np.zeros(2, np.int64)
         kernels.replay(graph.rows, events, owners, pairs, earlier, (sent, combined, seen, several, counters))
-        missing, needed = counters.tolist()
-        if not needed:
+        missing, entries = counters.tolist()
+        if not entries:
             break
     if missing:
         raise GraphInvariantError(f"{missing} reads of values that were not counted as sent")
     pair, versions = np.unique(np.unique(several, axis=0)[:, 0], return_counts=True)
     sent[pair] = versions
     # nobody reads what only tells decisions: it is sent as often as they are made
-    counts = (charges.expand, np.where(seen, sent, charges.expand.count)), (charges.fold, combined)
-    expand, fold = (replace(items, low=count, count=count, high=count) for items, count in counts)
-    fold = replace(fold, low=totals.combined_at_least(fold.value, combined))
-    return replace(charges, expand=expand, fold=fold)
-
-
-def _table(value: Int32, part: Int32, num_vertices: int) -> tuple[Int64, Int32]:
-    """Where the pairs of each value begin, int64[V + 1], and their parts; by ascending values."""
-    return np.searchsorted(value, np.arange(num_vertices + 1)).astype(np.int64), frozen(part, np.int32)
+    sent = np.where(seen, sent, charges.expand.count)
+    expand, value = replace(charges.expand, low=sent, count=sent, high=sent), charges.fold.value
+    made, needed = combined[0], totals.combined_at_least(value, *combined)
+    count = np.where(totals.remains[value], made, needed)  # memory keeps the last sum, whoever reads it
+    return replace(charges, expand=expand, fold=replace(charges.fold, low=needed, count=count, high=made))

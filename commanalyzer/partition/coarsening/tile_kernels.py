@@ -80,13 +80,16 @@ def note_places(rows: Any, removed: Any, leaf: Any, anchor: Any, place: Any, els
 
 @compiled_in_place
 def note_producers(
-    rows: Any, removed: Any, readers: Any, anchor: Any, is_open: Any, waits: Any, producer: Any, fewest: Any
+    rows: Any, removed: Any, readers: Any, anchor: Any, last: Any, is_open: Any, waits: Any, found: Any
 ) -> None:
     """Note for every open anchor the anchor that it is computed from and that has the fewest readers.
 
-    What few others read is what belongs to it: the data of an element rather than those of its nodes. Of
-    anchors that are open themselves only those are noted that it ``waits`` for.
+    What few others read is what belongs to it: the data of an element rather than those of its nodes. Before
+    all others comes the sum it is a term of (``last``): ``u += w * (f - u)`` changes u from what it was. Of
+    anchors that are open themselves only those are noted that it ``waits`` for. ``found`` are these, -1
+    before, and how many read them.
     """
+    producer, fewest = found
     for r in range(len(rows.row_sink)):
         root = anchor[rows.row_sink[r]]
         if not is_open[root]:
@@ -96,10 +99,11 @@ def note_producers(
             a = anchor[s]
             if removed[s] or a == root or (is_open[a] and not waits):
                 continue
-            fewer = producer[root] < 0 or readers[s] < fewest[root]
-            if fewer or (readers[s] == fewest[root] and a < producer[root]):
+            uses = readers[s] if s != last[root] else EMPTY
+            fewer = producer[root] < 0 or uses < fewest[root]
+            if fewer or (uses == fewest[root] and a < producer[root]):
                 producer[root] = a
-                fewest[root] = readers[s]
+                fewest[root] = uses
 
 
 @compiled_in_place
@@ -194,9 +198,8 @@ def crossing_bytes(
         anchor: Anchor of each vertex.
         one: Tile of each vertex, -1 for hubs.
         other: The same of another tiling.
-        found: int64[3], sums; changed.
+        found: int64[3], sums between anchors, tiles by ``one`` and by ``other``; changed.
     """
-    between, by_one, by_other = 0, 0, 0
     for r in range(len(rows.row_sink)):
         sink = rows.row_sink[r]
         here, there = one[sink], other[sink]
@@ -207,12 +210,6 @@ def crossing_bytes(
             if one[s] < 0:
                 continue
             volume = flow_bytes(rows.row_count[r], versions[s], width[s])
-            if one[s] != here:
-                by_one += volume
-            if other[s] != there:
-                by_other += volume
-            if anchor[s] != anchor[sink]:
-                between += volume
-    found[0] += between
-    found[1] += by_one
-    found[2] += by_other
+            found[0] += volume * (anchor[s] != anchor[sink])
+            found[1] += volume * (one[s] != here)
+            found[2] += volume * (other[s] != there)
