@@ -44,7 +44,7 @@ BUDGETS = {
     "patterns": 1_281,
     "profiles": 2_487,
     "report": 7_634,
-    "result": 1_488,
+    "result": 1_486,
     "roofline": 970,
     "runtime": 831,
     "simulation": 1_873,

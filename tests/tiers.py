@@ -41,7 +41,7 @@ FURTHER = {
         "a_number_is_followed_through[library a_program_with_the_whole_language "
         "the_cases_compute_the_same_numbers[library a_number_is_followed/4"
     ),
-    "e2e/test_decision_programs.py": "*/4",
+    "e2e/test_decision_programs.py": "*/3",
     "e2e/test_decisions.py": "a_tolerance/10",
     "e2e/test_divisions.py": "named/3",
     "e2e/test_driver_commands.py": "objects_of_one_command openmp_header */4",

@@ -46,7 +46,8 @@ class Confidence:
     Attributes:
         best: The best division.
         regular: The cheapest division of the arrays into blocks or slabs, balanced if there is such a one.
-        other: The cheapest that a method found which is not that of the best; balanced likewise.
+        other: The cheapest that a method found which is not that of the best; balanced likewise, and counted
+            event by event if the best is.
     """
 
     best: Decomposition
@@ -58,11 +59,8 @@ class Confidence:
         """Return what is known of ``candidates``: all of one node count and model, one of them best."""
         best = next(d for d in candidates if d.best)
         own = method_of(best)
-        return cls(
-            best,
-            cheapest_regular(candidates),
-            cheapest(d for d in candidates if method_of(d) != own and not is_of_one_array(d.method)),
-        )
+        others = (d for d in candidates if not is_of_one_array(d.method) and d.is_replayed >= best.is_replayed)
+        return cls(best, cheapest_regular(candidates), cheapest(d for d in others if method_of(d) != own))
 
     def ratio(self, other: Decomposition) -> float:
         """Bytes of another division over those of the best; infinite if the best sends nothing."""

@@ -9,10 +9,10 @@ from tests.native import ROOT
 
 # Rules of the division; bytes by steps (and trials); bytes that are found instead, where they differ.
 PROGRAMS = {
+    "cg": (" ".join(f"{a}[18x18]=block:2x2" for a in "xrpq"), "608 * s + 48", 0),
     "jacobi": ("u[18x18]=block:2x2 w[18x18]=block:2x2", "560 * s", 0),
     "advection": ("u[18x18]=block:2x2 v[18x18]=block:2x2", "304 * s", 0),
     "pagerank": ("rank[64]=block:4 new[64]=block:4", "144 * s", 0),
-    "cg": (" ".join(f"{a}[18x18]=block:2x2" for a in "xrpq"), "608 * s + 48", 0),
     "redblack": ("u[18x18]=block:2x2", "608 * s", 0),
     "power": ("a[32x32]=block:4x1 x[32]=block:4 y[32]=block:4", "864 * s", 0),
     "kmeans": ("px=block:4 py=block:4 cluster=block:4", "348 * s - 72", 0),
