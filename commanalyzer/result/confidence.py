@@ -59,8 +59,9 @@ class Confidence:
         """Return what is known of ``candidates``: all of one node count and model, one of them best."""
         best = next(d for d in candidates if d.best)
         own = method_of(best)
-        others = (d for d in candidates if not is_of_one_array(d.method) and d.is_replayed >= best.is_replayed)
-        return cls(best, cheapest_regular(candidates), cheapest(d for d in others if method_of(d) != own))
+        alike = (d for d in candidates if d.is_replayed or not best.is_replayed)
+        others = (d for d in alike if method_of(d) != own and not is_of_one_array(d.method))
+        return cls(best, cheapest_regular(candidates), cheapest(others))
 
     def ratio(self, other: Decomposition) -> float:
         """Bytes of another division over those of the best; infinite if the best sends nothing."""
