@@ -4,7 +4,7 @@
 
 CPU time of one recording of a whole run, in which private temporaries are not told apart. Workloads run for
 about 0.6 s, foreign programs as in their short runs; with and without take turns. A mechanism that leaves the
-instrumented program as it is was not used in it. ``early_end`` ends recordings, and is not measured here.
+instrumented program as it is was not used in it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print, one line per program and mechanism, then means."""
     parser = argparse.ArgumentParser("python -m bench.mechanisms", description=__doc__)
     parser.add_argument("--only", default="", help="comma-separated programs")
-    parser.add_argument(
-        "--names", default=",".join(n for n in names() if n != "early_end"), help="comma-separated mechanisms"
-    )
+    parser.add_argument("--names", default=",".join(names()), help="comma-separated mechanisms")
     parser.add_argument("--repeat", type=int, default=2)
     options = parser.parse_args(argv)
     wanted = set(options.only.split(",")) if options.only else set()

@@ -37,12 +37,7 @@ from commanalyzer.runtime.launch import TargetRun, require_success
 from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.contraction.workspaces import (
-    find_workspaces,
-    places_copied_to,
-    readings,
-    write_workspaces,
-)
+from commanalyzer.vcg.contraction.workspaces import places_copied_to, readings, write_workspaces
 from commanalyzer.vcg.graph import Bool, HomeKind, Site, ValueGraph
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore
@@ -110,14 +105,13 @@ def compile_request(
 
 
 def record(
-    request: AnalysisRequest, progress: Progress, *, whole_runs: bool = False, mechanisms: Mechanisms = EVERY
+    request: AnalysisRequest, progress: Progress, *, mechanisms: Mechanisms = EVERY
 ) -> RecordedProgram:
     """Run the program of ``request`` natively and instrumented, and build its graph.
 
     Args:
         request: What to record.
         progress: Told of every stage.
-        whole_runs: No recording ends before the program does: workspaces are found in a whole run.
         mechanisms: What makes recording fast; the graph does not depend on it.
 
     Raises:
@@ -140,8 +134,7 @@ def record(
         require_success(plain, request.sources[0].name, allow_failure=request.allow_failure)
         recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
         said = replace(frontend, diagnostics=(*frontend.diagnostics, *late))
-        recorded = recorder.recorded(whole_runs=whole_runs or not mechanisms.early_end)
-        return _finished(request, said, plan, plain, recorded)
+        return _finished(request, said, plan, plain, recorder.recorded())
 
 
 def record_order(
@@ -188,11 +181,6 @@ class _Recorded:
     left_out: int = 0
     workspaces: bytes = b""
 
-    @property
-    def is_whole(self) -> bool:
-        """The recording went on to the end of the program."""
-        return not self.trace.statistics.prefix_events
-
 
 @dataclass(frozen=True, slots=True)
 class _Recorder:
@@ -204,34 +192,20 @@ class _Recorder:
     directory: Path
     progress: Progress
 
-    def recorded(self, *, whole_runs: bool) -> _Recorded:
+    def recorded(self) -> _Recorded:
         """The recording in which every lifetime of a word of a workspace is a vertex of its own.
 
-        Which words these are is found in the beginning of a run. What follows may contradict it (another
-        phase of the program has other workspaces); then the whole run says which they are.
+        Which words these are is found in a first one, without names: the only one where there are none.
         """
+        first = self._record("record the program")
         if not self.runs.request.private_temporaries:
-            return self._record("record the program")
-        may_end_early = not whole_runs
-        first = self._record("record the program", may_end_early=may_end_early)
-        named = self._with_names(first)
-        if first.is_whole or (named is not first and self._confirms(named)):
-            return named
-        return self._with_names(self._record("record the whole program", named.run))
-
-    def _with_names(self, first: _Recorded) -> _Recorded:
-        """The program with the lifetimes named of the workspaces that a recording shows; itself without."""
+            return first
         places = places_copied_to(first.trace, first.store.vertices(), self.sites)
         likely, other = self._as_told(first.store, *readings(first.store, places))
-        if not (likely.any() or (first.is_whole and other.any())):
-            return first
         shown = self._named(first, likely) if likely.any() else first
         if np.array_equal(likely, other):
             return shown
-        if other.any():
-            known = self._named(first, other, shown.run, is_optional=shown is first)
-        else:
-            known = first if first.is_whole else self._record("record the whole program", shown.run)
+        known = self._named(first, other, shown.run, is_optional=shown is first) if other.any() else first
         run = shown.run if known is first else known.run
         if shown is first and known.trace.statistics.unnamed_lifetimes:
             return replace(shown, run=run, left_out=int(np.count_nonzero(other)))
@@ -256,25 +230,13 @@ class _Recorder:
         named = self._record("record the private temporaries", before or first.run, workspace=workspace)
         return replace(named, workspaces=told)
 
-    def _confirms(self, named: _Recorded) -> bool:
-        """Whether the whole run shows no workspaces but those that were named in it."""
-        if named.trace.statistics.unnamed_lifetimes:  # more than the first recording made room for
-            return False
-        places = places_copied_to(named.trace, named.store.vertices(), self.sites)
-        return not find_workspaces(named.store, places).any()
-
     def _record(
-        self,
-        stage: str,
-        before: TargetRun | None = None,
-        *,
-        workspace: Path | None = None,
-        may_end_early: bool = False,
+        self, stage: str, before: TargetRun | None = None, *, workspace: Path | None = None
     ) -> _Recorded:
         """Record once more, after the recordings that ``before`` adds up, and build the graph."""
         self.progress.stage(stage, 1)
         path = self.directory / "trace"
-        run = self.runs.recorded(self.instrumented, path, workspace=workspace, may_end_early=may_end_early)
+        run = self.runs.recorded(self.instrumented, path, workspace=workspace)
         trace = read_trace(path)
         # the recorder's own peak: from outside, ours would be mixed into it
         run = replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)

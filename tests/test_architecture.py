@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "abi": 239,
+    "abi": 238,
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_450,
@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 4_086,
-    "instrument": 6_713,
+    "instrument": 6_711,
     "interpreter": 3_800,
     "ir": 5_387,
     "laws": 2_931,
@@ -46,21 +46,21 @@ BUDGETS = {
     "report": 7_634,
     "result": 1_486,
     "roofline": 970,
-    "runtime": 831,
+    "runtime": 821,
     "simulation": 1_873,
     "sweep": 2_088,
     "tasks": 2_315,
-    "trace": 121,
+    "trace": 118,
     "validation": 1_321,
-    "vcg": 7_761,
-    ".": 2_248,
-    "runtime_shim/include": 337,
+    "vcg": 7_752,
+    ".": 2_210,
+    "runtime_shim/include": 336,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
-    "runtime_shim/src": 5_272,
+    "runtime_shim/src": 5_004,
     "runtime_shim/supervisor": 115,
-    "tests": 44_288,
+    "tests": 44_169,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

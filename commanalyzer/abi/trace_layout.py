@@ -78,7 +78,6 @@ STATISTICS = np.dtype(
         ("recorder_bytes", "<u8"),
         ("peak_rss_bytes", "<u8"),
         ("spilled_bytes", "<u8"),
-        ("prefix_events", "<u8"),
         ("region_entries", "<u8"),
     ]
 )

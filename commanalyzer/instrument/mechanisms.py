@@ -23,7 +23,6 @@ class Mechanisms:
         nest_events: The same for loops around reductions.
         inspectors: Loops whose addresses depend on data are looked through first, to see what they will do.
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
-        early_end: A recording that shows private temporaries ends, as another one follows.
     """
 
     memoisation: bool = True
@@ -32,7 +31,6 @@ class Mechanisms:
     nest_events: bool = True
     inspectors: bool = True
     memoised_inspectors: bool = True
-    early_end: bool = True
 
     @property
     def recorder_word(self) -> int:

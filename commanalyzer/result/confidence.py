@@ -46,8 +46,7 @@ class Confidence:
     Attributes:
         best: The best division.
         regular: The cheapest division of the arrays into blocks or slabs, balanced if there is such a one.
-        other: The cheapest that a method found which is not that of the best; balanced likewise, and counted
-            event by event if the best is.
+        other: The cheapest that another method found, counted in the same way; balanced likewise.
     """
 
     best: Decomposition

@@ -56,21 +56,13 @@ class ProgramRuns:
         output = {"discard": subprocess.DEVNULL, "stderr": _STANDARD_ERROR}.get(self.request.program_output)
         return self._run(native, {}, output, None)
 
-    def recorded(
-        self,
-        instrumented: Path,
-        trace: Path,
-        *,
-        workspace: Path | None = None,
-        may_end_early: bool = False,
-    ) -> TargetRun:
+    def recorded(self, instrumented: Path, trace: Path, *, workspace: Path | None = None) -> TargetRun:
         """Record the program; what it prints is discarded.
 
         Args:
             instrumented: Executable that records.
             trace: File to write.
             workspace: List of the words whose lifetimes are named.
-            may_end_early: The recording ends when the program repeats itself and shows signs of workspaces.
 
         Raises:
             TargetRunError: As :func:`run_target` says, or if the recorder cannot start.
@@ -78,8 +70,6 @@ class ProgramRuns:
         environment = recorder_environment(trace, self.request.memory_limit_bytes)
         if workspace is not None:
             environment["COMMANALYZER_WORKSPACE"] = str(workspace)
-        if may_end_early:
-            environment["COMMANALYZER_PREFIX"] = "1"
         trace.unlink(missing_ok=True)
         room = self.request.disk_limit_bytes or shutil.disk_usage(trace.parent).free // _SHARE_OF_DISK
         run = self._run(

@@ -28,8 +28,6 @@ class TraceStatistics:
         recorder_bytes: Bytes of all columns.
         peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
         spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
-        prefix_events: Rows that had occurred, about, when the recording was ended as it showed workspaces; 0
-            for a whole run.
         region_entries: How often the analysed region began; 0 where everything is analysed.
     """
 
@@ -40,7 +38,6 @@ class TraceStatistics:
     recorder_bytes: int
     peak_rss_bytes: int
     spilled_bytes: int
-    prefix_events: int
     region_entries: int
 
 

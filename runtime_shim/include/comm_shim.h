@@ -46,7 +46,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 17u
+#define CA_ABI_VERSION 18u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -201,7 +201,6 @@ struct ca_statistics {
   uint64_t recorder_bytes;
   uint64_t peak_rss_bytes; /* of this process since exec, 0 if not known */
   uint64_t spilled_bytes;  /* columns that moved from memory to the trace while the program ran */
-  uint64_t prefix_events;  /* rows that had occurred when it was ended because it showed workspaces, or 0 */
   uint64_t region_entries; /* how often the analysed region began, nested ones aside; 0 without regions */
 };
 

@@ -4,7 +4,6 @@
  * shadow (outcomes.c). How rows are predicted does not matter: the same labels make the same rows.
  */
 #include "notes.h"
-#include "prefix.h"
 
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
 #define PATIENCE 8u
@@ -63,26 +62,21 @@ void ca_repeats_settle(void) {
     settle(&ca_state.repeats[i]);
 }
 
-/* The rows of a loop count once more; for loops around it that are being recorded, this is part of them. How
- * many these are. */
-static uint64_t count_again(struct ca_repeat *repeat) {
+/* The rows of a loop count once more; for loops around it that are being recorded, this is part of them. */
+static void count_again(struct ca_repeat *repeat) {
   const struct stretch *stretch = stretches_of(repeat);
-  uint64_t rows = 0;
   repeat->count += ca_active;
   for (uint32_t k = 0; k < repeat->num_stretches; k++) {
     uint64_t at = (uint64_t)(ca_state.cursor - ca_state.cells);
     if (ca_state.num_kept && at != stretch[k].first)
       ca_note_jump(at, stretch[k].first);
     ca_state.cursor = ca_state.cells + stretch[k].end;
-    rows += stretch[k].end - stretch[k].first;
   }
   __builtin_prefetch(ca_state.cursor);
-  return rows;
 }
 
 static void came_next(uint32_t number) {
-  if (CA_LIKELY(!ca_prefix.sees_loops)) /* what is predicted is not counted */
-    ca_state.repeats[ca_state.last_repeat].next = number;
+  ca_state.repeats[ca_state.last_repeat].next = number;
   ca_state.last_repeat = number;
   ca_fetch_ahead(number);
 }
@@ -92,12 +86,10 @@ CA_SLOW struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes) {
   uint32_t found = ca_repeat_number(hash, changes);
   if (!found)
     return 0;
-  ca_prefix_count_predicted();
-  uint64_t rows = count_again(&ca_state.repeats[found]);
+  count_again(&ca_state.repeats[found]);
   came_next(found);
   if (ca_state.repeats[found].num_outcomes)
     ca_repeat_outcome(&ca_state.repeats[found]);
-  ca_prefix_count_loop(rows);
   return &ca_state.repeats[found];
 }
 

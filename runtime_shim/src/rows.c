@@ -1,9 +1,8 @@
 /* Rows that were not predicted: finding them again (row_index.c), appending new ones. */
-#include "prefix.h"
+#include "state.h"
 #include <string.h>
 
 uint64_t ca_num_rows;
-struct ca_prefix ca_prefix = {.next = UINT64_MAX};
 
 #define MOST_ROW_COLUMNS 8u
 #define ROWS_STEP (1u << 17)
@@ -123,7 +122,6 @@ static bool append(const struct ca_event *event) {
 
 /* Counts a row and predicts that the one behind it comes next. */
 static void repeat_row(uint64_t row) {
-  ca_prefix_count_row(row);
   if (ca_state.num_kept && ca_state.cursor != ca_state.cells + row)
     ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;

@@ -1,6 +1,6 @@
 /* Start of the recording: reserving memory, reading the environment. */
 #define _GNU_SOURCE
-#include "prefix.h"
+#include "state.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -38,11 +38,8 @@ __attribute__((constructor(1), used)) static void start(void) {
   if (workspace)
     ca_lifetimes_prepare(workspace);
   ca_spill_prepare(path, ca_snapshots_stop); /* all columns are reserved: they move together */
-  if (path[0] && !ca_workspace.exists && getenv("COMMANALYZER_PREFIX"))
-    ca_prefix_prepare();
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
   unsetenv("COMMANALYZER_WORKSPACE");
   unsetenv("COMMANALYZER_MEMORY");
-  unsetenv("COMMANALYZER_PREFIX");
   unsetenv("COMMANALYZER_PADDING");
 }

@@ -1,6 +1,6 @@
 /* End of the recording: writing the trace. */
 #define _GNU_SOURCE
-#include "prefix.h"
+#include "state.h"
 #include "contexts.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +110,6 @@ static void exchange_limits(const int kinds[2], struct rlimit limits[2]) {
 
 static void write_file(void) {
   trace.is_finished = true;
-  ca_prefix.next = UINT64_MAX;
   int saved = errno;
   const int kinds[2] = {RLIMIT_FSIZE, RLIMIT_NOFILE};
   struct rlimit limits[2];
@@ -154,9 +153,8 @@ __attribute__((noreturn, used)) void ca_refuse_thread(void) {
   _exit(CA_FAILURE_STATUS);
 }
 
-/* What was recorded so far is enough; the program's own end is not waited for. */
+/* There is no room for what was asked for; the program's own end is not waited for. */
 __attribute__((noreturn)) void ca_end_early(void) {
-  ca_statistics.prefix_events = ca_prefix.counted;
   write_file();
   _exit(0);
 }

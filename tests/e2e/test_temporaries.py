@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.vcg.contraction.workspaces import find_workspaces
+from commanalyzer.vcg.contraction.workspaces import readings
 from commanalyzer.vcg.graph import HomeKind, ValueGraph
 from commanalyzer.vcg.storage.store import GraphStore
 from tests.recorded import record_again, record_source
@@ -80,7 +80,7 @@ def program(name: str, steps: int) -> str:
 def named_graph(text: str) -> ValueGraph:
     """Graph after the second recording."""
     recorded = record_source(text)
-    mask = find_workspaces(GraphStore.of(recorded.graph))
+    mask = readings(GraphStore.of(recorded.graph))[0]
     assert mask.any()
     with tempfile.TemporaryDirectory() as folder:
         return record_again(recorded, mask, Path(folder))
@@ -141,7 +141,7 @@ def test_arrays_of_a_stencil_are_no_workspaces() -> None:
       return u[5] > 1000;
     }
     """
-    assert not find_workspaces(GraphStore.of(record_source(text).graph)).any()
+    assert not readings(GraphStore.of(record_source(text).graph))[0].any()
 
 
 def test_a_state_that_is_carried_on_stays_one_vertex() -> None:

@@ -20,7 +20,7 @@ from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
-from commanalyzer.vcg.contraction.workspaces import find_workspaces, write_workspaces
+from commanalyzer.vcg.contraction.workspaces import readings, write_workspaces
 from commanalyzer.vcg.storage.store import GraphStore
 
 PLAIN_LIMITS = RunLimits(timeout_s=2.0)
@@ -98,7 +98,7 @@ def _write_workspaces(path: Path, trace: Trace, sites: SiteTable) -> None:
     """The program's workspaces; all its memory, to try the recorder, if it has none."""
     graph = build_graph(trace, sites)
     store = GraphStore.of(graph)
-    found = find_workspaces(store)
+    found = readings(store)[0]
     mask = found if found.any() else ~graph.is_register & (graph.home_object > 0)
     write_workspaces(path, store, mask, sites, trace)
 

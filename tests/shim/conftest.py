@@ -63,7 +63,6 @@ class Driver:
         status: int = 0,
         workspace: bytes | None = None,
         memory_bytes: int | None = None,
-        may_end_early: bool = False,
     ) -> tuple[dict[str, int], Trace]:
         """Numbers that the scenario printed, and its trace.
 
@@ -72,7 +71,6 @@ class Driver:
             status: Expected exit status.
             workspace: List of pieces.
             memory_bytes: What the process may use.
-            may_end_early: The recording ends when it shows workspaces.
         """
         path = self.folder / f"{scenario}.trace"
         environment = {"COMMANALYZER_TRACE": str(path)}
@@ -81,8 +79,6 @@ class Driver:
             Path(environment["COMMANALYZER_WORKSPACE"]).write_bytes(workspace)
         if memory_bytes is not None:
             environment["COMMANALYZER_MEMORY"] = str(memory_bytes)
-        if may_end_early:
-            environment["COMMANALYZER_PREFIX"] = "1"
         done = subprocess.run(
             [str(self.program), scenario],
             env=environment,

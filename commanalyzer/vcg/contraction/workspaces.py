@@ -127,31 +127,22 @@ class _Words:
         return np.asarray(self.is_word & (self.places >= factor) & (self.stored >= self.places))
 
 
-def find_workspaces(store: GraphStore, places: Int64 | None = None) -> Bool:
-    """Return bool[V], words of workspaces that no lifetimes are named of yet; arguments as of `readings`."""
-    return _found(store, places, FACTOR)[0]
-
-
 def readings(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
-    """Return bool[V] twice: words of workspaces, and where half or twice of FACTOR differs, that.
+    """Return bool[V] twice: words of workspaces without named lifetimes; the same by half or twice of FACTOR.
 
     Args:
         store: Graph of a recording; expanded slice by slice.
         places: int64[V], how many places the values of a word were copied to; default is none.
     """
-    likely, more, fewer = _found(store, places, FACTOR, FACTOR // 2, 2 * FACTOR)
+    graph = LargeGraph(store)
+    known = graph, _Contents.of(store), _Words.of(graph, places)
+    likely, more, fewer = (_found(*known, factor) for factor in (FACTOR, FACTOR // 2, 2 * FACTOR))
     # words copied to a few places hide what others hold: not every reading is a part of the next
     return likely, max(likely, likely | more, likely & fewer, key=lambda m: np.count_nonzero(m ^ likely))
 
 
-def _found(store: GraphStore, places: Int64 | None, *factors: int) -> list[Bool]:
-    """Words of workspaces for each of ``factors``."""
-    graph = LargeGraph(store)
-    known = graph, _Contents.of(store), _Words.of(graph, places)
-    return [_found_with(*known, factor) for factor in factors]
-
-
-def _found_with(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -> Bool:
+def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -> Bool:
+    """bool[V], words of workspaces that no lifetimes are named of yet."""
     store, copied = graph.store, words.copied(factor)
     if not copied.any() and not (words.is_word & contents.varied(factor)).any():
         return np.zeros(store.num_vertices, np.bool_)

@@ -14,7 +14,6 @@ from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STA
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.names.debug_info import SourcePlace
 from commanalyzer.vcg.contraction.workspaces import (
-    find_workspaces,
     readings,
     workspace_pieces,
     write_workspaces,
@@ -40,7 +39,7 @@ def per_element(count: int = ELEMENTS, steps: int = STEPS) -> list[Row]:
 
 
 def found(rows: Sequence[Row], registers: Sequence[int] = (R,), num_vertices: int = 19) -> list[int]:
-    mask = find_workspaces(GraphStore.of(build(num_vertices, rows, registers=registers)))
+    mask = readings(GraphStore.of(build(num_vertices, rows, registers=registers)))[0]
     return [int(v) for v in np.flatnonzero(mask)]
 
 
@@ -123,7 +122,7 @@ def scattered(*rows: Row, places: int) -> list[int]:
     counts = np.zeros(19, np.int64)
     counts[[W, D]] = places
     graph = GraphStore.of(build(19, rows, registers=[R]))
-    return [int(v) for v in np.flatnonzero(find_workspaces(graph, counts))]
+    return [int(v) for v in np.flatnonzero(readings(graph, counts)[0])]
 
 
 def test_words_that_are_copied_to_every_element_are_workspaces() -> None:
@@ -233,7 +232,7 @@ def test_the_sums_and_memberships_of_kmeans_are_none() -> None:
 
 def test_a_graph_without_rows_has_none() -> None:
     assert found([]) == []
-    assert find_workspaces(GraphStore.of(build(0, []))).tolist() == []
+    assert readings(GraphStore.of(build(0, [])))[0].tolist() == []
 
 
 # --- a whole run bears out what was found in its beginning -------------------------------------------------
@@ -246,7 +245,7 @@ def others(rows: Sequence[Row], lifetimes: int = ELEMENTS) -> list[int]:
     graph = build(LIVES + lifetimes, rows, registers=[R])
     named = np.arange(LIVES + lifetimes) >= LIVES
     offset = np.where(named, 8 * W, graph.home_offset)
-    mask = find_workspaces(GraphStore.of(replace(graph, is_temporary=named, home_offset=offset)))
+    mask = readings(GraphStore.of(replace(graph, is_temporary=named, home_offset=offset)))[0]
     return [int(v) for v in np.flatnonzero(mask)]
 
 

@@ -1,7 +1,6 @@
-"""Recordings that end as soon as they show workspaces: results are those of whole runs, users see one run.
+"""How often a program is recorded: twice where it has workspaces, else once; users see one run.
 
-The programs log their begin and end, so that the log tells which runs were ended early: the plain run comes
-first and is whole.
+The programs log their begin and end, the plain run first.
 """
 
 from __future__ import annotations
@@ -12,17 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.record import RecordedProgram, record
-from commanalyzer.request import AnalysisRequest, CompilerOptions, ProgramOutput
-from commanalyzer.trace.reader import Trace, read_trace
-from commanalyzer.validation.cases import read_cases
+from commanalyzer.request import AnalysisRequest, ProgramOutput
 from commanalyzer.vcg.graph import ValueGraph
-from tests.graphs import assert_same_graph
-from tests.native import ROOT
 
-WHOLE, ENDED_EARLY = ["begin", "end"], ["begin"]
-FIRST, NAMED, AGAIN = "record the program", "record the private temporaries", "record the whole program"
+WHOLE = ["begin", "end"]
+FIRST, NAMED = "record the program", "record the private temporaries"
 
 _FRAME = """
 #include <stdio.h>
@@ -97,7 +91,6 @@ def recorded(
     body: str,
     folder: Path,
     *,
-    whole_runs: bool = False,
     stdin: Path | None = None,
     output: ProgramOutput = "discard",
 ) -> Seen:
@@ -109,7 +102,7 @@ def recorded(
     request = AnalysisRequest(
         (source,), (), (2,), ("volume",), stdin=stdin, program_output=output, allow_failure=True
     )
-    program = record(request, stages, whole_runs=whole_runs)
+    program = record(request, stages)
     runs: list[list[str]] = []
     for line in log.read_text().split():
         if line == "begin":
@@ -123,60 +116,18 @@ def words_of(graph: ValueGraph) -> set[str]:
     return {graph.objects[number].name for number in np.unique(graph.home_object[graph.is_temporary])}
 
 
-def equal(seen: Seen, body: str, folder: Path) -> None:
-    """The result is that of whole runs."""
-    whole = recorded(body, folder, whole_runs=True)
-    assert all(run == WHOLE for run in whole.runs)
-    assert_same_graph(seen.graph, whole.graph)
-    assert seen.program.work == whole.program.work
-
-
-def test_a_recording_ends_when_it_shows_workspaces(tmp_path: Path) -> None:
-    seen = recorded("steps(150, strains);", tmp_path)
-    assert (seen.stages, seen.runs) == ([FIRST, NAMED], [WHOLE, ENDED_EARLY, WHOLE])
-    assert words_of(seen.graph) == {"strains"}
-    equal(seen, "steps(150, strains);", tmp_path)
+def test_workspaces_of_every_phase_are_named_in_a_second_recording(tmp_path: Path) -> None:
+    seen = recorded("steps(150, strains); steps(150, others);", tmp_path)
+    assert seen.stages[:2] == [FIRST, NAMED]
+    assert set(seen.stages[2:]) <= {NAMED}  # in doubt, the other reading is recorded as well
+    assert seen.runs == [WHOLE] * (1 + len(seen.stages))
+    assert words_of(seen.graph) >= {"strains", "others"}
 
 
 def test_without_workspaces_the_first_recording_is_the_only_one(tmp_path: Path) -> None:
     seen = recorded("set(strains); stencil(300); set(strains);", tmp_path)
     assert (seen.stages, seen.runs) == ([FIRST], [WHOLE, WHOLE])
     assert not seen.graph.is_temporary.any()
-
-
-def test_without_repetition_a_recording_goes_on_to_the_end(tmp_path: Path) -> None:
-    body = """
-      double *y = malloc(60000 * sizeof(double)), *z = malloc(60000 * sizeof(double));
-      for (int i = 0; i < 60000; i++) y[i] = i;
-      for (int i = 1; i < 60000; i++) {
-        more[0] = y[i] * 0.5 + y[i - 1];
-        compute((int)(more[0] * 0) + 1, strains);
-        z[i] = more[0] + strains[0] * y[i];
-      }
-      status = z[77] < 0;
-    """
-    seen = recorded(body, tmp_path)
-    assert seen.runs == [WHOLE] * (1 + len(seen.stages))
-
-
-def test_workspaces_of_a_later_phase_are_found_in_the_whole_run(tmp_path: Path) -> None:
-    body = "steps(150, strains); steps(150, others);"
-    seen = recorded(body, tmp_path)
-    assert seen.stages[:4] == [FIRST, NAMED, AGAIN, NAMED]
-    assert set(seen.stages[4:]) <= {NAMED}  # in doubt, the other reading is recorded as well
-    assert seen.runs[:2] == [WHOLE, ENDED_EARLY]
-    assert all(run == WHOLE for run in seen.runs[2:])
-    assert words_of(seen.graph) >= {"strains", "others"}
-    equal(seen, body, tmp_path)
-
-
-def test_what_holds_one_value_later_gets_one_lifetime_more(tmp_path: Path) -> None:
-    """It is set again and again, from one source: nothing that contradicts, and no further vertices."""
-    body = "steps(150, strains); for (int i = 0; i < 60000; i++) set(strains); steps(1, strains);"
-    seen = recorded(body, tmp_path)
-    assert seen.stages == [FIRST, NAMED]
-    short = recorded("steps(150, strains);", tmp_path)
-    assert int(seen.graph.is_temporary.sum()) == int(short.graph.is_temporary.sum()) + 1
 
 
 def test_output_is_shown_once_and_completely(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -196,7 +147,7 @@ def test_output_is_shown_once_and_completely(tmp_path: Path, capfd: pytest.Captu
       status = code;
     """
     seen = recorded(body, tmp_path, stdin=given, output="inherit")
-    assert seen.runs == [WHOLE, ENDED_EARLY, WHOLE]
+    assert seen.runs == [WHOLE] * 3
     shown = capfd.readouterr()
     assert (shown.out, shown.err) == ("before 17\nbehind\n", "to standard error\n")
     assert out.read_text() == "first\nlast\n"
@@ -204,7 +155,7 @@ def test_output_is_shown_once_and_completely(tmp_path: Path, capfd: pytest.Captu
     assert seen.program.recording.warnings == ("the program ended with status 17",)
 
 
-def test_a_forked_child_is_not_ended(tmp_path: Path) -> None:
+def test_a_forked_child_records_nothing(tmp_path: Path) -> None:
     told = tmp_path / "told"
     body = f"""
       pid_t child = fork();
@@ -220,36 +171,6 @@ def test_a_forked_child_is_not_ended(tmp_path: Path) -> None:
       steps(150, others);
     """
     seen = recorded(body, tmp_path)
-    assert seen.runs == [WHOLE, ENDED_EARLY, WHOLE]
+    assert seen.runs == [WHOLE] * 3
     assert told.read_text().split() == ["5", "5", "5"]
     assert seen.program.recording.exit_status == 5
-
-
-WORKLOADS = [("fem2d", "40", "40"), ("pic", "32", "4", "20", "4"), ("hydro3d", "8", "12")]
-
-
-@pytest.mark.parametrize(
-    "command",
-    [("adi", "32", "60"), *(pytest.param(c, marks=pytest.mark.slow) for c in WORKLOADS)],
-    ids=lambda command: command[0],
-)
-def test_workloads_are_recorded_as_in_whole_runs(
-    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = next(w for w in read_cases(ROOT / "workloads" / "validation.toml") if w.name == command[0])
-    traces: list[Trace] = []
-
-    def noting(path: Path) -> Trace:
-        traces.append(read_trace(path))
-        return traces[-1]
-
-    monkeypatch.setattr("commanalyzer.record.read_trace", noting)
-    compiler = CompilerOptions(flags=case.flags)
-    request = AnalysisRequest(
-        case.sources, command[1:], (4,), ("volume",), compiler=compiler, program_output="discard"
-    )
-    early, whole = (record(request, SilentProgress(), whole_runs=w).graph for w in (False, True))
-    assert [trace.statistics.prefix_events > 0 for trace in traces] == [True, False, False, False]
-    # objects of other memory lie at addresses of their own in every run
-    for name in ("is_temporary", "versions", "row_count", "row_sink", "row_site", "source", "source_role"):
-        assert np.array_equal(getattr(early, name), getattr(whole, name)), name
