@@ -113,7 +113,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
     bool is_full = ca_num_rows >= ca_workspace.header.max_rows;
     if (is_full && ca_workspace.header.ends_there && lifetimes.process == getpid()) { /* not a forked child */
       ca_statistics.unnamed_lifetimes++;
-      ca_end_early();
+      ca_exit_now(0);
     }
     if (is_full && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;

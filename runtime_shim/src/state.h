@@ -84,7 +84,7 @@ void ca_spill_finish(int file);
 uint64_t ca_spilled_bytes(void);
 uint64_t ca_memory_allowed(void);
 const char *ca_trace_prepare(const char *path);
-void ca_end_early(void);
+void ca_exit_now(int status);
 bool ca_write_all(int file, const void *data, uint64_t bytes, uint64_t offset);
 void *ca_map(uint64_t bytes);
 void *ca_table(uint64_t bytes);

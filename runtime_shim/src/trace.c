@@ -153,13 +153,7 @@ __attribute__((noreturn, used)) void ca_refuse_thread(void) {
   _exit(CA_FAILURE_STATUS);
 }
 
-/* There is no room for what was asked for; the program's own end is not waited for. */
-__attribute__((noreturn)) void ca_end_early(void) {
-  write_file();
-  _exit(0);
-}
-
-/* _exit and _Exit skip the exit handlers. */
+/* _exit and _Exit skip the exit handlers; what has no room for an optional recording does not wait for them. */
 __attribute__((noreturn, used)) void ca_exit_now(int status) {
   ca_finish();
   _exit(status);
