@@ -68,7 +68,7 @@ def replayed(
     needed = 0
     for _ in range(2):  # how many entries are needed; what they are
         several = np.empty((needed, 2), np.int64)
-        sent, combined = (np.zeros(len(items), np.int64) for items, _ in sides)
+        sent, combined = np.zeros(len(charges.expand), np.int64), np.zeros((2, len(charges.fold)), np.int64)
         seen, counters = np.zeros(len(sent), np.bool_), np.zeros(2, np.int64)
         kernels.replay(graph.rows, events, owners, pairs, earlier, (sent, combined, seen, several, counters))
         missing, needed = counters.tolist()
@@ -79,10 +79,10 @@ def replayed(
     pair, versions = np.unique(np.unique(several, axis=0)[:, 0], return_counts=True)
     sent[pair] = versions
     # nobody reads what only tells decisions: it is sent as often as they are made
-    counts = (charges.expand, np.where(seen, sent, charges.expand.count)), (charges.fold, combined)
-    expand, fold = (replace(items, low=count, count=count, high=count) for items, count in counts)
-    fold = replace(fold, low=totals.combined_at_least(fold.value, combined))
-    return replace(charges, expand=expand, fold=fold)
+    sent = np.where(seen, sent, charges.expand.count)
+    needed = totals.combined_at_least(charges.fold.value, *combined)
+    expand = replace(charges.expand, low=sent, count=sent, high=sent)
+    return replace(charges, expand=expand, fold=replace(charges.fold, low=needed, count=needed, high=combined[0]))
 
 
 def _table(value: Int32, part: Int32, num_vertices: int) -> tuple[Int64, Int32]:

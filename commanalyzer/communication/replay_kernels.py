@@ -45,12 +45,8 @@ def _place_of(rows: Any, t: Any, row: Any, owner: Any, owners: Any, pairs: Any) 
     if rows.row_fold[row]:
         home = home_of(rows, t, code, readers)
         pair = _pair_of(fold, rows.row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
-        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
-            if (
-                pair >= 0
-                and owner_of(code[rows.source[i]]) != home
-                and _pair_of(expand, rows.source[i], home) < 0
-            ):
+        for v in rows.source[rows.source_ptr[t] : rows.source_ptr[t + 1]]:
+            if pair >= 0 and owner_of(code[v]) != home and _pair_of(expand, v, home) < 0:
                 pair = np.int64(NONE)
         if pair >= 0:
             return home, pair
@@ -86,31 +82,42 @@ def _read(pair: Any, version: Any, is_earlier: Any, has: Any, result: Any) -> No
 
 
 @compiled_inline
-def _run(rows: Any, row: Any, owners: Any, pairs: Any, state: Any, earlier: Any, result: Any) -> None:
-    """Count what one row needs.
+def _end_sum(value: Any, is_read: Any, pairs: Any, state: Any, needed: Any) -> None:
+    """A sum with new contributions is read, or starts again."""
+    _, _, is_open, contributed, _, _ = state
+    is_open[value] = False
+    for k in range(pairs[1][0][value], pairs[1][0][value + 1]):
+        needed[k] += contributed[k] and is_read
+        contributed[k] = False
 
-    ``state`` are the versions of values, the periods of sinks between two reads, what pairs have of both,
-    earlier versions and their number.
+
+@compiled_inline
+def _run(rows: Any, row: Any, owners: Any, pairs: Any, state: Any, earlier: Any, result: Any) -> None:
+    """Count what one row needs; those that tell decisions need sums to be complete.
+
+    ``state`` are the versions of values, what pairs have of them, sums with contributions that nobody has
+    read, and whose, earlier versions and their number.
     """
     code, _, removed = owners
-    version, period, has, contributed, old, num_old = state
-    sink, combined = rows.row_sink[row], result[1]
+    version, has, is_open, contributed, old, num_old = state
+    sink, (made, needed) = rows.row_sink[row], result[1]
     owner = owner_of(code[sink])
-    if not rows.row_accumulates[row]:
-        period[sink] += 1
-    for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
+    is_told = len(removed) > 0 and removed[sink]
+    first, last = rows.term_ptr[row], rows.term_ptr[row + 1]
+    for v in rows.source[rows.source_ptr[first] : rows.source_ptr[last]]:
+        if is_open[v]:
+            _end_sum(v, True, pairs, state, needed)
+    if is_open[sink] and not rows.row_accumulates[row]:
+        _end_sum(sink, False, pairs, state, needed)
+    for t in range(first, last if not is_told else first):
         place, pair = _place_of(rows, t, row, owner, owners, pairs)
-        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
-            v = rows.source[i]
-            if len(removed) and removed[v]:
-                continue
-            period[v] += 1
-            if owner_of(code[v]) != place:
+        for v in rows.source[rows.source_ptr[t] : rows.source_ptr[t + 1]]:
+            if owner_of(code[v]) != place and not (len(removed) and removed[v]):
                 now = _version_of(v, version, old, num_old)
                 _read(_pair_of(pairs[0], v, place), now, earlier[v], has, result)
-        if pair >= 0 and contributed[pair] != period[sink]:
-            contributed[pair] = period[sink]
-            combined[pair] += 1
+        if pair >= 0 and not contributed[pair]:
+            is_open[sink] = contributed[pair] = True
+            made[pair] += 1
 
 
 @compiled
@@ -124,14 +131,14 @@ def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, resu
             whose flows are left out; the latter two may be empty.
         pairs: Values with receivers, and sinks with contributors: pointer int64[V + 1] and parts of each.
         earlier: bool[V], values of which earlier versions are read.
-        result: int64 each, zeros: how often a value was sent, and partial results; bool, pairs that some row
-            needs; int64[N, 2], pairs and versions that were sent of values of ``earlier``, with repetitions;
-            int64[2], operands that are no pair, and entries that would have been written.
+        result: int64 each, zeros: how often a value was sent; how often partial results were made, and read;
+            bool, pairs that some row needs; int64[N, 2], pairs and versions that were sent of values of
+            ``earlier``, with repetitions; int64[2], operands that are no pair, and entries that would have
+            been written.
     """
     event, row_of, sink_of, fill, vertex = timeline
-    removed, num_values = owners[2], len(earlier)
-    version, period = np.ones(num_values, np.int64), np.ones(num_values, np.int64)
-    has, contributed = np.zeros(len(result[0]), np.int64), np.zeros(len(result[1]), np.int64)
+    version, is_open = np.ones(len(earlier), np.int64), np.zeros(len(earlier), np.bool_)
+    has, contributed = np.zeros(len(result[0]), np.int64), np.zeros(result[1].shape[1], np.bool_)
     old = np.empty((_MOST_EARLIER, 2), np.int64)
     num_old, is_inside, at = 0, True, 0
     while at < len(event):
@@ -139,8 +146,8 @@ def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, resu
         at += 1
         if e >= 0:
             r, s = row_of[e], sink_of[e]
-            if r >= 0 and is_inside and not (len(removed) and removed[rows.row_sink[r]]):
-                state = version, period, has, contributed, old, num_old
+            if r >= 0 and is_inside:
+                state = version, has, is_open, contributed, old, num_old
                 _run(rows, r, owners, pairs, state, earlier, result)
             num_old = 0
             if s >= 0:

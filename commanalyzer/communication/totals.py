@@ -42,10 +42,10 @@ class GraphTotals:
         for column in (self.rounds, self.site, self.readers, self.reads, self.read, self.remains):
             column.setflags(write=False)
 
-    def combined_at_least(self, value: Int32, often: Int64) -> Int64:
-        """int64[K], how often sums made so often are seen to be needed; not all tests and prints are seen."""
+    def combined_at_least(self, value: Int32, often: Int64, read: Int64) -> Int64:
+        """int64[K], how often sums made so often are needed, of ``read``; not all tests and prints are seen."""
         is_unseen = self.remains[value] & (self.read[value] == 0)
-        return np.where(is_unseen, often, np.minimum(often, self.read[value]))
+        return np.where(is_unseen, often, np.minimum(often, read))
 
 
 def totals_of(graph: AnyGraph) -> GraphTotals:

@@ -191,7 +191,7 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
         uses.value,
         uses.part,
         part[uses.value].astype(np.int32, copy=False),
-        totals.combined_at_least(uses.value, low),
+        totals.combined_at_least(uses.value, low, read),
         count,
         high,
         widths_of(graph, uses.value).astype(np.int64),

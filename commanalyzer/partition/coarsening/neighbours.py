@@ -188,14 +188,14 @@ def _settled(
         is_open = private & (anchor == own)
         if not is_open.any():
             return anchor
-        producer, fewest = np.full(len(own), -1, np.int32), np.zeros(len(own), np.int32)
+        producer, _ = found = np.full((2, len(own)), -1, np.int32)
         for piece in row_slices(graph):
-            kernels.note_producers(piece, removed, readers, anchor, is_open, waits, producer, fewest)
-        found = is_open & (producer >= 0) & ~is_open[producer]
-        if not (waits or found.any()):
+            kernels.note_producers(piece, removed, readers, anchor, last, is_open, waits, found)
+        settled = is_open & (producer >= 0) & ~is_open[producer]
+        if not (waits or settled.any()):
             break
-        waits = more > 1 and bool(found.any())
-        parent = np.where(found, producer, parent)
+        waits = more > 1 and bool(settled.any())
+        parent = np.where(settled, producer, parent)
         kernels.find_anchors(parent, anchor)
     left = private & (anchor == own) & (last >= 0)
     kernels.find_anchors(np.where(left, last, parent), anchor)

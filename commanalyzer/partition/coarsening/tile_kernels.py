@@ -80,13 +80,16 @@ def note_places(rows: Any, removed: Any, leaf: Any, anchor: Any, place: Any, els
 
 @compiled_in_place
 def note_producers(
-    rows: Any, removed: Any, readers: Any, anchor: Any, is_open: Any, waits: Any, producer: Any, fewest: Any
+    rows: Any, removed: Any, readers: Any, anchor: Any, last: Any, is_open: Any, waits: Any, found: Any
 ) -> None:
     """Note for every open anchor the anchor that it is computed from and that has the fewest readers.
 
-    What few others read is what belongs to it: the data of an element rather than those of its nodes. Of
-    anchors that are open themselves only those are noted that it ``waits`` for.
+    What few others read is what belongs to it: the data of an element rather than those of its nodes. Before
+    all others comes the sum it is a term of (``last``): ``u += w * (f - u)`` changes u from what it was. Of
+    anchors that are open themselves only those are noted that it ``waits`` for. ``found`` are these, -1
+    before, and how many read them.
     """
+    producer, fewest = found
     for r in range(len(rows.row_sink)):
         root = anchor[rows.row_sink[r]]
         if not is_open[root]:
@@ -96,10 +99,11 @@ def note_producers(
             a = anchor[s]
             if removed[s] or a == root or (is_open[a] and not waits):
                 continue
-            fewer = producer[root] < 0 or readers[s] < fewest[root]
-            if fewer or (readers[s] == fewest[root] and a < producer[root]):
+            uses = readers[s] if s != last[root] else EMPTY
+            fewer = producer[root] < 0 or uses < fewest[root]
+            if fewer or (uses == fewest[root] and a < producer[root]):
                 producer[root] = a
-                fewest[root] = readers[s]
+                fewest[root] = uses
 
 
 @compiled_in_place
