@@ -65,14 +65,14 @@ def replayed(
     owners = code, frozen(readers, np.int32), frozen(removed, np.bool_)
     events = timeline.event, row, renamed, timeline.fill, timeline.vertex
     earlier = kernels.has_earlier(timeline.event, np.zeros(graph.num_vertices, np.bool_))
-    needed = 0
+    room = 0
     for _ in range(2):  # how many entries are needed; what they are
-        several = np.empty((needed, 2), np.int64)
+        several = np.empty((room, 2), np.int64)
         sent, combined = np.zeros(len(charges.expand), np.int64), np.zeros((2, len(charges.fold)), np.int64)
         seen, counters = np.zeros(len(sent), np.bool_), np.zeros(2, np.int64)
         kernels.replay(graph.rows, events, owners, pairs, earlier, (sent, combined, seen, several, counters))
-        missing, needed = counters.tolist()
-        if not needed:
+        missing, room = counters.tolist()
+        if not room:
             break
     if missing:
         raise GraphInvariantError(f"{missing} reads of values that were not counted as sent")
@@ -82,7 +82,8 @@ def replayed(
     sent = np.where(seen, sent, charges.expand.count)
     needed = totals.combined_at_least(charges.fold.value, *combined)
     expand = replace(charges.expand, low=sent, count=sent, high=sent)
-    return replace(charges, expand=expand, fold=replace(charges.fold, low=needed, count=needed, high=combined[0]))
+    fold = replace(charges.fold, low=needed, count=needed, high=combined[0])
+    return replace(charges, expand=expand, fold=fold)
 
 
 def _table(value: Int32, part: Int32, num_vertices: int) -> tuple[Int64, Int32]:

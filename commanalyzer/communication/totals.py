@@ -43,7 +43,7 @@ class GraphTotals:
             column.setflags(write=False)
 
     def combined_at_least(self, value: Int32, often: Int64, read: Int64) -> Int64:
-        """int64[K], how often sums made so often are needed, of ``read``; not all tests and prints are seen."""
+        """int64[K], how often sums made so often are needed; not all tests and prints are seen."""
         is_unseen = self.remains[value] & (self.read[value] == 0)
         return np.where(is_unseen, often, np.minimum(often, read))
 
