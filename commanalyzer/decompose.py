@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from threading import Lock
 from typing import TypedDict
 
@@ -43,7 +42,7 @@ from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.regular.owner_map import read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.partition.selection import best_of, headline, promising
-from commanalyzer.request import Coarsen, Effort, Model
+from commanalyzer.request import PartitionRequest
 from commanalyzer.result.confidence import Confidence, open_brackets
 from commanalyzer.result.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
@@ -59,25 +58,13 @@ _MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging the
 
 
 @dataclass(frozen=True, slots=True)
-class CountOptions:
-    """What to decompose and how to count it; fields as in :class:`AnalysisRequest`.
+class CountOptions(PartitionRequest):
+    """What to decompose and how to count it; ``memory_limit_bytes`` as in :class:`AnalysisRequest`.
 
     ``jobs`` is how many cores may be used at a time; the result does not depend on it. ``given`` are owners
     by number of nodes, int32[V] with -1 for what follows: these are counted, and nothing is looked for.
     """
 
-    nodes: tuple[int, ...]
-    models: tuple[Model, ...]
-    high: float
-    machine: MachineParameters
-    seed: int
-    imbalance: float
-    check: bool
-    decompose: tuple[str, ...] = ()
-    owner_map: Path | None = None
-    coarsen: Coarsen = "auto"
-    effort: Effort = "normal"
-    time_limit_s: float | None = None
     memory_limit_bytes: int | None = None
     jobs: int = 1
     given: Mapping[int, Int32] = field(default_factory=dict)

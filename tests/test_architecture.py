@@ -53,14 +53,14 @@ BUDGETS = {
     "trace": 121,
     "validation": 1_321,
     "vcg": 7_761,
-    ".": 2_248,
+    ".": 2_227,
     "runtime_shim/include": 337,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
     "runtime_shim/src": 5_272,
     "runtime_shim/supervisor": 115,
-    "tests": 44_246,
+    "tests": 44_236,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

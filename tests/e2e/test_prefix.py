@@ -107,7 +107,7 @@ def recorded(
     source.write_text(_FRAME % {"body": body, "log": log})
     stages = Stages()
     request = AnalysisRequest(
-        (source,), (), (2,), ("volume",), stdin=stdin, program_output=output, allow_failure=True
+        (source,), (), nodes=(2,), models=("volume",), stdin=stdin, program_output=output, allow_failure=True
     )
     program = record(request, stages, whole_runs=whole_runs)
     runs: list[list[str]] = []
@@ -246,7 +246,7 @@ def test_workloads_are_recorded_as_in_whole_runs(
     monkeypatch.setattr("commanalyzer.record.read_trace", noting)
     compiler = CompilerOptions(flags=case.flags)
     request = AnalysisRequest(
-        case.sources, command[1:], (4,), ("volume",), compiler=compiler, program_output="discard"
+        case.sources, command[1:], nodes=(4,), models=("volume",), compiler=compiler, program_output="discard"
     )
     early, whole = (record(request, SilentProgress(), whole_runs=w).graph for w in (False, True))
     assert [trace.statistics.prefix_events > 0 for trace in traces] == [True, False, False, False]

@@ -72,8 +72,8 @@ def _recorded(kernel: Kernel, size: int) -> ValueGraph:
     request = AnalysisRequest(
         (kernel.source,),
         arguments,
-        (4,),
-        ("volume",),
+        nodes=(4,),
+        models=("volume",),
         regions=("kernel",),
         program_output="discard",
         compiler=CompilerOptions("", ("-DAPART=",), (), ""),
