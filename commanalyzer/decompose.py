@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -310,8 +309,8 @@ def _count(
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
     charges = view.charge(part, nodes, rows)
-    exchanges = view.exchanges(charges)
-    communication = view.communication(part, charges, exchanges, rows)
+    communication, object_bytes = view.communication(part, charges, rows)
+    intensity, efficiency_bound = bounds_of(communication, work, options.machine)
     cost = view.cost(part, charges, communication.total_bytes)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
@@ -323,27 +322,22 @@ def _count(
         best=False,
         communication=communication,
         owners=Owners.of(part),
-        **bounds_of(communication, work, options.machine),
+        intensity=intensity,
+        efficiency_bound=efficiency_bound,
         imbalance=cost.imbalance,
-        object_bytes=exchanges.bytes_per_object(),
+        object_bytes=object_bytes,
         seconds=candidate.seconds,
         coarse_vertices=candidate.coarse_vertices,
     )
 
 
-class Bounds(TypedDict):
-    """What follows from bytes and work; fields of :class:`Decomposition`."""
-
-    intensity: float
-    efficiency_bound: float | None
-
-
-def bounds_of(communication: Communication, work: int, machine: MachineParameters) -> Bounds:
+def bounds_of(
+    communication: Communication, work: int, machine: MachineParameters
+) -> tuple[float, float | None]:
     """Intensity and bound of the efficiency where work W communicates so much."""
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
     nodes, message_bytes = communication.num_parts, communication.mean_message_bytes
-    bound = machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
-    return {"intensity": intensity, "efficiency_bound": bound}
+    return intensity, machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
 
 
 def _rows_between(view: View, portfolio: Portfolio, part: NDArray[np.int32], p: int) -> Sliceable | None:
