@@ -76,5 +76,10 @@ def request_of(name: str, arguments: tuple[str, ...], nodes: tuple[int, ...] = (
     workload = next(w for w in read_cases(ROOT / "workloads" / "validation.toml") if w.name == name)
     compiler = CompilerOptions(flags=workload.flags)
     return AnalysisRequest(
-        workload.sources, arguments, nodes, ("volume",), compiler=compiler, program_output="discard"
+        workload.sources,
+        arguments,
+        nodes=nodes,
+        models=("volume",),
+        compiler=compiler,
+        program_output="discard",
     )

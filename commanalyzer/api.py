@@ -222,8 +222,8 @@ def _request(
     return AnalysisRequest(
         _paths(sources),
         tuple(str(argument) for argument in args),
-        (nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
-        models,
+        nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
+        models=models,
         regions=tuple(given.pop("regions", ())),
         library_models=_paths(given.pop("library_models", ())),
         machine=as_machine(given.pop("machine", None)),

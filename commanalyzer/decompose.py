@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from threading import Lock
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +41,7 @@ from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.regular.owner_map import read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.partition.selection import best_of, headline, promising
-from commanalyzer.request import Coarsen, Effort, Model
+from commanalyzer.request import PartitionRequest
 from commanalyzer.result.confidence import Confidence, open_brackets
 from commanalyzer.result.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
@@ -59,25 +57,13 @@ _MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging the
 
 
 @dataclass(frozen=True, slots=True)
-class CountOptions:
-    """What to decompose and how to count it; fields as in :class:`AnalysisRequest`.
+class CountOptions(PartitionRequest):
+    """What to decompose and how to count it; ``memory_limit_bytes`` as in :class:`AnalysisRequest`.
 
     ``jobs`` is how many cores may be used at a time; the result does not depend on it. ``given`` are owners
     by number of nodes, int32[V] with -1 for what follows: these are counted, and nothing is looked for.
     """
 
-    nodes: tuple[int, ...]
-    models: tuple[Model, ...]
-    high: float
-    machine: MachineParameters
-    seed: int
-    imbalance: float
-    check: bool
-    decompose: tuple[str, ...] = ()
-    owner_map: Path | None = None
-    coarsen: Coarsen = "auto"
-    effort: Effort = "normal"
-    time_limit_s: float | None = None
     memory_limit_bytes: int | None = None
     jobs: int = 1
     given: Mapping[int, Int32] = field(default_factory=dict)
@@ -323,8 +309,8 @@ def _count(
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
     charges = view.charge(part, nodes, rows)
-    exchanges = view.exchanges(charges)
-    communication = view.communication(part, charges, exchanges, rows)
+    communication, object_bytes = view.communication(part, charges, rows)
+    intensity, efficiency_bound = bounds_of(communication, work, options.machine)
     cost = view.cost(part, charges, communication.total_bytes)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
@@ -336,27 +322,22 @@ def _count(
         best=False,
         communication=communication,
         owners=Owners.of(part),
-        **bounds_of(communication, work, options.machine),
+        intensity=intensity,
+        efficiency_bound=efficiency_bound,
         imbalance=cost.imbalance,
-        object_bytes=exchanges.bytes_per_object(),
+        object_bytes=object_bytes,
         seconds=candidate.seconds,
         coarse_vertices=candidate.coarse_vertices,
     )
 
 
-class Bounds(TypedDict):
-    """What follows from bytes and work; fields of :class:`Decomposition`."""
-
-    intensity: float
-    efficiency_bound: float | None
-
-
-def bounds_of(communication: Communication, work: int, machine: MachineParameters) -> Bounds:
+def bounds_of(
+    communication: Communication, work: int, machine: MachineParameters
+) -> tuple[float, float | None]:
     """Intensity and bound of the efficiency where work W communicates so much."""
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
     nodes, message_bytes = communication.num_parts, communication.mean_message_bytes
-    bound = machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
-    return {"intensity": intensity, "efficiency_bound": bound}
+    return intensity, machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
 
 
 def _rows_between(view: View, portfolio: Portfolio, part: NDArray[np.int32], p: int) -> Sliceable | None:

@@ -169,14 +169,15 @@ class _Replay:
         charges = view.charge(part, item.nodes)
         assert isinstance(view.graph, ValueGraph)  # it was made to be expanded
         exact = replayed(charges, view.graph, self.recorded, self.timeline, part, view.removed, view.totals)
-        exchanges = view.exchanges(exact)
-        found = view.communication(part, exact, exchanges, None)
+        found, object_bytes = view.communication(part, exact, None)
         ends = found.low_bytes, found.high_bytes, round(self.doubt * found.total_bytes)
         communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))
+        intensity, bound = bounds_of(communication, self.work, self.options.machine)
         return replace(
             item,
             communication=communication,
-            object_bytes=exchanges.bytes_per_object(),
+            object_bytes=object_bytes,
+            intensity=intensity,
+            efficiency_bound=bound,
             is_replayed=True,
-            **bounds_of(communication, self.work, self.options.machine),
         )

@@ -39,32 +39,15 @@ class CompilerOptions:
     fortran: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AnalysisRequest:
-    """Everything that determines the result of one analysis.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DivisionRequest:
+    """How a recorded graph is divided and counted.
 
     Attributes:
-        sources: C, C++, Fortran and LLVM IR files of the program.
-        arguments: Arguments of the program.
         nodes: Node counts p, increasing.
         models: Communication models to count with; the first is the leading one.
         high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
-        regions: Functions or marks of interest; empty for the whole program.
-        control_flows: Conditions that select between values are flows.
-        private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
-        private: Names of memory that is used for one element after the other, whatever is seen.
-        shared: Names of memory that holds an array, whatever is seen.
-        library_models: Files with rows of the library model, later ones last.
-        compiler: Compiler options.
         machine: Parameters of the efficiency bound.
-        stdin: File for the program's standard input; ``None`` for our own.
-        program_output: Where the program's standard output goes.
-        timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
-        plan_timeout_s: Limit of planning and building the recording, seconds; later, the cheapest is built.
-        memory_limit_bytes: Limit of its resident memory, bytes, and of what dividing its values is expected
-            to need; ``None`` for no limit.
-        disk_limit_bytes: Limit of what one recording may take of the disk, bytes; ``None`` for half of what
-            is free when it begins.
         seed: Seed of every random choice.
         imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
         check: Verify conservation laws on the way.
@@ -77,8 +60,62 @@ class AnalysisRequest:
         work_weights: What operations of each kind count for; ``None`` for the default, or what it was before.
         effort: How long dividing may take (:mod:`commanalyzer.partition.budget`); decided by estimates, so
             that the result is the same everywhere.
-        allow_failure: Analyse a program that ends with another status than 0, too.
         time_limit_s: Wall-clock limit of dividing, seconds: what was found by then counts; ``None`` for none.
+
+    Raises:
+        ConfigError: If a value is out of range.
+    """
+
+    nodes: tuple[int, ...] = DEFAULT_NODES
+    models: tuple[Model, ...] = ("volume",)
+    high: float = 0.9
+    machine: MachineParameters = field(default_factory=MachineParameters)
+    seed: int = 1
+    imbalance: float = DEFAULT_IMBALANCE
+    check: bool = False
+    decompose: tuple[str, ...] = ()
+    owner_map: Path | None = None
+    coarsen: Coarsen = "auto"
+    work_weights: WorkWeights | None = None
+    effort: Effort = "normal"
+    time_limit_s: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_nodes(self.nodes)
+        _check_counting(self.models, self.high, self.imbalance, self.seed)
+        _check_dividing(self.coarsen, self.effort, self.time_limit_s)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRequest(DivisionRequest):
+    """New decompositions of a recorded graph; an empty ``machine`` keeps the machine of the result."""
+
+    nodes: tuple[int, ...] = field(kw_only=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisRequest(DivisionRequest):
+    """Everything that determines the result of one analysis.
+
+    Attributes:
+        sources: C, C++, Fortran and LLVM IR files of the program.
+        arguments: Arguments of the program.
+        regions: Functions or marks of interest; empty for the whole program.
+        control_flows: Conditions that select between values are flows.
+        private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
+        private: Names of memory that is used for one element after the other, whatever is seen.
+        shared: Names of memory that holds an array, whatever is seen.
+        library_models: Files with rows of the library model, later ones last.
+        compiler: Compiler options.
+        stdin: File for the program's standard input; ``None`` for our own.
+        program_output: Where the program's standard output goes.
+        timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
+        plan_timeout_s: Limit of planning and building the recording, seconds; later, the cheapest is built.
+        memory_limit_bytes: Limit of its resident memory, bytes, and of what dividing its values is expected
+            to need; ``None`` for no limit.
+        disk_limit_bytes: Limit of what one recording may take of the disk, bytes; ``None`` for half of what
+            is free when it begins.
+        allow_failure: Analyse a program that ends with another status than 0, too.
         exact: Count event by event (:mod:`commanalyzer.exact`); ``None`` to do so where it is worth it.
 
     Raises:
@@ -87,9 +124,6 @@ class AnalysisRequest:
 
     sources: tuple[Path, ...]
     arguments: tuple[str, ...] = ()
-    nodes: tuple[int, ...] = DEFAULT_NODES
-    models: tuple[Model, ...] = ("volume",)
-    high: float = 0.9
     regions: tuple[str, ...] = ()
     control_flows: bool = True
     private_temporaries: bool = True
@@ -97,62 +131,20 @@ class AnalysisRequest:
     shared: tuple[str, ...] = ()
     library_models: tuple[Path, ...] = ()
     compiler: CompilerOptions = field(default_factory=CompilerOptions)
-    machine: MachineParameters = field(default_factory=MachineParameters)
     stdin: Path | None = None
     program_output: ProgramOutput = "inherit"
     timeout_s: float | None = None
     plan_timeout_s: float = 120.0  # some 100,000 hooks, a hundred times what most programs have
     memory_limit_bytes: int | None = None
     disk_limit_bytes: int | None = None
-    seed: int = 1
-    imbalance: float = DEFAULT_IMBALANCE
-    check: bool = False
-    decompose: tuple[str, ...] = ()
-    owner_map: Path | None = None
-    coarsen: Coarsen = "auto"
-    work_weights: WorkWeights | None = None
-    effort: Effort = "normal"
-    time_limit_s: float | None = None
     allow_failure: bool = False
     exact: bool | None = None
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
-        _check_nodes(self.nodes)
-        _check_counting(self.models, self.high, self.imbalance, self.seed)
-        _check_dividing(self.coarsen, self.effort, self.time_limit_s)
+        DivisionRequest.__post_init__(self)
         _require_positive("time", timeout=self.timeout_s, plan_timeout=self.plan_timeout_s)
         _require_positive("size", memory_limit=self.memory_limit_bytes, disk_limit=self.disk_limit_bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionRequest:
-    """New decompositions of a recorded graph; fields as in :class:`AnalysisRequest`.
-
-    An empty ``machine`` keeps the machine of the result.
-
-    Raises:
-        ConfigError: If a value is out of range.
-    """
-
-    nodes: tuple[int, ...]
-    models: tuple[Model, ...] = ("volume",)
-    high: float = 0.9
-    machine: MachineParameters = field(default_factory=MachineParameters)
-    seed: int = 1
-    imbalance: float = DEFAULT_IMBALANCE
-    check: bool = False
-    decompose: tuple[str, ...] = ()
-    owner_map: Path | None = None
-    coarsen: Coarsen = "auto"
-    work_weights: WorkWeights | None = None
-    effort: Effort = "normal"
-    time_limit_s: float | None = None
-
-    def __post_init__(self) -> None:
-        _check_nodes(self.nodes)
-        _check_counting(self.models, self.high, self.imbalance, self.seed)
-        _check_dividing(self.coarsen, self.effort, self.time_limit_s)
 
 
 def ordered_nodes(nodes: Iterable[int]) -> tuple[int, ...]:

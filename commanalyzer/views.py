@@ -16,7 +16,6 @@ from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
@@ -28,7 +27,7 @@ from commanalyzer.partition.selection import Cost, Latest
 from commanalyzer.request import Model
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.structure.hubs import find_hubs
@@ -102,19 +101,21 @@ class View:
             self.charges.note(part, num_parts, known, known.nbytes)
         return known
 
-    def exchanges(self, charges: Charges) -> Exchanges:
-        """Return ``charges`` by pair of parts and array."""
-        return charges.exchanges(self.graph, self.totals, self.removed if self.singletons is None else None)
-
     def communication(
-        self, part: Int32, charges: Charges, exchanges: Exchanges, rows: Sliceable | None
-    ) -> Communication:
-        """Return what ``charges`` add up to, with all that is told apart; arguments as of :meth:`charge`."""
-        plain, graph, removed = exchanges.communication(), self.graph, self.removed
+        self, part: Int32, charges: Charges, rows: Sliceable | None
+    ) -> tuple[Communication, Int64]:
+        """Return what ``charges`` add up to, with all that is told apart, and int64[O], bytes of each array.
+
+        Other arguments as of :meth:`charge`.
+        """
+        graph, removed = self.graph, self.removed
+        exchanges = charges.exchanges(graph, self.totals, removed if self.singletons is None else None)
+        found, object_bytes = exchanges.communication(), exchanges.bytes_per_object()
         if self.singletons is not None:
-            return with_singletons(plain, graph, part, self.singletons, self.totals)
-        found = with_collectives(plain, charges, exchanges, graph, removed)
-        return with_phases(found, charges, exchanges, graph, part, removed, self.order, rows)
+            return with_singletons(found, graph, part, self.singletons, self.totals), object_bytes
+        found = with_collectives(found, charges, exchanges, graph, removed)
+        known = graph, part, removed, self.order, rows
+        return with_phases(found, charges, exchanges, *known), object_bytes
 
     def cost(self, part: Int32, charges: Charges, comm_bytes: int) -> Cost:
         """Return what owners cost, whose ``charges`` and bytes are known."""

@@ -32,7 +32,7 @@ class Foreign:
     def request(self, *, is_long: bool) -> AnalysisRequest:
         """Analysis of a whole run, its output discarded."""
         arguments = tuple((self.long if is_long else self.short).split())
-        return AnalysisRequest((HERE / self.source,), arguments, (16,), program_output="discard")
+        return AnalysisRequest((HERE / self.source,), arguments, nodes=(16,), program_output="discard")
 
 
 CASES = (

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline, frozen
+from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.segments import row_of_term
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +47,19 @@ def term_work(graph: AnyGraph) -> TermWork:
     work_flops = graph.work_flops
     if not work_flops.sum() > 0:
         return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
-    terms, folds = np.zeros(graph.num_vertices), 0
+    terms, shared = np.zeros((2, graph.num_vertices))
     for rows in row_slices(graph):
-        _count_terms(rows, terms)
-        folds += int(np.count_nonzero(rows.row_fold))
-    if not folds:
-        return TermWork(np.zeros(0), work_flops, 0, True)
-    shared = np.zeros(graph.num_vertices)
+        np.add.at(terms, rows.row_sink, rows.row_count * np.maximum(np.diff(rows.term_ptr), 1))
     num_terms = 0
     for rows in row_slices(graph):
-        num_terms += _share_work(rows, terms, work_flops, shared)
+        entries = np.diff(rows.source_ptr)
+        row = row_of_term(rows)[entries > 0]
+        row = row[rows.row_fold[row] > 0]  # of terms that may be computed anywhere
+        sink = rows.row_sink[row]
+        np.add.at(shared, sink, rows.row_count[row] / np.maximum(terms[sink], 1.0) * work_flops[sink])
+        num_terms += len(row)
+    if not num_terms:
+        return TermWork(np.zeros(0), work_flops, 0, True)
     return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True)
 
 
@@ -113,9 +117,8 @@ def imbalance_with_folds(
     """
     if not work.has_work:
         return imbalance_of_work(np.where(removed, 0.0, work.rest), part, num_parts)
-    load = np.zeros(num_parts)
     work_flops = graph.work_flops
-    _add_loads(frozen(part, np.int32), frozen(work_flops, np.float64), load)
+    load = np.bincount(part, work_flops, num_parts).astype(np.float64)
     if work.num_terms:
         sink, to = folded
         moved = fold_terms / np.maximum(work.terms[sink], 1.0) * work_flops[sink]
@@ -140,34 +143,6 @@ def _owners(
         shared,
         frozen(counts, np.int32),
     )
-
-
-@compiled_in_place
-def _count_terms(rows: Any, terms: Any) -> None:
-    for r in range(len(rows.row_sink)):
-        count = max(rows.term_ptr[r + 1] - rows.term_ptr[r], 1)
-        terms[rows.row_sink[r]] += np.float64(rows.row_count[r]) * count
-
-
-@compiled_inline
-def _term_share(rows: Any, row: Any, sink: Any, terms: Any, work_flops: Any) -> Any:
-    """Return the work of each term of a row."""
-    return np.float64(rows.row_count[row]) / max(terms[sink], 1.0) * work_flops[sink]
-
-
-@compiled_in_place
-def _share_work(rows: Any, terms: Any, work_flops: Any, shared: Any) -> Any:
-    """Add the work of terms that may be computed anywhere to that of their sinks; return their number."""
-    count = 0
-    for r in range(len(rows.row_sink)):
-        if not rows.row_fold[r]:
-            continue
-        share = _term_share(rows, r, rows.row_sink[r], terms, work_flops)
-        for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            if rows.source_ptr[t + 1] > rows.source_ptr[t]:
-                shared[rows.row_sink[r]] += share
-                count += 1
-    return count
 
 
 @compiled_inline
@@ -214,17 +189,10 @@ def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) 
         if not rows.row_fold[r]:
             continue
         sink = np.int64(rows.row_sink[r])
-        share = _term_share(rows, r, sink, terms, work_flops)
+        share = np.float64(rows.row_count[r]) / max(terms[sink], 1.0) * work_flops[sink]
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
             if rows.source_ptr[t + 1] > rows.source_ptr[t]:
                 done[_place(rows, t, sink, owners) if is_shared[sink] else sink] += share
-
-
-@compiled
-def _add_loads(part: Any, work: Any, load: Any) -> None:
-    """Add the work of each value to that of its part; ``numpy.bincount`` would make 64-bit copies."""
-    for v in range(len(part)):
-        load[part[v]] += work[v]
 
 
 def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
@@ -235,9 +203,7 @@ def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
         part: int32[V], owners.
         num_parts: Number of parts p.
     """
-    load = np.zeros(num_parts)
-    _add_loads(frozen(part, np.int32), frozen(work, np.float64), load)
-    return _imbalance(load)
+    return _imbalance(np.bincount(part, work, num_parts).astype(np.float64))
 
 
 def _imbalance(load: Float64) -> float:

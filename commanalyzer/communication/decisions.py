@@ -20,6 +20,7 @@ from commanalyzer.frontend.decisions import DECISION, USES
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for, versions_of, widths_of
 from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.segments import expand_ranges
 
 _ALWAYS = np.iinfo(np.int64).max
 Whole = TypeVar("Whole", np.int32, np.int64)
@@ -132,11 +133,10 @@ def _looked_up(keys: Int64, values: Int64, wanted: Int64) -> Int64:
     return np.where(keys[at] == wanted, values[at], 0)
 
 
-def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray[np.intp], Int64]:
     """Number of the range, and place, of every entry of the ranges from ``first`` to before ``behind``."""
     times = behind - first
-    of = np.repeat(np.arange(len(first)), times)
-    return of, np.arange(len(of)) + np.repeat(first - np.cumsum(times) + times, times)
+    return np.repeat(np.arange(len(first)), times), expand_ranges(first, times)
 
 
 def _pairs(value: Int32, part: Int32, num_parts: int) -> Int64:

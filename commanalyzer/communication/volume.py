@@ -29,21 +29,23 @@ Reference: paper Section 4.2.3, Algorithm 4; folds, hubs and version brackets ex
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
-from commanalyzer.communication.combining.open_rows import OpenRows
 from commanalyzer.communication.combining.reductions import has_split_terms, settle
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
+from commanalyzer.communication.uses import OwnerCodes, PairUses, UseTable, none_used, owner_codes
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.request import DEFAULT_IMBALANCE
-from commanalyzer.vcg.graph import Bool, Int32, Rows, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Rows
 from commanalyzer.vcg.storage.large import AnyGraph, widths_of
+from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
 
 _REUSED = 8  # flows per value: each is used many times over
@@ -80,94 +82,59 @@ def charge_volume(
     its terms are computed if not given and needed. Where ``rows`` are given, only these are looked at: all
     others have one owner each.
     """
-    counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs, work)
-    if rows is None and isinstance(graph, ValueGraph):
-        counter.add(graph.rows)
-        return counter.charges()
+    check_parts(graph, part, num_parts)
+    hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
+    owned = _Owned(graph, totals or totals_of(graph), part, num_parts, owner_codes(part, hubs, num_parts))
+    readers = frozen(owned.totals.readers, np.int32)
+    decisions = owned.totals.decisions
+    versions = graph.versions if graph.num_flows >= _REUSED * graph.num_vertices else None
+    removed = None if decisions is None else decisions.is_variable
+    uses, kept = UseTable(owned.code, num_parts, removed, readers, versions), []
     for piece in row_slices(graph if rows is None else rows):
-        counter.add(piece)
-    return counter.charges()
-
-
-class VolumeCounter:
-    """Counts one decomposition while the rows of a graph pass by.
-
-    Args:
-        graph: Value graph; only its vertices are looked at.
-        totals: Totals of all rows.
-        part: int32[V], owner of every vertex, hubs included.
-        num_parts: Number of parts p.
-        hubs: bool[V], vertices that do not decide where a term is computed; None for none.
-        work: Work of the terms of ``graph``; computed where it is needed if not given.
-
-    Raises:
-        ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
-    """
-
-    def __init__(
-        self,
-        graph: AnyGraph,
-        totals: GraphTotals,
-        part: Int32,
-        num_parts: int,
-        hubs: Bool | None = None,
-        work: TermWork | None = None,
-    ) -> None:
-        check_parts(graph, part, num_parts)
-        self._graph, self._totals, self._part, self._num_parts = graph, totals, part, num_parts
-        self._work = work
-        self._hubs = hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
-        self._code = owner_codes(part, hub, num_parts)
-        is_reused = graph.num_flows >= _REUSED * graph.num_vertices
-        self._readers = frozen(totals.readers, np.int32)
-        versions = graph.versions if is_reused else None
-        removed = None if totals.decisions is None else totals.decisions.is_variable
-        self._uses = UseTable(self._code, num_parts, removed, self._readers, versions)
-        self._open = OpenRows()
-
-    def add(self, rows: Rows) -> None:
-        """Count the next rows (all, or a slice): every row that joins several parts once, in order."""
-        is_open = self._uses.add(rows)
+        is_open = uses.add(piece)
         if is_open.any():
-            self._open.add(rows, is_open)
-
-    def charges(self) -> Charges:
-        """Return every transfer; to be called once."""
-        nobody = self._readers[:0]
-        if not len(self._open):
-            return self._charged(self._uses, none_used())
-        others = self._uses.copy() if has_split_terms(self._open.rows, self._code, self._readers) else None
-        found = self._settled(self._uses, nobody)
-        if others is not None:
-            split = self._settled(others, self._readers)
-            if split.comm_bytes < found.comm_bytes and self._is_even(split, found):
-                found = split
-        self._open = OpenRows()
+            kept.append(chosen_rows(piece, is_open))
+    if not kept:
+        return owned.charged(uses, none_used())
+    several = joined_rows(kept)
+    kept.clear()
+    others = uses.copy() if has_split_terms(several, owned.code, readers) else None
+    found = owned.settled(several, uses, readers[:0])
+    if others is None:
         return found
+    split = owned.settled(several, others, readers)
+    if split.comm_bytes >= found.comm_bytes:
+        return found
+    known = graph, work or term_work(graph), hubs, part, num_parts
+    split_work, plain_work = (
+        imbalance_with_folds(*known, (each.fold.value, each.fold.sender), each.fold_terms)
+        for each in (split, found)
+    )
+    return split if split_work <= max(1.0 + DEFAULT_IMBALANCE, plain_work) else found
 
-    def _is_even(self, split: Charges, plain: Charges) -> bool:
-        """Whether the work lies evenly, or as evenly as in the ``plain`` way."""
-        work = self._work or term_work(self._graph)
 
-        def imbalance(charges: Charges) -> float:
-            folds = charges.fold.value, charges.fold.sender
-            known = (self._graph, work, self._hubs, self._part, self._num_parts, folds)
-            return imbalance_with_folds(*known, charges.fold_terms)
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """A graph whose values have owners, and their codes."""
 
-        return imbalance(split) <= max(1.0 + DEFAULT_IMBALANCE, imbalance(plain))
+    graph: AnyGraph
+    totals: GraphTotals
+    part: Int32
+    num_parts: int
+    code: OwnerCodes
 
-    def _settled(self, uses: UseTable, readers: Int32) -> Charges:
-        """Return every transfer where open rows are settled with these ``readers``; ``uses`` are used up."""
-        known = self._graph, self._totals, self._open.rows, self._code
-        folded = settle(*known, readers, uses, self._num_parts)
-        return self._charged(uses, folded, splits_terms=len(readers) > 0)
+    def settled(self, rows: Rows, uses: UseTable, readers: Int32) -> Charges:
+        """Return every transfer where open ``rows`` are settled with ``readers``; ``uses`` are used up."""
+        folded = settle(self.graph, self.totals, rows, self.code, readers, uses, self.num_parts)
+        return self.charged(uses, folded, splits_terms=len(readers) > 0)
 
-    def _charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:
-        graph, part, num_parts = self._graph, self._part, self._num_parts
-        expand = expand_transfers(graph, self._totals, part, uses.lines.pairs())
-        fold = _fold_transfers(graph, self._totals, part, folded)
-        if self._totals.decisions is not None:
-            expand = self._totals.decisions.told(graph, part, num_parts, expand, fold)
+    def charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:
+        """Return the transfers because of all uses and contributions."""
+        graph, totals, part, num_parts = self.graph, self.totals, self.part, self.num_parts
+        expand = expand_transfers(graph, totals, part, uses.lines.pairs())
+        fold = _fold_transfers(graph, totals, part, folded)
+        if totals.decisions is not None:
+            expand = totals.decisions.told(graph, part, num_parts, expand, fold)
         return Charges(num_parts, expand, fold, folded.terms, splits_terms)
 
 

@@ -196,8 +196,8 @@ def request_for(
     return AnalysisRequest(
         workload.sources,
         tuple(arguments),
-        tuple(nodes),
-        models,
+        nodes=tuple(nodes),
+        models=models,
         regions=(workload.region,),
         compiler=CompilerOptions(flags=workload.flags),
         program_output="discard",

@@ -100,7 +100,7 @@ def recorded(
     source.write_text(_FRAME % {"body": body, "log": log})
     stages = Stages()
     request = AnalysisRequest(
-        (source,), (), (2,), ("volume",), stdin=stdin, program_output=output, allow_failure=True
+        (source,), (), nodes=(2,), models=("volume",), stdin=stdin, program_output=output, allow_failure=True
     )
     program = record(request, stages)
     runs: list[list[str]] = []

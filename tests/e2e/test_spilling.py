@@ -26,7 +26,7 @@ int main(void) {
 def test_a_recording_larger_than_its_limit(tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(_PROGRAM)
-    request = AnalysisRequest((source,), (), (4,), ("volume",), program_output="discard")
+    request = AnalysisRequest((source,), (), nodes=(4,), models=("volume",), program_output="discard")
     free = record(request, SilentProgress())
     limited = record(replace(request, memory_limit_bytes=48_000_000), SilentProgress())
     assert free.recording.spilled_bytes == 0

@@ -63,7 +63,7 @@ def counted_at_plain(kernel: Kernel, size: int, nodes: int) -> list[int]:
     found = []
     for part in followed:
         owner = np.where(given >= 0, given, np.maximum(part, 0)).astype(np.int32)
-        found.append(view.exchanges(view.charge(owner, nodes)).communication().total_bytes)
+        found.append(view.communication(owner, view.charge(owner, nodes), None)[0].total_bytes)
     return found
 
 
@@ -72,8 +72,8 @@ def _recorded(kernel: Kernel, size: int) -> ValueGraph:
     request = AnalysisRequest(
         (kernel.source,),
         arguments,
-        (4,),
-        ("volume",),
+        nodes=(4,),
+        models=("volume",),
         regions=("kernel",),
         program_output="discard",
         compiler=CompilerOptions("", ("-DAPART=",), (), ""),

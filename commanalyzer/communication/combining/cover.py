@@ -13,11 +13,10 @@ import numpy as np
 
 from commanalyzer.communication.combining import cover_kernels as kernels
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.structure.segments import order_by, pointer_from_counts
 
 Pairs = Int32 | Int64
-Table = tuple[Int64, Int32]
-"""Where the pairs of each vertex begin, and these pairs: int64[N + 1], int32[E]."""
 Net = tuple[Int32, Int32, Int64, Int64, Int32, Int32]
 """Pairs and their tables; see :mod:`commanalyzer.communication.combining.cover_kernels`."""
 
@@ -29,11 +28,8 @@ def groups_to_combine(
     group: Pairs,
     *,
     own_bytes: Int64 | None = None,
-    table: Table | None = None,
 ) -> Bool:
     """Return bool[G]: the groups to combine; the operands of all others are sent. Fewest groups on a tie.
-
-    Most choices are forced, one by another; only what they leave open takes a maximum flow.
 
     Args:
         operand_bytes: int64[O], bytes of sending each operand, >= 0.
@@ -41,61 +37,39 @@ def groups_to_combine(
         operand: int32[E] or int64[E], operand of each distinct pair.
         group: int32[E] or int64[E], group of each pair, ascending.
         own_bytes: int64[G], bytes of sending more operands, which no other group reads; None for none.
-        table: Pairs of each operand as by :func:`sparse_table`; made if not given.
     """
-    is_open, choice = operand_bytes > 0, np.zeros(len(group_bytes), np.uint8)
-    own_bytes = np.zeros(len(choice), np.int64) if own_bytes is None else own_bytes
-    net = _net(operand, group, table or sparse_table(operand, len(is_open)), len(choice))
-    kernels.decide_forced(
-        net,
-        frozen(operand_bytes, np.int64),
-        frozen(group_bytes, np.int64),
-        frozen(own_bytes, np.int64),
-        is_open,
-        choice,
-        (own_bytes.copy(), np.zeros(len(is_open), np.int64)),
-        (np.empty(len(choice), np.int32), np.empty(len(is_open), np.int32)),
-    )
-    supply = np.where(is_open, operand_bytes, 0)
-    if supply.any():
-        # What only this group reads is cheaper to send than to combine: it takes its share of what may flow.
-        demand = np.where(choice == kernels.OPEN, group_bytes - own_bytes, 0)
-        reached = _reached(net, supply, demand, choice)
-        choice[reached] = kernels.COMBINED
-    return np.asarray(choice == kernels.COMBINED)
+    # What only one group reads is cheaper to send than to combine: it takes its share of what may flow.
+    demand = group_bytes.astype(np.int64) if own_bytes is None else group_bytes - own_bytes
+    combined = demand < 0
+    is_open = ~combined[group]
+    net = _net(operand[is_open], group[is_open], len(operand_bytes), len(combined))
+    return combined | _reached(net, operand_bytes.astype(np.int64), np.maximum(demand, 0))
 
 
-def sparse_table(vertex: Int32 | Int64, count: int) -> Table:
-    """Return int64[count + 1] and int32[E], read-only: where pairs of each vertex begin, and the pairs."""
-    pointer, pairs = np.zeros(count + 1, np.int64), np.empty(len(vertex), np.int32)
-    kernels.sparse_table(frozen(vertex, np.int32), pointer, pairs)
-    return frozen(pointer, np.int64), frozen(pairs, np.int32)
-
-
-def _net(operand: Pairs, group: Pairs, table: Table, groups: int) -> Net:
+def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> Net:
     """Pairs, and where those of each side are."""
-    operand_ptr, slot_pair = table
-    group_ptr, slot_group = np.empty(groups + 1, np.int64), np.empty(len(slot_pair), np.int32)
-    kernels.find_groups(frozen(group, np.int32), slot_pair, group_ptr, slot_group)
+    group = group.astype(np.int32, copy=False)
+    operand_ptr, slot_pair = order_by(operand, operands)
     return (
         frozen(operand, np.int32),
         frozen(group, np.int32),
-        frozen(group_ptr, np.int64),
-        operand_ptr,
-        slot_pair,
-        frozen(slot_group, np.int32),
+        frozen(pointer_from_counts(np.bincount(group, minlength=groups)), np.int64),
+        frozen(operand_ptr, np.int64),
+        frozen(slot_pair, np.int32),
+        frozen(group[slot_pair], np.int32),
     )
 
 
-def _reached(net: Net, supply: Int64, demand: Int64, choice: UInt8) -> Bool:
-    """Return bool[G]: groups on the operands' side of the least cut that is nearest to them."""
-    operands, groups, flow = len(supply), len(demand), np.zeros(len(net[0]), np.int64)
-    degrees = np.zeros(operands, np.int32), np.zeros(groups, np.int32)
-    kernels.greedy_flow(net, supply, demand, flow, degrees, np.empty(operands + groups + 1, np.int64))
+def _reached(net: Net, supply: Int64, demand: Int64) -> Bool:
+    """Return bool[G]: groups on the operands' side of the least cut that is nearest to them.
+
+    ``supply`` int64[O] and ``demand`` int64[G], what may flow, are used up.
+    """
+    operands, flow = len(supply), np.zeros(len(net[0]), np.int64)
+    path = np.empty(2 * operands + 2, np.int64)  # what is not used takes no memory
     level, queue = np.empty(operands, np.int32), np.empty(operands, np.int64)
-    group_level, path = np.empty(groups, np.int32), np.empty(0, np.int64)
-    while kernels.layer(net, supply, demand, flow, choice, level, group_level, queue):
-        path = path if len(path) else np.empty(2 * operands + 2, np.int64)
+    group_level = np.empty(len(demand), np.int32)
+    while kernels.layer(net, supply, demand, flow, level, group_level, queue):
         places = net[3][:-1].copy(), net[2][:-1].copy()
         kernels.augment(net, supply, demand, flow, level, group_level, places, path)
     return np.asarray(group_level >= 0)

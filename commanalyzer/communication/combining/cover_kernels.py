@@ -1,4 +1,4 @@
-"""Compiled loops of the least cover: choices that are forced, then a maximum flow through what they leave.
+"""Compiled loops of the least cover: a maximum flow.
 
 Pairs of operand and group are in ascending order of the group. A *net* is the tuple of::
 
@@ -8,8 +8,8 @@ Pairs of operand and group are in ascending order of the group. A *net* is the t
     slot_group[operand_ptr[i] .. operand_ptr[i + 1]]          their groups
 
 as ``operand, group, group_ptr, operand_ptr, slot_pair, slot_group``. The flow goes from the operands to the
-groups: ``supply`` int64[O] and ``demand`` int64[G] are what is left of their weights, none where the choice
-was forced; ``flow`` int64[E] is what passes through each pair.
+groups: ``supply`` int64[O] and ``demand`` int64[G] are what is left of their weights; ``flow`` int64[E] is
+what passes through each pair.
 """
 
 from __future__ import annotations
@@ -20,261 +20,11 @@ import numpy as np
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
 
-OPEN, SENT, COMBINED = 0, 1, 2  # choices for a group; of SENT ones all operands are sent
 _NONE = -1
-_DECIDED = -2  # level of groups whose choice was forced
 
 
 @compiled_in_place
-def sparse_table(vertex: Any, pointer: Any, pairs: Any) -> None:
-    """Fill a table with the pairs of each vertex of one side, in ascending order.
-
-    Args:
-        vertex: int32[E], vertex of each pair.
-        pointer: int64[N + 1], zeros; result.
-        pairs: int32[E], result.
-    """
-    for v in vertex:
-        pointer[v] += 1
-    total = 0
-    for v in range(len(pointer)):
-        total += pointer[v]
-        pointer[v] = total
-    for e in range(len(vertex) - 1, -1, -1):
-        pointer[vertex[e]] -= 1
-        pairs[pointer[vertex[e]]] = e
-
-
-@compiled_in_place
-def find_groups(group: Any, slot_pair: Any, group_ptr: Any, slot_group: Any) -> None:
-    """Write where the pairs of each group begin, and the group of each slot.
-
-    Args:
-        group: int32[E], ascending.
-        slot_pair: int32[E].
-        group_ptr: int64[G + 1], result.
-        slot_group: int32[E], result.
-    """
-    j = 0
-    for e in range(len(group)):
-        while j <= group[e]:
-            group_ptr[j] = e
-            j += 1
-    while j < len(group_ptr):
-        group_ptr[j] = len(group)
-        j += 1
-    for k in range(len(slot_pair)):
-        slot_group[k] = group[slot_pair[k]]
-
-
-@compiled_inline
-def _expand(j: Any, net: Any, weight: Any, group_weight: Any, is_open: Any, choice: Any, to_send: Any,
-            todo: Any, waiting: Any) -> Any:  # fmt: skip
-    """Send the operands of group ``j``: other groups have less left to pay. Return how many of them wait."""
-    operand, _group, group_ptr, operand_ptr, _slot_pair, slot_group = net
-    choice[j] = SENT
-    for e in range(group_ptr[j], group_ptr[j + 1]):
-        i = operand[e]
-        if not is_open[i]:
-            continue
-        is_open[i] = False
-        for k in range(operand_ptr[i], operand_ptr[i + 1]):
-            other = slot_group[k]
-            before = to_send[other]
-            to_send[other] -= weight[i]
-            if choice[other] == OPEN and before > group_weight[other] >= to_send[other]:
-                todo[waiting] = other
-                waiting += 1
-    return waiting
-
-
-@compiled_inline
-def _combine(i: Any, net: Any, weight: Any, group_weight: Any, is_open: Any, choice: Any, to_combine: Any,
-             todo: Any, waiting: Any) -> Any:  # fmt: skip
-    """Combine the groups of operand ``i``: other operands save less. Return how many of them wait."""
-    operand, _group, group_ptr, operand_ptr, _slot_pair, slot_group = net
-    is_open[i] = False
-    for at in range(operand_ptr[i], operand_ptr[i + 1]):
-        j = slot_group[at]
-        if choice[j] != OPEN:
-            continue
-        choice[j] = COMBINED
-        for e in range(group_ptr[j], group_ptr[j + 1]):
-            other = operand[e]
-            before = to_combine[other]
-            to_combine[other] -= group_weight[j]
-            if is_open[other] and before >= weight[other] > to_combine[other]:
-                todo[waiting] = other
-                waiting += 1
-    return waiting
-
-
-@compiled_inline
-def _count_waiting(net: Any, weight: Any, group_weight: Any, own: Any, choice: Any, to_send: Any,
-                   to_combine: Any, groups: Any, operands: Any) -> Any:  # fmt: skip
-    """Sum up both sides; note the groups and operands whose choice is clear at once, return how many."""
-    operand, group = net[0], net[1]
-    for j in range(len(group_weight)):
-        if own[j] > group_weight[j]:
-            choice[j] = COMBINED
-    for e in range(len(operand)):
-        to_send[group[e]] += weight[operand[e]]
-        if choice[group[e]] == OPEN:
-            to_combine[operand[e]] += group_weight[group[e]]
-    num_groups, num_operands = 0, 0
-    for j in range(len(group_weight)):
-        if to_send[j] <= group_weight[j]:
-            groups[num_groups] = j
-            num_groups += 1
-    for i in range(len(weight)):
-        if weight[i] > to_combine[i]:
-            operands[num_operands] = i
-            num_operands += 1
-    return num_groups, num_operands
-
-
-@compiled_in_place
-def decide_forced(
-    net: Any, weight: Any, group_weight: Any, own: Any, is_open: Any, choice: Any, sums: Any, waiting: Any
-) -> None:
-    """Decide what is clear whatever the rest is; linear in the pairs.
-
-    * Operands that together cost no more than what their group combines to are sent.
-    * Operands of one group only that cost more than what it combines to are not: it is combined.
-    * An operand that costs more than what all its groups combine to is not: they are combined.
-
-    Args:
-        net: All pairs.
-        weight: int64[O], bytes.
-        group_weight: int64[G], bytes.
-        own: int64[G], bytes of operands of each group that are in no pair.
-        is_open: bool[O], true where something is to be paid; result: not decided.
-        choice: uint8[G], zeros; result.
-        sums: int64[G], a copy of ``own``, and int64[O], zeros; scratch space.
-        waiting: int32[G] and int32[O], scratch space.
-    """
-    to_send, to_combine = sums
-    groups, operands = waiting
-    num_groups, num_operands = _count_waiting(
-        net, weight, group_weight, own, choice, to_send, to_combine, groups, operands
-    )
-    while num_groups or num_operands:
-        if num_groups:
-            num_groups -= 1
-            if choice[groups[num_groups]] == OPEN:
-                num_groups = _expand(groups[num_groups], net, weight, group_weight, is_open, choice, to_send,
-                                     groups, num_groups)  # fmt: skip
-        else:
-            num_operands -= 1
-            if is_open[operands[num_operands]]:
-                num_operands = _combine(operands[num_operands], net, weight, group_weight, is_open, choice,
-                                        to_combine, operands, num_operands)  # fmt: skip
-
-
-@compiled_inline
-def _push(
-    e: Any, net: Any, supply: Any, demand: Any, flow: Any, degrees: Any, todo: Any, waiting: Any
-) -> Any:
-    """Let as much flow as there is through pair ``e``; return how many vertices have one neighbour left.
-
-    What is used up is taken from its neighbours. Groups are numbered behind the operands in ``todo``.
-    """
-    operand, group, group_ptr, operand_ptr, _slot_pair, slot_group = net
-    degree, group_degree = degrees
-    i, j = operand[e], group[e]
-    amount = min(supply[i], demand[j])
-    flow[e] += amount
-    supply[i] -= amount
-    demand[j] -= amount
-    if supply[i] == 0:
-        for at in range(operand_ptr[i], operand_ptr[i + 1]):
-            other = slot_group[at]
-            group_degree[other] -= 1
-            if group_degree[other] == 1:
-                todo[waiting] = len(supply) + other
-                waiting += 1
-    if demand[j] == 0:
-        for at in range(group_ptr[j], group_ptr[j + 1]):
-            other = operand[at]
-            degree[other] -= 1
-            if degree[other] == 1:
-                todo[waiting] = other
-                waiting += 1
-    return waiting
-
-
-@compiled_inline
-def _next_left(at: Any, last: Any, ends: Any, left: Any) -> Any:
-    """First place from ``at`` on at whose end something is left, ``last`` for none."""
-    while at < last and left[ends[at]] == 0:
-        at += 1
-    return at
-
-
-@compiled_in_place
-def _push_last(net: Any, supply: Any, demand: Any, flow: Any, degrees: Any, todo: Any, waiting: Any) -> None:
-    """Let flow through pairs that are the last of one of their ends, as long as there are any."""
-    operand, _group, group_ptr, operand_ptr, slot_pair, slot_group = net
-    n = len(supply)
-    while waiting:
-        waiting -= 1
-        v = todo[waiting]
-        if v < n:
-            last = operand_ptr[v + 1] if supply[v] > 0 else np.int64(0)
-            at = _next_left(operand_ptr[v], last, slot_group, demand)
-            e = np.int64(slot_pair[at]) if at < last else np.int64(_NONE)
-        else:
-            last = group_ptr[v - n + 1] if demand[v - n] > 0 else np.int64(0)
-            at = _next_left(group_ptr[v - n], last, operand, supply)
-            e = at if at < last else np.int64(_NONE)
-        if e >= 0:
-            waiting = _push(e, net, supply, demand, flow, degrees, todo, waiting)
-
-
-@compiled_inline
-def _count_left(net: Any, supply: Any, demand: Any, degrees: Any) -> None:
-    """Count the neighbours of each vertex at which something is left, if anything is left at itself."""
-    operand, group = net[0], net[1]
-    for e in range(len(operand)):
-        if supply[operand[e]] > 0 and demand[group[e]] > 0:
-            degrees[0][operand[e]] += 1
-            degrees[1][group[e]] += 1
-
-
-@compiled_in_place
-def greedy_flow(net: Any, supply: Any, demand: Any, flow: Any, degrees: Any, todo: Any) -> None:
-    """Let flow through pairs that are the last of one of their ends while there are any, then through others.
-
-    ``degrees`` are int32[O] and int32[G], zeros, ``todo`` is int64[O + G + 1]: scratch space.
-
-    Reference: Karp, Sipser, Maximum matchings in sparse random graphs, FOCS 1981; here with weights.
-    """
-    operand_ptr, slot_pair, slot_group = net[3], net[4], net[5]
-    _count_left(net, supply, demand, degrees)
-    waiting = 0  # each comes down to one neighbour once
-    for j in range(len(demand)):
-        if degrees[1][j] == 1:
-            todo[waiting] = len(supply) + j
-            waiting += 1
-    for i in range(len(supply)):
-        if degrees[0][i] == 1:
-            todo[waiting] = i
-            waiting += 1
-    _push_last(net, supply, demand, flow, degrees, todo, waiting)
-    for i in range(len(supply)):
-        at, last = operand_ptr[i], operand_ptr[i + 1]
-        while supply[i] > 0:
-            at = _next_left(at, last, slot_group, demand)
-            if at == last:
-                break
-            waiting = _push(slot_pair[at], net, supply, demand, flow, degrees, todo, 0)
-            _push_last(net, supply, demand, flow, degrees, todo, waiting)
-
-
-@compiled_in_place
-def layer(
-    net: Any, supply: Any, demand: Any, flow: Any, choice: Any, level: Any, group_level: Any, queue: Any
-) -> Any:
+def layer(net: Any, supply: Any, demand: Any, flow: Any, level: Any, group_level: Any, queue: Any) -> Any:
     """Number the steps from operands with supply left; return whether a group with demand left is reached.
 
     More may flow from an operand to each of its groups, and from a group back to operands it flows from.
@@ -285,7 +35,7 @@ def layer(
     operand, _group, group_ptr, operand_ptr, _slot_pair, slot_group = net
     count, is_reached = 0, False
     for j in range(len(demand)):
-        group_level[j] = _NONE if choice[j] == OPEN else _DECIDED
+        group_level[j] = _NONE
     for i in range(len(supply)):
         level[i] = _NONE
         if supply[i] > 0:

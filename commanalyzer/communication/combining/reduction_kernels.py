@@ -1,10 +1,9 @@
 """Compiled loops of the choice between sending operands and combining them.
 
-Rows come without sites, folds and roles (:class:`.open_rows.OpenRows`); lines, owner codes and ``readers``
-are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one that a part may compute which
-is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a *run* are remote terms of a row
-with the same such part that follow each other, others aside. *Items* are operands of a run at the sink's
-owner: lines of what is sent.
+Lines, owner codes and ``readers`` are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is
+one that a part may compute which is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a
+*run* are remote terms of a row with the same such part that follow each other, others aside. *Items* are
+operands of a run at the sink's owner: lines of what is sent.
 
 An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
 no line is made for it before it is clear that it is sent.
@@ -20,7 +19,6 @@ from commanalyzer.communication.kernels import (
     MOST,
     NONE,
     TERMS,
-    VALUE,
     enter,
     find_line,
     home_of,
@@ -151,165 +149,28 @@ def split_rows(
 
 
 @compiled_in_place
-def number_groups(
-    rows: Any, width_bytes: Any, periods: Any, row: Any, own_bytes: Any, continues: Any, known: Any,
-    of_row: Any, group: Any, group_line: Any, group_bytes: Any, group_own: Any,
-) -> Any:  # fmt: skip
+def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any, group_line: Any) -> Any:
     """Number the groups of runs that one message can carry; return how many there are.
 
     That is all of an accumulating (sink, part), else those of one row.
 
     Args:
-        rows: Rows.
-        width_bytes: uint8[V].
-        periods: (int64[V], int64[V]), rounds of each sink and times it is read: no more sums are needed.
+        line: int32[K], line of the contribution of each run.
         row: int32[K], row of each run.
-        own_bytes: int64[K], bytes of sending its operands that are no items.
-        continues: bool[F], zeros, per line of contributions; changed.
-        known: int32[F], -1 for each line; changed.
-        of_row: int32[F], likewise.
-        group: int32[K], line of the contribution of each run; result: its group.
+        continues: bool[F], whether a row of each line accumulates.
+        known: int32[F, 2], latest group of each line and its row, -1 for none; changed.
+        group: int32[K], result.
         group_line: int32[K], result: line of the contributions of each group.
-        group_bytes: int64[K], zeros; result: bytes of the messages of each group.
-        group_own: int64[K], zeros; result: sum of ``own_bytes``.
     """
-    for k in range(len(row)):
-        if rows.row_accumulates[row[k]]:
-            continues[group[k]] = True
     groups = 0
     for k in range(len(row)):
-        line, r = group[k], row[k]
-        if known[line] < 0 or not (continues[line] or of_row[line] == r):
-            known[line], of_row[line] = groups, r
-            group_line[groups] = line
+        latest = known[line[k]]
+        if latest[0] < 0 or not (continues[line[k]] or latest[1] == row[k]):
+            latest[0], latest[1] = groups, row[k]
+            group_line[groups] = line[k]
             groups += 1
-        group[k] = known[line]
-        sink = rows.row_sink[r]
-        often = min(rows.row_count[r], max(periods[0][sink], periods[1][sink], 1))
-        size = often * np.int64(width_bytes[sink])
-        group_bytes[group[k]] = max(group_bytes[group[k]], size)
-        group_own[group[k]] += own_bytes[k]
+        group[k] = latest[0]
     return groups
-
-
-@compiled_in_place
-def pair_up(
-    rows: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, run_of_group: Any, place: Any,
-    pair_item: Any, pair_group: Any, uses: Any,
-) -> Any:  # fmt: skip
-    """Write the distinct pairs of item and group, and how often the group needs it; return how many.
-
-    Args:
-        rows: Rows.
-        row: int32[K], row of each run.
-        item_end: int64[K], where its items end.
-        item: int32, items.
-        group_ptr: int64[G + 1], where the runs of each group begin.
-        run_of_group: int32[K].
-        place: int32, -1 for each line; changed.
-        pair_item: int32, result.
-        pair_group: int32, result.
-        uses: int64, result.
-    """
-    pairs = 0
-    for g in range(len(group_ptr) - 1):
-        first = pairs
-        for at in range(group_ptr[g], group_ptr[g + 1]):
-            k = run_of_group[at]
-            count = rows.row_count[row[k]]
-            for i in range(item_end[k - 1] if k else np.int64(0), item_end[k]):
-                line = item[i]
-                if place[line] < first:
-                    place[line] = pairs
-                    pair_item[pairs], pair_group[pairs], uses[pairs] = line, g, count
-                    pairs += 1
-                else:
-                    uses[place[line]] = max(uses[place[line]], count)
-    return pairs
-
-
-@compiled_inline
-def _sending_bytes(count: Any, have: Any, versions: Any, width_bytes: Any) -> Any:
-    """Bytes of sending a value ``count`` times where ``have`` times are paid for."""
-    versions = max(versions, 1)
-    if have > 0:
-        count = max(min(count, versions) - min(have, versions), 0)
-    return count * width_bytes
-
-
-@compiled_inline
-def _distinct_uses(uses: Any, pair_of_item: Any, begin: Any, end: Any, order: Any) -> Any:
-    """Write to ``order``, ascending, how often groups need an item; return how many numbers that are."""
-    count = 0
-    for at in range(begin, end):
-        number = uses[pair_of_item[at]]
-        if count == 0 or number > order[count - 1]:
-            order[count] = number
-            count += 1
-            continue
-        low = np.searchsorted(order[:count], number)
-        if order[low] != number:
-            for k in range(count, low, -1):
-                order[k] = order[k - 1]
-            order[low] = number
-            count += 1
-    return count
-
-
-@compiled_in_place
-def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, lines: Any, versions: Any, width_bytes: Any,
-              order: Any, step_bytes: Any, step_ptr: Any, first_step: Any,
-              last_step: Any) -> Any:  # fmt: skip
-    """Cut each item into steps, one for each number of times that a group needs it.
-
-    Args:
-        item_ptr: int64[L + 1], where the pairs of each item begin.
-        pair_of_item: int32[E].
-        uses: int64[E], how often the group of the pair needs it.
-        lines: Lines of the items: what is sent in any case.
-        versions: int64[V].
-        width_bytes: uint8[V].
-        order: int64, as long as most pairs of an item; scratch space.
-        step_bytes: int64[E], result: what each step costs in addition to the one before.
-        step_ptr: int64[E + 1], result: where the pairs of each item begin, if each has one step.
-        first_step: int32[E], result: first step of the pair's item.
-        last_step: int32[E], result: the step that the pair needs.
-
-    Returns:
-        The number of steps, and of pairs of a step and a group that needs it.
-    """
-    steps, needed = 0, 0
-    for line in range(len(item_ptr) - 1):
-        begin, end = item_ptr[line], item_ptr[line + 1]
-        if begin == end:
-            continue
-        numbers = _distinct_uses(uses, pair_of_item, begin, end, order)
-        v, have, first, paid = lines[1][line, VALUE], lines[0][line, MOST], steps, np.int64(0)
-        step_ptr[steps] = begin
-        for k in range(numbers):
-            cost = _sending_bytes(order[k], have, versions[v], np.int64(width_bytes[v]))
-            step_bytes[steps] = cost - paid
-            paid = cost
-            steps += 1
-        for at in range(begin, end):
-            e = pair_of_item[at]
-            first_step[e] = first
-            last_step[e] = first
-            if numbers > 1:
-                last_step[e] += np.searchsorted(order[:numbers], uses[e])
-            needed += last_step[e] - first + 1
-    step_ptr[steps] = len(uses)
-    return steps, needed
-
-
-@compiled_in_place
-def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, group: Any) -> None:
-    """Write every pair of a step and a group that needs it."""
-    at = 0
-    for e in range(len(first_step)):
-        for k in range(first_step[e], last_step[e] + 1):
-            step[at], group[at] = k, pair_group[e]
-            at += 1
 
 
 @compiled_inline

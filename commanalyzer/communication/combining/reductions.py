@@ -11,12 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.communication.combining import reduction_kernels as kernels
-from commanalyzer.communication.combining.cover import Table, groups_to_combine, sparse_table
+from commanalyzer.communication.combining.cover import Pairs, groups_to_combine
+from commanalyzer.communication.grouping import grouped
+from commanalyzer.communication.kernels import MOST, VALUE
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.structure.segments import expand_ranges, order_by
 
 
 def settle(
@@ -54,7 +57,7 @@ def has_split_terms(rows: Rows, code: OwnerCodes, readers: Int32) -> bool:
     return bool(kernels.has_split_terms(rows, code, readers))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Runs:
     """Terms of a row that a part may compute which is not the sink's: K runs of terms with N items.
 
@@ -122,64 +125,70 @@ def _cheaper_to_fold(
     A sum is sent once for each round or read. Operands that the owner receives anyway (``sent``) cost what
     more of their versions have to be sent. For others versions play no part: sending all constant items of a
     reduction once would be fewer bytes than combining them in every round, but moves its work to one part.
-
-    An operand that groups need different numbers of times is one operand per step of that number.
     """
     groups = _groups(graph, totals, rows, remote, num_folds)
-    item, pair_group, uses = _pairs(rows, remote, groups, len(sent))
-    step_bytes, step, step_group, table = _steps(graph, item, pair_group, uses, sent)
-    weights = step_bytes, groups.message_bytes
-    return groups, groups_to_combine(*weights, step, step_group, own_bytes=groups.own_bytes, table=table)
+    step_bytes, step, step_group = _steps(graph, *_pairs(rows, remote, groups), sent)
+    known = step_bytes, groups.message_bytes, step, step_group
+    return groups, groups_to_combine(*known, own_bytes=groups.own_bytes)
 
 
 def _groups(graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: _Runs, num_folds: int) -> _Groups:
-    """Number the groups of ``remote``, whose ``fold`` and ``own_bytes`` are used up: lists may be long."""
-    group, line = remote.fold, np.empty(len(remote.row), np.int32)
-    message_bytes, own_bytes = np.zeros(len(group), np.int64), np.zeros(len(group), np.int64)
-    count = kernels.number_groups(
-        *(rows, graph.width_bytes, (totals.rounds, totals.reads[0]), remote.row, remote.own_bytes),
-        *(np.zeros(num_folds, np.bool_), *(np.full(num_folds, -1, np.int32) for _ in range(2))),
-        *(group, line, message_bytes, own_bytes),
-    )
-    remote.fold, remote.own_bytes = np.zeros(0, np.int32), np.zeros(0, np.int64)
-    return _Groups(group, line[:count], message_bytes[:count], own_bytes[:count])
+    """Number the groups of ``remote``."""
+    row, line = remote.row, np.empty(len(remote.row), np.int32)
+    continues, known = np.zeros(num_folds, np.bool_), np.full((num_folds, 2), -1, np.int32)
+    continues[remote.fold[rows.row_accumulates[row]]] = True
+    group = np.empty_like(line)
+    count = kernels.number_groups(remote.fold, row, continues, known, group, line)
+    sink = rows.row_sink[row]
+    often = np.maximum(np.maximum(totals.rounds[sink], totals.reads[0, sink]), 1)  # no more sums are needed
+    message_bytes, own_bytes = np.zeros((2, count), np.int64)
+    np.maximum.at(message_bytes, group, np.minimum(rows.row_count[row], often) * graph.width_bytes[sink])
+    np.add.at(own_bytes, group, remote.own_bytes)
+    return _Groups(group, line[:count], message_bytes, own_bytes)
+
+
+def _pairs(rows: Rows, remote: _Runs, groups: _Groups) -> tuple[Pairs, Pairs, Int64]:
+    """Return the distinct pairs of item and group, by groups, and how often the group needs the item."""
+    items = np.diff(remote.item_end, prepend=0)
+    group, count = np.repeat(groups.group, items), np.repeat(rows.row_count[remote.row], items)
+    item = remote.item
+    order, begin = grouped(group, item, len(groups.line))
+    first = order[begin]
+    return item[first], group[first], np.maximum.reduceat(count[order], begin)
 
 
 def _steps(
-    graph: AnyGraph, item: Int32, pair_group: Int32, uses: Int64, sent: Lines
-) -> tuple[Int64, Int32, Int32, Table | None]:
-    """Return the bytes of each step, the pairs of step and group, and the table of them where it is known.
+    graph: AnyGraph, item: Pairs, group: Pairs, uses: Int64, sent: Lines
+) -> tuple[Int64, Pairs, Pairs]:
+    """Cut items that groups need different numbers of times into one step for each such number.
 
-    Arguments as returned by :func:`_pairs`, and the lines of the items.
+    Arguments as returned by :func:`_pairs`, and the lines of the items. Returns what each step costs in
+    addition to the one before, and the pairs of a step and a group that needs it, by groups.
     """
-    pointer, pairs = sparse_table(item, len(sent))
-    step_bytes, step_ptr = np.empty(len(item), np.int64), np.empty(len(item) + 1, np.int64)
-    first, last = np.empty(len(item), np.int32), np.empty(len(item), np.int32)
-    steps, needed = kernels.cut_steps(
-        pointer,
-        pairs,
-        uses,
-        sent.arrays,
-        graph.versions,
-        graph.width_bytes,
-        np.empty(int(np.diff(pointer).max(initial=0)), np.int64),
-        step_bytes,
-        step_ptr,
-        first,
-        last,
-    )
-    if needed == len(item):
-        return step_bytes[:steps], last, pair_group, (frozen(step_ptr[: steps + 1], np.int64), pairs)
-    step, group = np.empty(needed, np.int32), np.empty(needed, np.int32)
-    kernels.write_steps(first, last, pair_group, step, group)
-    return step_bytes[:steps], step, group, None
+    value, have = sent.table.view(np.int32)[:, VALUE], sent.table[:, MOST]
+    versions, width_bytes = np.maximum(graph.versions[value], 1), graph.width_bytes[value]
 
+    def bytes_of(line: Pairs, count: Int64) -> Int64:
+        limit = versions[line]  # matters for what is paid for in part only
+        new = np.maximum(np.minimum(count, limit) - np.minimum(have[line], limit), 0)
+        return np.asarray(np.where(have[line] > 0, new, count) * width_bytes[line])
 
-def _pairs(rows: Rows, remote: _Runs, groups: _Groups, lines: int) -> tuple[Int32, Int32, Int64]:
-    """Return the distinct pairs of item and group, and how often the group needs the item."""
-    item, pair_group = np.empty(len(remote.item), np.int32), np.empty(len(remote.item), np.int32)
-    uses, place = np.empty(len(remote.item), np.int64), np.full(lines, -1, np.int32)
-    table = sparse_table(groups.group, len(groups.line))
-    terms = remote.row, remote.item_end, remote.item
-    count = kernels.pair_up(rows, *terms, *table, place, item, pair_group, uses)
-    return frozen(item[:count], np.int32), pair_group[:count], frozen(uses[:count], np.int64)
+    least = np.full(len(sent), np.iinfo(np.int64).max)
+    np.minimum.at(least, item, uses)
+    least[np.bincount(item, minlength=len(sent)) == 0] = 0
+    step_bytes, more = bytes_of(np.arange(len(sent)), least), np.flatnonzero(uses > least[item])
+    if not len(more):
+        return step_bytes, item, group
+    order, begin = grouped(item[more], uses[more], len(sent))
+    entry = more[order]
+    step = np.cumsum(np.bincount(begin, minlength=len(entry))) - 1  # of the further ones
+    line, often = item[entry[begin]], uses[entry[begin]]
+    begins = np.diff(line, prepend=-1).astype(np.bool_)
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(line)), 0))[step]
+    before = np.where(begins, least[line], np.roll(often, 1))
+    further = np.concatenate((step_bytes, bytes_of(line, often) - bytes_of(line, before)))
+    needed = step - first + 1
+    step = np.concatenate((item.astype(np.int64), len(sent) + expand_ranges(first, needed)))
+    group = np.concatenate((group, np.repeat(group[entry], needed)))
+    by_group = order_by(group, int(group.max()) + 1)[1]
+    return further, step[by_group], group[by_group]

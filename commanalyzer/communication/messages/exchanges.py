@@ -11,15 +11,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from commanalyzer.communication.grouping import grouped
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.messages import exchange_kernels as kernels
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals
-from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int64
 from commanalyzer.vcg.storage.large import AnyGraph, homes_of
 
-_FEWEST_LINES = 1024
 FOLD, EXPAND = range(2)
 
 
@@ -64,7 +62,7 @@ class Exchanges:
         totals: GraphTotals,
         hubs: Bool | None = None,
     ) -> Exchanges:
-        """Put transfers together; linear in their number.
+        """Put transfers together.
 
         Args:
             kinds: Contributions and values that are sent.
@@ -73,13 +71,22 @@ class Exchanges:
             totals: Its totals.
             hubs: bool[V], hub values; None for none.
         """
-        lines = _lines(kinds, num_parts, graph, totals, hubs)
-        pair, array = lines[:, kernels.PAIR], lines[:, kernels.ARRAY]
-        sender, receiver = np.divmod(pair // 2, num_parts)
-        site, home = np.divmod(array // 2, max(len(graph.objects), 1))
-        rest = (lines[:, column] for column in range(kernels.ROUNDS, kernels.COLUMNS))
-        parts = (sender, receiver, site - 1, home)
-        return cls(num_parts, len(graph.objects), pair % 2 == EXPAND, array % 2 == 1, *parts, *rest)
+        value, sender, receiver, *counts, width = (
+            np.concatenate([getattr(item, f.name) for item in kinds]) for f in fields(Transfers)
+        )
+        pair, homes = sender.astype(np.int64) * num_parts + receiver, max(len(graph.objects), 1)
+        alike = 4 * ((totals.site[value] + np.int64(1)) * homes + homes_of(graph, value))
+        alike += np.repeat(np.arange(len(kinds)), list(map(len, kinds)))
+        if hubs is not None:
+            alike += 2 * hubs[value]
+        order, begin = grouped(pair, alike, num_parts**2)
+        first = order[begin]
+        site, home = np.divmod(alike[first] // 4, homes)
+        rounds = np.maximum.reduceat(counts[1][order], begin)
+        moved = (np.add.reduceat((count * width)[order], begin) for count in counts)
+        is_expand, is_hub = alike[first] % 2 == EXPAND, alike[first] // 2 % 2 == 1
+        ends = sender[first].astype(np.int64), receiver[first].astype(np.int64)
+        return cls(num_parts, len(graph.objects), is_expand, is_hub, *ends, site - 1, home, rounds, *moved)
 
     def chosen(self, wanted: Bool) -> Exchanges:
         """Return some of them; ``wanted``: bool[N]."""
@@ -127,26 +134,3 @@ def _firsts(keys: Sequence[Int64]) -> Int64:
     """Return the first of each group of equal keys, which are sorted; at least one."""
     is_new = np.any([key[1:] != key[:-1] for key in keys], axis=0)
     return np.flatnonzero(np.append(True, is_new))
-
-
-def _lines(
-    kinds: Sequence[Transfers], num_parts: int, graph: AnyGraph, totals: GraphTotals, hubs: Bool | None
-) -> Int64:
-    """Return the lines of :mod:`commanalyzer.communication.messages.exchange_kernels`."""
-    lines, count = np.empty((_FEWEST_LINES, kernels.COLUMNS), dtype=np.int64), 0
-    slots = np.full(2 * len(lines), kernels.FREE, dtype=np.int32)
-    homes = max(len(graph.objects), 1)
-    hub = frozen(np.zeros(0) if hubs is None else hubs, np.bool_)
-    for kind, item in enumerate(kinds):
-        columns = tuple(getattr(item, f.name) for f in fields(item))
-        home, begin = frozen(homes_of(graph, item.value), np.int32), 0
-        while True:
-            begin, count = kernels.add_transfers(
-                *(begin, kind, columns, home, homes, totals.site, hub, num_parts, lines, count, slots)
-            )
-            if begin == len(item):
-                break
-            lines = np.concatenate((lines, np.empty_like(lines)))
-            slots = np.full(2 * len(lines), kernels.FREE, dtype=np.int32)
-            kernels.place_lines(lines[:count], slots)
-    return lines[:count]

@@ -1,4 +1,4 @@
-"""Compiled passes over the rows of a graph that relate statements: who reads what of whom."""
+"""A compiled pass over the rows of a graph that relates statements: who reads what of whom."""
 
 from __future__ import annotations
 
@@ -7,32 +7,6 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled
-
-
-@compiled
-def note_first(rows: Any, begin: Any, first_store: Any, first_row: Any) -> None:
-    """Note the first row of each vertex and of each site; both arrays hold the number of rows before.
-
-    ``begin`` is the number of row 0 among the rows of all slices.
-    """
-    for r in range(len(rows.row_sink)):
-        first_store[rows.row_sink[r]] = min(first_store[rows.row_sink[r]], begin + r)
-        first_row[rows.row_site[r]] = min(first_row[rows.row_site[r]], begin + r)
-
-
-@compiled
-def note_reads(rows: Any, main: Any, first_store: Any, begin: Any, read: Any, old: Any) -> None:
-    """Mark which sites read values that ``main`` makes, and which do so before these are stored first.
-
-    ``begin`` is the number of row 0 among the rows of all slices.
-    """
-    for r in range(len(rows.row_site)):
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            maker = main[rows.source[i]]
-            if maker >= 0:
-                read[maker, rows.row_site[r]] = True
-                if first_store[rows.source[i]] >= begin + r:
-                    old[maker, rows.row_site[r]] = True
 
 
 @compiled

@@ -78,30 +78,50 @@ def step_order(graph: AnyGraph, totals: GraphTotals | None = None) -> StepOrder 
         return None
     totals = totals or totals_of(graph)
     main = totals.site
-    first_row = np.full(n, graph.num_rows)
-    first_store = np.full(graph.num_vertices, graph.num_rows, np.int64)
-    begin = 0
-    for rows in row_slices(graph):
-        kernels.note_first(rows, begin, first_store, first_row)
-        begin += rows.num_rows
-    read, old = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)
-    adds, begin = np.zeros(graph.num_vertices, dtype=np.bool_), 0
-    for rows in row_slices(graph):
-        kernels.note_reads(rows, frozen(main, np.int32), first_store, begin, read, old)
-        adds[rows.row_sink[rows.row_accumulates & (rows.row_site == main[rows.row_sink])]] = True
-        begin += rows.num_rows
-    read |= _continued(graph, main, adds)
+    first_row, read, old = reads_of_sites(graph, main)
+    read |= _continued(graph, main)
     now = read & ~old & (first_row[:, None] < first_row[None, :])
     before = read & ~now
     reach = _closure(now, np.argsort(first_row, kind="stable"))
     return StepOrder(totals, first_row, now, before, reach, _product(_product(reach, before), reach))
 
 
-def _continued(graph: AnyGraph, main: Int32, adds: Bool) -> Bool:
-    """bool[N, N], the column site adds to values that the row site made (``x = a; x += b``).
+def reads_of_sites(graph: AnyGraph, main: Int32) -> tuple[Int64, Bool, Bool]:
+    """Return which sites read values of which other ones, and which do so before these are stored first.
 
-    ``adds`` bool[V]: the site of ``main`` adds to the value.
+    Args:
+        graph: Value graph.
+        main: int32[V], site that makes each value, -1 for none.
+
+    Returns:
+        int64[N], first row of each site, and bool[N, N] twice, the column site reads values of the row site.
     """
+    n, begin = len(graph.sites), 0
+    first_row = np.full(n, graph.num_rows)
+    first_store = np.full(graph.num_vertices, graph.num_rows, np.int64)
+    for rows in row_slices(graph):
+        number = np.arange(begin, begin + rows.num_rows)
+        np.minimum.at(first_store, rows.row_sink, number)
+        np.minimum.at(first_row, rows.row_site, number)
+        begin += rows.num_rows
+    read, old = np.zeros((2, n, n), np.bool_)
+    begin = 0
+    for rows in row_slices(graph):
+        made = np.flatnonzero(main[rows.source] >= 0)
+        value, row = rows.source[made], rows.row_of_source()[made]
+        maker, reader = main[value], rows.row_site[row]
+        read[maker, reader] = True
+        is_old = first_store[value] >= begin + row
+        old[maker[is_old], reader[is_old]] = True
+        begin += rows.num_rows
+    return first_row, read, old
+
+
+def _continued(graph: AnyGraph, main: Int32) -> Bool:
+    """bool[N, N], the column site adds to values that the row site made (``x = a; x += b``)."""
+    adds = np.zeros(graph.num_vertices, dtype=np.bool_)
+    for rows in row_slices(graph):
+        adds[rows.row_sink[rows.row_accumulates & (rows.row_site == main[rows.row_sink])]] = True
     found = np.zeros((len(graph.sites),) * 2, dtype=np.bool_)
     for rows in row_slices(graph) if adds.any() else ():
         row = np.flatnonzero(adds[rows.row_sink])

@@ -9,7 +9,6 @@ import pytest
 
 from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.merging import merge_parts
 from commanalyzer.request import Coarsen
 from commanalyzer.vcg.graph import Float64, Int64
@@ -62,9 +61,7 @@ def test_groups_stay_within_the_balance() -> None:
 
 @pytest.mark.parametrize("coarsen", ["never", 64])
 def test_fewer_nodes_never_need_more(coarsen: Coarsen) -> None:
-    options = CountOptions(
-        (2, 4, 8), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen, time_limit_s=None
-    )
+    options = CountOptions((2, 4, 8), check=True, coarsen=coarsen, time_limit_s=None)
     counted = decompose(GraphStore.of(jacobi(24)), 1152, options, SilentProgress())
     best = [d.comm_bytes for d in counted.decompositions if d.best]
     assert best == sorted(best)

@@ -13,7 +13,6 @@ import pytest
 
 from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.report.json_document import json_text
 from commanalyzer.report.terminal.confidence_text import confidence_cells
@@ -150,7 +149,7 @@ def test_unbalanced_division_is_no_answer() -> None:
 
 
 def test_divisions_know_whether_they_are_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = CountOptions((4,), ("volume",), 0.9, MachineParameters(), 1, 0.03, True)
+    options = CountOptions((4,), check=True)
     divide = partial(decompose, GraphStore.of(grid(9)), 81, options, SilentProgress())
     assert all(d.is_balanced for d in divide().decompositions if d.best)
     monkeypatch.setattr(Portfolio, "allowed", lambda *_: 0.99)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages import phase_kernels as kernels
-from commanalyzer.communication.messages.phases import step_order, with_phases
+from commanalyzer.communication.messages.phases import reads_of_sites, step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
@@ -147,17 +147,15 @@ def test_who_reads_what_is_found_row_by_row(graph: ValueGraph, data: st.DataObje
     main = np.array(data.draw(st.lists(st.integers(-1, n - 1), min_size=v, max_size=v)), np.int32)
     part = np.array(data.draw(st.lists(st.integers(0, 2), min_size=v, max_size=v)), np.int32)
     sent = sorted(data.draw(st.sets(st.tuples(st.integers(0, v - 1), st.integers(0, 2))))) if v else []
-    first_store, first_row = np.full(v, graph.num_rows), np.full(n, graph.num_rows)
-    kernels.note_first(graph.rows, 0, first_store, first_row)
-    read, old, arrived = (np.zeros((n, n), np.bool_) for _ in range(3))
-    kernels.note_reads(graph.rows, main, first_store, 0, read, old)
+    first_row, read, old = reads_of_sites(graph, main)
+    arrived = np.zeros((n, n), np.bool_)
     is_sent = np.isin(np.arange(v), [value for value, _ in sent]) & (main >= 0)
     arriving = np.array([value * 3 + to for value, to in sent], np.int64)
     kernels.note_arrivals(graph.rows, part, is_sent, arriving, 3, main, arrived)
     sinks, sites = graph.row_sink.tolist(), graph.row_site.tolist()
     row_of = graph.rows.row_of_source().tolist()
     entries = list(zip(row_of, graph.source.tolist(), strict=True))
-    assert first_store.tolist() == [sinks.index(u) if u in sinks else len(sinks) for u in range(v)]
+    first_store = [sinks.index(u) if u in sinks else len(sinks) for u in range(v)]
     assert first_row.tolist() == [sites.index(s) if s in sites else len(sites) for s in range(n)]
     reads = {(main[u], sites[r]) for r, u in entries if main[u] >= 0}
     olds = {(main[u], sites[r]) for r, u in entries if main[u] >= 0 and r <= first_store[u]}

@@ -13,7 +13,6 @@ from commanalyzer.communication.volume import charge_volume, count_volume
 from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.coarsening.coarse import build_coarse, voted
 from commanalyzer.partition.coarsening.neighbours import find_neighbours
 from commanalyzer.partition.coarsening.tiles import build_tiling, tile_grid
@@ -323,7 +322,7 @@ def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pyt
 
 
 def _options(coarsen: Coarsen) -> CountOptions:
-    return CountOptions((2, 4), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen)
+    return CountOptions((2, 4), check=True, coarsen=coarsen)
 
 
 def test_vertices_without_a_part_go_where_most_of_their_bytes_go() -> None:

@@ -18,7 +18,6 @@ import pytest
 from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import PartitionError
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.budget import Limit
 from commanalyzer.partition.libraries import mtkahypar_call
 from commanalyzer.partition.libraries.concurrency import (
@@ -242,9 +241,7 @@ def test_an_error_in_a_piece_leaves_all_cores_free() -> None:
 
 @pytest.mark.parametrize("coarsen", ["never", 36])
 def test_what_is_stopped_at_once_still_gives_a_balanced_division(coarsen: Coarsen) -> None:
-    options = CountOptions(
-        (4,), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen, time_limit_s=1e-9, jobs=2
-    )
+    options = CountOptions((4,), check=True, coarsen=coarsen, time_limit_s=1e-9, jobs=2)
     counted = decompose(GraphStore.of(jacobi(12)), 288, options, SilentProgress())
     (best,) = [d for d in counted.decompositions if d.best]
     assert (
@@ -259,9 +256,7 @@ def test_cores_change_nothing(coarsen: Coarsen, nodes: tuple[int, ...]) -> None:
     store = GraphStore.of(jacobi(12))
 
     def found(jobs: int) -> list[tuple[int, str, int, bool, bytes]]:
-        options = CountOptions(
-            nodes, ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen, jobs=jobs
-        )
+        options = CountOptions(nodes, check=True, coarsen=coarsen, jobs=jobs)
         counted = decompose(store, 288, options, SilentProgress())
         return [(d.nodes, d.method, d.comm_bytes, d.best, d.part.tobytes()) for d in counted.decompositions]
 
