@@ -17,7 +17,7 @@ from commanalyzer.partition.coarsening import net_kernels as kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
-from commanalyzer.partition.libraries.adjacency import Adjacency, both_ways, component_labels
+from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
 from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
 from commanalyzer.partition.owners import HubTraffic
 from commanalyzer.partition.refinement.border_kernels import add_work
@@ -85,8 +85,8 @@ def build_coarse(
     inner = links.other < n
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
     operand, nets = np.zeros(0, np.int64), None
-    adjacency = _adjacency(one, other, sums[:, 0], work)
-    shared = replace(adjacency, edge_bytes=_adjacency(one, other, sums[:, 1], work).edge_bytes)
+    adjacency = Adjacency.of_links(one, other, sums[:, 0], work)
+    shared = Adjacency.of_links(one, other, sums[:, 1], work)
     hubs = _hub_traffic(links, n, hub)
     del links, inner, one, other, sums
     if with_terms and isinstance(graph, ValueGraph):
@@ -125,15 +125,10 @@ def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> F
     return np.asarray(work + np.bincount(links.one[into], share, n))
 
 
-def _adjacency(one: Int64, other: Int64, weight: Int64, work: Float64) -> Adjacency:
-    place = pointer_from_counts(np.bincount(one, minlength=len(work)))
-    return Adjacency(*both_ways(place, other.astype(np.int32), weight.copy()), work)
-
-
 def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
     both = links.one >= n
     one, other = links.one[both] - n, links.other[both] - n
-    _, group = component_labels(_adjacency(one, other, np.ones_like(one), np.zeros(len(hub))))
+    _, group = component_labels(Adjacency.of_links(one, other, np.ones_like(one), np.zeros(len(hub))))
     mixed = (links.one < n) & (links.other >= n)
     return HubTraffic(
         hub,

@@ -21,7 +21,6 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.budget import Limit, metis_seconds
 from commanalyzer.partition.libraries import metis_call
 from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
-from commanalyzer.partition.libraries.adjacency_kernels import steps_across
 from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Float64, Int32, Int64
@@ -158,8 +157,8 @@ class Prepared:
             return False
         degree = np.diff(graph.pointer)
         most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
-        reached = steps_across(graph.pointer, graph.neighbour, most)
-        return bool(reached[0] >= _MESH_DEPTH * max(reached[1], 1) ** (1 / 3))
+        steps, reached = graph.steps_across(most)
+        return bool(steps >= _MESH_DEPTH * max(reached, 1) ** (1 / 3))
 
     def seconds(self, num_parts: int, objective: str) -> float:
         """Return about how long METIS takes."""
