@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.coarsening import net_kernels as kernels
@@ -24,8 +25,14 @@ from commanalyzer.partition.refinement.border_kernels import add_work
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
-from commanalyzer.vcg.structure.segments import pointer_from_counts
+from commanalyzer.vcg.structure.segments import (
+    expand_ranges,
+    group_starts,
+    pointer_from_counts,
+    sorted_unique,
+)
 
+_MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _MOST_ROUNDS = 16
 _LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
@@ -166,22 +173,32 @@ def build_nets(
     pins = _pins(graph, number, num_coarse, near.readers, sides, rows)
     if pins is None:
         return None
-    count = int(kernels.count_nets(pins))
-    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((count, 4), np.int64)
-    places = frozen(number, np.int32)
-    used = kernels.merge_nets(
-        *(pins, places, near.most, near.most_folded, graph.versions, graph.width_bytes, slots, nets),
-        most_nets,
-    )
-    del slots
-    if used < 0:
+    net, other = pins >> 32, pins & 0xFFFFFFFF
+    first = group_starts(net)
+    folds, value = np.divmod(net[first], len(number))
+    own, size = number[value].astype(np.int64), np.diff(first, append=len(net))
+    times = np.minimum(near.most[value], np.maximum(graph.versions[value], 1))
+    volume = np.where(folds > 0, near.most_folded[value], times) * graph.width_bytes[value].astype(np.int64)
+    # Nets with the same pins are one: those with the same sum of mixed numbers.
+    signature = np.add.reduceat(_mixed(other), first) + _mixed(own) if len(first) else _mixed(own)
+    _, lead, group = np.unique(signature, return_index=True, return_inverse=True)
+    net_bytes = np.bincount(group, volume, len(lead)).astype(np.int64)
+    paid = np.flatnonzero(net_bytes)
+    if len(paid) > max(most_nets, 0):
         return None
-    nets = nets[:used]
-    _, net_bytes, first, last = np.ascontiguousarray(nets[nets[:, 1] > 0].T)
-    pointer = pointer_from_counts(last - first + 1)
-    pin = np.empty(int(pointer[-1]), np.int64)
-    kernels.write_pins(pins, places, first, last, pointer, pin)
-    return Hypergraph(pointer, pin, net_bytes, work)
+    paid = paid[np.argsort(lead[paid])]  # in the order of the first net of each
+    kept, net_bytes = lead[paid], net_bytes[paid]
+    listed, rank = expand_ranges(first[kept], size[kept]), np.arange(len(kept))
+    keys = np.concatenate((np.repeat(rank, size[kept]) << 32 | other[listed], rank << 32 | own[kept]))
+    keys.sort()
+    return Hypergraph(pointer_from_counts(size[kept] + 1), keys & 0xFFFFFFFF, net_bytes, work)
+
+
+def _mixed(number: Int64) -> NDArray[np.uint64]:
+    """Return numbers whose sums differ for different sets, as good as surely (splitmix64)."""
+    mixed = (number + 1).astype(np.uint64) * _MULTIPLIER
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX
+    return np.asarray(mixed ^ (mixed >> np.uint64(27)))
 
 
 def _pins(
@@ -193,35 +210,28 @@ def _pins(
     those that are, are dropped before they take more memory than the distinct ones.
     """
     found, waiting, most, v = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED, graph.num_vertices
-    last, last_folded, place = np.full(v, -1, np.int32), np.zeros(0, np.int32), np.zeros(v + 1, np.int32)
+    last, last_folded = np.full(v, -1, np.int32), np.zeros(0, np.int32)
     for piece in row_slices(graph if rows is None else rows):
-        begin, end = np.zeros(1, np.int64), np.array([piece.num_rows])
-        flows = piece.source_ptr[piece.term_ptr[end]] - piece.source_ptr[piece.term_ptr[begin]]
-        out = np.empty(int(flows.sum()), np.int64)
         if not len(last_folded) and piece.row_fold.any():
-            last_folded, place = np.full(v, -1, np.int32), np.zeros(2 * v + 1, np.int32)
-        count = kernels.list_pins(
-            piece, begin, end, readers, number, side, num_coarse, last, last_folded, out
-        )
+            last_folded = np.full(v, -1, np.int32)
+        out = np.empty(piece.num_flows, np.int64)
+        count = kernels.list_pins(piece, readers, number, side, num_coarse, last, last_folded, out)
         found.append(out[:count].copy())
         waiting += count
         if waiting > most:
-            found, waiting = [_distinct(found, place)], 0
+            found, waiting = [_distinct(found)], 0
             most = max(_LEAST_DROPPED, len(found[0]))
             if len(found[0]) > _MOST_PINS:
                 return None
-    pins = _distinct(found, place)
+    pins = _distinct(found)
     return pins if len(pins) <= _MOST_PINS else None
 
 
-def _distinct(pins: list[Int64], place: Int32) -> Int64:
-    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many.
-
-    ``place`` is room for a number per net, see :func:`.net_kernels.order_pins`.
-    """
+def _distinct(pins: list[Int64]) -> Int64:
+    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many."""
     every = np.concatenate(pins)
     pins.clear()
-    return every[: kernels.order_pins(every, place, np.empty(len(every), np.int32))]
+    return sorted_unique(every)
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:
