@@ -51,18 +51,6 @@ def note_readers(
 
 
 @compiled_in_place
-def note_sources(rows: Any, only: Any, has_others: Any) -> None:
-    """Note for every vertex the first other one that it is computed from, and whether there are others."""
-    for r in range(len(rows.row_sink)):
-        sink = rows.row_sink[r]
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            if only[sink] == EMPTY and rows.source[i] != sink:
-                only[sink] = rows.source[i]
-            elif rows.source[i] != sink and rows.source[i] != only[sink]:
-                has_others[sink] = True
-
-
-@compiled_in_place
 def note_places(rows: Any, removed: Any, leaf: Any, anchor: Any, place: Any, elsewhere: Any) -> None:
     """Note for every leaf where its first reader is anchored, and whether another reader is elsewhere."""
     for r in range(len(rows.row_sink)):
