@@ -19,7 +19,7 @@ from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
 from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
-from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.owners import HubTraffic
 from commanalyzer.partition.refinement.border_kernels import add_work
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
@@ -97,8 +97,7 @@ def build_coarse(
     hubs = _hub_traffic(links, n, hub)
     del links, inner, one, other, sums
     if with_terms and isinstance(graph, ValueGraph):
-        vertex = frozen(tiling.vertex, np.int64)
-        nets, operand = build_hypergraph(graph, vertex, work), term_operands(graph, vertex)
+        nets, operand = build_hypergraph(graph, tiling.vertex.astype(np.int64), work)
     else:
         nets = build_nets(graph, number, n, tiling.neighbours, work)
     return CoarseView(tiling, adjacency, shared, hubs, nets, operand)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes
+from commanalyzer.partition.coarsening.link_kernels import flow_bytes
 from commanalyzer.vcg.contraction.contract_kernels import root
 
 EMPTY = -1

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes
+from commanalyzer.partition.coarsening.link_kernels import flow_bytes
 
 
 @compiled
