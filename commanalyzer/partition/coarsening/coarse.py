@@ -21,7 +21,6 @@ from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
 from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
 from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.owners import HubTraffic
-from commanalyzer.partition.refinement.border_kernels import add_work
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
@@ -122,13 +121,18 @@ def build_by_value(
 
 def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> Float64:
     """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
-    work, work_flops = np.zeros(n), graph.work_flops
-    add_work(number, work_flops, work)
+    work_flops = graph.work_flops
+    work = work_by_number(number, work_flops, n)
     into = np.flatnonzero((links.sums[:, 2] > 0) & (links.one < n))
     which, uses = links.other[into] - n, links.sums[into, 2].astype(np.float64)
     total = np.bincount(which, uses, len(hub))
     share = uses / total[which] * work_flops[hub][which] if len(into) else uses
     return np.asarray(work + np.bincount(links.one[into], share, n))
+
+
+def work_by_number(number: Int32, work_flops: Float64, count: int) -> Float64:
+    """Return float64[count], the work of the values with each number (int32[V]); hubs have others."""
+    return np.bincount(np.minimum(number, count), work_flops, count + 1)[:count].astype(np.float64)
 
 
 def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:

@@ -131,48 +131,6 @@ def find_anchors(parent: Any, anchor: Any) -> None:
             u = parent[u]
 
 
-@compiled
-def note_parts(vertex: Any, anchor: Any, part: Any, leads: Any, coarse: Any) -> None:
-    """Note a part of each coarse vertex: that of its last value with one.
-
-    Args:
-        vertex: Coarse vertex of each vertex, -1 for hubs.
-        anchor: The vertex whose owner each vertex gets.
-        part: Part of each vertex, -1 where it is not given.
-        leads: Whether a vertex goes with its anchor if that has a part.
-        coarse: Output, -1 before.
-    """
-    for v in range(len(vertex)):
-        if vertex[v] < 0:
-            continue
-        found = part[anchor[v]] if leads else part[v]
-        if found < 0:
-            found = part[v]
-        if found >= 0:
-            coarse[vertex[v]] = found
-
-
-@compiled
-def note_heaviest(one: Any, other: Any, sums: Any, is_task: Any, heaviest: Any, best: Any) -> None:
-    """Note for each task the number it shares most bytes with, the lowest on a tie.
-
-    Args:
-        one: One end of each link between a task and a number that is none.
-        other: The other end.
-        sums: Sums of each link, shared bytes in column 1.
-        is_task: Whether each number is a task.
-        heaviest: Most bytes so far of each number, zeros before; changed.
-        best: The other end of that link, -1 before; changed.
-    """
-    for i in range(len(one)):
-        task, near = (one[i], other[i]) if is_task[one[i]] else (other[i], one[i])
-        weight = sums[i, 1]
-        is_tie = best[task] >= 0 and weight == heaviest[task] and near < best[task]
-        if weight > heaviest[task] or best[task] < 0 or is_tie:
-            heaviest[task] = weight
-            best[task] = near
-
-
 @compiled_in_place
 def crossing_bytes(
     rows: Any, versions: Any, width: Any, anchor: Any, one: Any, other: Any, found: Any
