@@ -132,11 +132,9 @@ def _at_border(view: CoarseView, part: Int32) -> Bool:
 
 def _coarse_parts(view: CoarseView, part: Int32) -> tuple[Int32, Bool]:
     """Return int32[N], a part in each coarse vertex, and bool[N], those that hold values of several."""
-    coarse = np.full(view.tiling.num_vertices, -1, np.int32)
-    mixed = np.zeros(len(coarse), np.bool_)
     vertex = view.tiling.vertex
-    known = vertex >= 0
-    at, own = vertex[known], part[known]
-    coarse[at] = own
-    mixed[at[coarse[at] != own]] = True
-    return coarse, mixed
+    coarse = np.full(view.tiling.num_vertices + 1, -1, np.int32)  # the last one for hubs
+    mixed = np.zeros(len(coarse), np.bool_)
+    coarse[vertex] = part
+    mixed[vertex[coarse[vertex] != part]] = True
+    return coarse[:-1], mixed[:-1]
