@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.partition import memory_kernels as kernels
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.storage.spill import machine_bytes
 from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 # By what graphs have needed: one division at a time with what all share; each of several, with its helper.
 _VALUE_BYTES = 120  # by tiles, one at a time
@@ -80,7 +79,10 @@ def tiled_jobs(graph: AnyGraph, limit: int | None, wanted: int, vertex: Int32) -
     every = affordable_jobs(graph, limit, wanted, is_tiled=True, fold_bytes=int(_FOLD_BYTES @ found))
     if every == wanted:
         return wanted
-    found[:], places = 0, frozen(vertex, np.int32)
+    found[:] = 0
     for rows in row_slices(graph):
-        kernels.count_between(rows, places, found)
+        own, other = vertex[sink_of_source(rows)], vertex[rows.source]
+        before = np.concatenate(([0], np.cumsum((other >= 0) & (other != own))))[rows.row_ptr]
+        kept = (np.diff(before) > 0) & (rows.row_fold != 0)
+        found += kept.sum(), np.diff(rows.term_ptr)[kept].sum(), np.diff(rows.row_ptr)[kept].sum()
     return affordable_jobs(graph, limit, wanted, is_tiled=True, fold_bytes=int(_FOLD_BYTES @ found))

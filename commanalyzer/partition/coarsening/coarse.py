@@ -11,21 +11,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition.coarsening import net_kernels as kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
-from commanalyzer.partition.libraries.adjacency import Adjacency, both_ways, component_labels
-from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, term_operands
+from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.owners import HubTraffic
-from commanalyzer.partition.refinement.border_kernels import add_work
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
-from commanalyzer.vcg.structure.segments import pointer_from_counts
+from commanalyzer.vcg.structure.segments import (
+    expand_ranges,
+    group_starts,
+    pointer_from_counts,
+    sorted_unique,
+)
 
+_MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _MOST_ROUNDS = 16
 _LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
@@ -85,13 +91,12 @@ def build_coarse(
     inner = links.other < n
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
     operand, nets = np.zeros(0, np.int64), None
-    adjacency = _adjacency(one, other, sums[:, 0], work)
-    shared = replace(adjacency, edge_bytes=_adjacency(one, other, sums[:, 1], work).edge_bytes)
+    adjacency = Adjacency.of_links(one, other, sums[:, 0], work)
+    shared = Adjacency.of_links(one, other, sums[:, 1], work)
     hubs = _hub_traffic(links, n, hub)
     del links, inner, one, other, sums
     if with_terms and isinstance(graph, ValueGraph):
-        vertex = frozen(tiling.vertex, np.int64)
-        nets, operand = build_hypergraph(graph, vertex, work), term_operands(graph, vertex)
+        nets, operand = build_hypergraph(graph, tiling.vertex.astype(np.int64), work)
     else:
         nets = build_nets(graph, number, n, tiling.neighbours, work)
     return CoarseView(tiling, adjacency, shared, hubs, nets, operand)
@@ -116,8 +121,8 @@ def build_by_value(
 
 def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> Float64:
     """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
-    work, work_flops = np.zeros(n), graph.work_flops
-    add_work(number, work_flops, work)
+    work_flops = graph.work_flops
+    work = work_by_number(number, work_flops, n)
     into = np.flatnonzero((links.sums[:, 2] > 0) & (links.one < n))
     which, uses = links.other[into] - n, links.sums[into, 2].astype(np.float64)
     total = np.bincount(which, uses, len(hub))
@@ -125,15 +130,15 @@ def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> F
     return np.asarray(work + np.bincount(links.one[into], share, n))
 
 
-def _adjacency(one: Int64, other: Int64, weight: Int64, work: Float64) -> Adjacency:
-    place = pointer_from_counts(np.bincount(one, minlength=len(work)))
-    return Adjacency(*both_ways(place, other.astype(np.int32), weight.copy()), work)
+def work_by_number(number: Int32, work_flops: Float64, count: int) -> Float64:
+    """Return float64[count], the work of the values with each number (int32[V]); hubs have others."""
+    return np.bincount(np.minimum(number, count), work_flops, count + 1)[:count].astype(np.float64)
 
 
 def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
     both = links.one >= n
     one, other = links.one[both] - n, links.other[both] - n
-    _, group = component_labels(_adjacency(one, other, np.ones_like(one), np.zeros(len(hub))))
+    _, group = component_labels(Adjacency.of_links(one, other, np.ones_like(one), np.zeros(len(hub))))
     mixed = (links.one < n) & (links.other >= n)
     return HubTraffic(
         hub,
@@ -171,22 +176,32 @@ def build_nets(
     pins = _pins(graph, number, num_coarse, near.readers, sides, rows)
     if pins is None:
         return None
-    count = int(kernels.count_nets(pins))
-    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((count, 4), np.int64)
-    places = frozen(number, np.int32)
-    used = kernels.merge_nets(
-        *(pins, places, near.most, near.most_folded, graph.versions, graph.width_bytes, slots, nets),
-        most_nets,
-    )
-    del slots
-    if used < 0:
+    net, other = pins >> 32, pins & 0xFFFFFFFF
+    first = group_starts(net)
+    folds, value = np.divmod(net[first], len(number))
+    own, size = number[value].astype(np.int64), np.diff(first, append=len(net))
+    times = np.minimum(near.most[value], np.maximum(graph.versions[value], 1))
+    volume = np.where(folds > 0, near.most_folded[value], times) * graph.width_bytes[value].astype(np.int64)
+    # Nets with the same pins are one: those with the same sum of mixed numbers.
+    signature = np.add.reduceat(_mixed(other), first) + _mixed(own) if len(first) else _mixed(own)
+    _, lead, group = np.unique(signature, return_index=True, return_inverse=True)
+    net_bytes = np.bincount(group, volume, len(lead)).astype(np.int64)
+    paid = np.flatnonzero(net_bytes)
+    if len(paid) > max(most_nets, 0):
         return None
-    nets = nets[:used]
-    _, net_bytes, first, last = np.ascontiguousarray(nets[nets[:, 1] > 0].T)
-    pointer = pointer_from_counts(last - first + 1)
-    pin = np.empty(int(pointer[-1]), np.int64)
-    kernels.write_pins(pins, places, first, last, pointer, pin)
-    return Hypergraph(pointer, pin, net_bytes, work)
+    paid = paid[np.argsort(lead[paid])]  # in the order of the first net of each
+    kept, net_bytes = lead[paid], net_bytes[paid]
+    listed, rank = expand_ranges(first[kept], size[kept]), np.arange(len(kept))
+    keys = np.concatenate((np.repeat(rank, size[kept]) << 32 | other[listed], rank << 32 | own[kept]))
+    keys.sort()
+    return Hypergraph(pointer_from_counts(size[kept] + 1), keys & 0xFFFFFFFF, net_bytes, work)
+
+
+def _mixed(number: Int64) -> NDArray[np.uint64]:
+    """Return numbers whose sums differ for different sets, as good as surely (splitmix64)."""
+    mixed = (number + 1).astype(np.uint64) * _MULTIPLIER
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX
+    return np.asarray(mixed ^ (mixed >> np.uint64(27)))
 
 
 def _pins(
@@ -198,35 +213,28 @@ def _pins(
     those that are, are dropped before they take more memory than the distinct ones.
     """
     found, waiting, most, v = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED, graph.num_vertices
-    last, last_folded, place = np.full(v, -1, np.int32), np.zeros(0, np.int32), np.zeros(v + 1, np.int32)
+    last, last_folded = np.full(v, -1, np.int32), np.zeros(0, np.int32)
     for piece in row_slices(graph if rows is None else rows):
-        begin, end = np.zeros(1, np.int64), np.array([piece.num_rows])
-        flows = piece.source_ptr[piece.term_ptr[end]] - piece.source_ptr[piece.term_ptr[begin]]
-        out = np.empty(int(flows.sum()), np.int64)
         if not len(last_folded) and piece.row_fold.any():
-            last_folded, place = np.full(v, -1, np.int32), np.zeros(2 * v + 1, np.int32)
-        count = kernels.list_pins(
-            piece, begin, end, readers, number, side, num_coarse, last, last_folded, out
-        )
+            last_folded = np.full(v, -1, np.int32)
+        out = np.empty(piece.num_flows, np.int64)
+        count = kernels.list_pins(piece, readers, number, side, num_coarse, last, last_folded, out)
         found.append(out[:count].copy())
         waiting += count
         if waiting > most:
-            found, waiting = [_distinct(found, place)], 0
+            found, waiting = [_distinct(found)], 0
             most = max(_LEAST_DROPPED, len(found[0]))
             if len(found[0]) > _MOST_PINS:
                 return None
-    pins = _distinct(found, place)
+    pins = _distinct(found)
     return pins if len(pins) <= _MOST_PINS else None
 
 
-def _distinct(pins: list[Int64], place: Int32) -> Int64:
-    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many.
-
-    ``place`` is room for a number per net, see :func:`.net_kernels.order_pins`.
-    """
+def _distinct(pins: list[Int64]) -> Int64:
+    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many."""
     every = np.concatenate(pins)
     pins.clear()
-    return every[: kernels.order_pins(every, place, np.empty(len(every), np.int32))]
+    return sorted_unique(every)
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:

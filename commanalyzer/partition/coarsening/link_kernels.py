@@ -18,11 +18,23 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes, shared_bytes
 
 EMPTY = -1
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 ENTRIES, INNER = 0, 1  # of the table; those between two coarse vertices
+_SHARES = 64  # a shared link weighs 64 times its bytes over the readers: integers keep the difference
+
+
+@compiled
+def flow_bytes(count: Any, versions: Any, width_bytes: Any) -> Any:
+    """Return the bytes of a flow that happens ``count`` times; a row cannot use more versions than exist."""
+    return min(count, max(versions, 1)) * np.int64(width_bytes)
+
+
+@compiled
+def shared_bytes(volume: Any, readers: Any) -> Any:
+    """Return ``volume`` divided among the readers of the value, in 64ths of a byte, at least one."""
+    return max(_SHARES * volume // max(readers, 1), 1)
 
 
 @compiled_in_place

@@ -1,10 +1,8 @@
 """What every value follows, and how often it is read: value graph + hubs -> anchors, in passes over its rows.
 
 Private values (registers, temporaries) follow what they are computed for, leaves (matrix entries) follow
-their only reader, what is only passed on follows what is made of it: the array value at the end of that chain
-is their *anchor*. What takes part in no flow follows any.
-
-Reference: Padberg and Rinaldi, An efficient algorithm for the minimum capacity cut problem, 1990.
+their only reader: the array value at the end of that chain is their *anchor*. What takes part in no flow
+follows any.
 """
 
 from __future__ import annotations
@@ -86,9 +84,7 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0) & leads)
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
-    passed = _passed_on(graph, ahead | private | removed, (several == 0) & (readers == 1), follow)
-    parent = np.where(passed, follow, parent)
-    del follow, rank, computed, ahead, passed
+    del follow, rank, computed, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
     task_anchor = np.zeros(0, np.int32)
@@ -102,33 +98,6 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
         _lay_beside(graph, others, idle, found)
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
     return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors, idle)
-
-
-def _passed_on(graph: AnyGraph, others: Bool, is_read_once: Bool, follow: Int32) -> Bool:
-    """Return bool[V], values that are only read to compute another one that has no other source.
-
-    Both in one part cost no more than both apart: what the second one sends, the first would have to send to
-    it (Padberg and Rinaldi, 1990). Pairs only: whole chains would be work that cannot be divided.
-
-    Args:
-        graph: Value graph.
-        others: bool[V], values that cannot be the first or the second one.
-        is_read_once: bool[V].
-        follow: int32[V], the reader of each value.
-    """
-    only, several = np.full(len(follow), kernels.EMPTY, np.int32), np.zeros(len(follow), np.bool_)
-    for piece in row_slices(graph):
-        kernels.note_sources(piece, only, several)
-    first = np.flatnonzero(is_read_once & ~others & (follow >= 0))
-    second = follow[first]
-    linked = (only[second] == first) & ~several[second] & ~others[second]
-    linked &= graph.versions[second] <= graph.versions[first]
-    linked &= graph.width_bytes[second] <= graph.width_bytes[first]
-    passed = np.zeros(len(follow), np.bool_)
-    passed[first[linked]] = True
-    before = np.zeros(len(follow), np.bool_)
-    before[second[linked]] = True
-    return passed & ~before & ~np.where(follow >= 0, passed[np.maximum(follow, 0)], False)
 
 
 def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> None:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import frozen
-from commanalyzer.partition.coarsening import tile_kernels as kernels
 from commanalyzer.partition.coarsening.coarse import CoarseView
 from commanalyzer.vcg.graph import Int32
 
@@ -34,8 +32,9 @@ class Placement:
         """
         tiling = self.view.tiling
         coarse = np.full(tiling.num_vertices, -1, np.int32)
-        own = frozen(self._told(value_part), np.int32)
-        kernels.note_parts(tiling.vertex, tiling.neighbours.anchor, own, leads, coarse)
+        own = self.led(lambda: value_part) if leads else self._told(value_part)
+        known = (tiling.vertex >= 0) & (own >= 0)
+        coarse[tiling.vertex[known]] = own[known]  # of several, the last one stays
         return coarse
 
     def completed(self, coarse: Int32, value_part: Int32 | None, num_parts: int) -> Int32:

@@ -12,10 +12,10 @@ from functools import cache, partial
 import numpy as np
 
 from commanalyzer.partition.coarsening.coarse import CoarseView
-from commanalyzer.partition.refinement import border_kernels as kernels
 from commanalyzer.vcg.contraction.stretches import ChosenRows, RowStretches
 from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 
 class LaterRows:
@@ -82,8 +82,8 @@ class Surface:
         """Return the anchors in some coarse vertices, ``beside`` (bool[N])."""
         tiling = self.view.tiling
         anchor = tiling.neighbours.anchor
-        chosen = np.empty(len(anchor), np.int64)
-        return chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)].copy()
+        chosen = np.flatnonzero(anchor == np.arange(len(anchor), dtype=np.int32))
+        return np.asarray(chosen[np.append(beside, False)[tiling.vertex[chosen]]])  # the last one for hubs
 
     def beside(self, part: Int32) -> Bool:
         """Return bool[N], coarse vertices that hold values of several parts or are linked to other parts."""
@@ -102,7 +102,11 @@ class Surface:
         tiling = self.view.tiling
         marked = np.zeros(len(part), np.bool_)
         for piece in self.rows(part, num_parts).slices():
-            kernels.mark_ends(piece, tiling.vertex, tiling.neighbours.anchor, part, marked)
+            sink = sink_of_source(piece)
+            apart = (part[sink] != part[piece.source]) & (tiling.vertex[sink] >= 0)
+            apart &= tiling.vertex[piece.source] >= 0
+            for end in (sink, piece.source):
+                marked[tiling.neighbours.anchor[end[apart]]] = True
         return np.flatnonzero(marked)
 
 
@@ -128,7 +132,9 @@ def _at_border(view: CoarseView, part: Int32) -> Bool:
 
 def _coarse_parts(view: CoarseView, part: Int32) -> tuple[Int32, Bool]:
     """Return int32[N], a part in each coarse vertex, and bool[N], those that hold values of several."""
-    coarse = np.full(view.tiling.num_vertices, -1, np.int32)
+    vertex = view.tiling.vertex
+    coarse = np.full(view.tiling.num_vertices + 1, -1, np.int32)  # the last one for hubs
     mixed = np.zeros(len(coarse), np.bool_)
-    kernels.mark_mixed(view.tiling.vertex, part, coarse, mixed)
-    return coarse, mixed
+    coarse[vertex] = part
+    mixed[vertex[coarse[vertex] != part]] = True
+    return coarse[:-1], mixed[:-1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.partition.coarsening import tile_kernels as kernels
-from commanalyzer.partition.coarsening.links import find_links
+from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 
@@ -69,6 +69,13 @@ def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -
     kind = np.append(is_task.astype(np.uint8), np.uint8(kernels.NO_KIND))
     links = find_links(graph, number, count, count + 1, readers, kind=kind)
     assert links is not None
-    best = np.full(count, -1, np.int64)
-    kernels.note_heaviest(links.one, links.other, links.sums, is_task, np.zeros(count, np.int64), best)
+    return heaviest(links, is_task)
+
+
+def heaviest(links: Links, is_task: Bool) -> Int64:
+    """Return int64[N], the number that each task shares most bytes with, the lowest on a tie; else -1."""
+    first = is_task[links.one]
+    task, near = np.where(first, links.one, links.other), np.where(first, links.other, links.one)
+    order, best = np.lexsort((-near, links.sums[:, 1])), np.full(len(is_task), -1, np.int64)
+    best[task[order]] = near[order]  # the last one stays
     return best

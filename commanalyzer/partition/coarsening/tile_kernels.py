@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes
+from commanalyzer.partition.coarsening.link_kernels import flow_bytes
 from commanalyzer.vcg.contraction.contract_kernels import root
 
 EMPTY = -1
@@ -48,18 +48,6 @@ def note_readers(
             if reason > rank[s] or (reason == rank[s] and sink < follow[s]):
                 rank[s] = reason
                 follow[s] = sink
-
-
-@compiled_in_place
-def note_sources(rows: Any, only: Any, has_others: Any) -> None:
-    """Note for every vertex the first other one that it is computed from, and whether there are others."""
-    for r in range(len(rows.row_sink)):
-        sink = rows.row_sink[r]
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            if only[sink] == EMPTY and rows.source[i] != sink:
-                only[sink] = rows.source[i]
-            elif rows.source[i] != sink and rows.source[i] != only[sink]:
-                has_others[sink] = True
 
 
 @compiled_in_place
@@ -141,48 +129,6 @@ def find_anchors(parent: Any, anchor: Any) -> None:
         while anchor[u] == _ON_PATH:
             anchor[u] = root
             u = parent[u]
-
-
-@compiled
-def note_parts(vertex: Any, anchor: Any, part: Any, leads: Any, coarse: Any) -> None:
-    """Note a part of each coarse vertex: that of its last value with one.
-
-    Args:
-        vertex: Coarse vertex of each vertex, -1 for hubs.
-        anchor: The vertex whose owner each vertex gets.
-        part: Part of each vertex, -1 where it is not given.
-        leads: Whether a vertex goes with its anchor if that has a part.
-        coarse: Output, -1 before.
-    """
-    for v in range(len(vertex)):
-        if vertex[v] < 0:
-            continue
-        found = part[anchor[v]] if leads else part[v]
-        if found < 0:
-            found = part[v]
-        if found >= 0:
-            coarse[vertex[v]] = found
-
-
-@compiled
-def note_heaviest(one: Any, other: Any, sums: Any, is_task: Any, heaviest: Any, best: Any) -> None:
-    """Note for each task the number it shares most bytes with, the lowest on a tie.
-
-    Args:
-        one: One end of each link between a task and a number that is none.
-        other: The other end.
-        sums: Sums of each link, shared bytes in column 1.
-        is_task: Whether each number is a task.
-        heaviest: Most bytes so far of each number, zeros before; changed.
-        best: The other end of that link, -1 before; changed.
-    """
-    for i in range(len(one)):
-        task, near = (one[i], other[i]) if is_task[one[i]] else (other[i], one[i])
-        weight = sums[i, 1]
-        is_tie = best[task] >= 0 and weight == heaviest[task] and near < best[task]
-        if weight > heaviest[task] or best[task] < 0 or is_tie:
-            heaviest[task] = weight
-            best[task] = near
 
 
 @compiled_in_place

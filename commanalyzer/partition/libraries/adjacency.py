@@ -12,23 +12,13 @@ connected components per node).
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.foundation.compiled import frozen
-from commanalyzer.partition.libraries import adjacency_kernels as kernels
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.structure.segments import order_by
-
-_FAULTS = (
-    "",
-    "neighbours must lie in [0, {})",
-    "edge weights must be positive",
-    "neighbours must be ascending and distinct within each vertex",
-    "a vertex must not be its own neighbour",
-    "every edge needs the same weight in both directions",
-)
+from commanalyzer.vcg.structure.segments import order_by, pointer_from_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +47,15 @@ class Adjacency:
         for f in fields(self):
             getattr(self, f.name).setflags(write=False)
 
+    @classmethod
+    def of_links(cls, one: Int64, other: Int64, link_bytes: Int64, work_flops: Float64) -> Adjacency:
+        """Return the graph of int64[L] links between different vertices; parallel ones are added up."""
+        from scipy.sparse import coo_array
+
+        ends, n = (np.concatenate((one, other)), np.concatenate((other, one))), len(work_flops)
+        edges = coo_array((np.tile(link_bytes, 2), ends), shape=(n, n)).tocsr()  # ascending, added up
+        return cls(edges.indptr.astype(np.int64), edges.indices.astype(np.int64), edges.data, work_flops)
+
     @property
     def num_vertices(self) -> int:
         """Number of vertices N."""
@@ -74,11 +73,30 @@ class Adjacency:
     def merged(self, number: Int64, count: int) -> Adjacency:
         """Return the graph of new numbers, below ``count``; edges inside a group disappear, others add up."""
         one, other = number[self.vertex_of_edge()], number[self.neighbour]
-        links = np.flatnonzero(one < other)
-        place, order = order_by(one[links], count)
-        links = links[order]
+        links = one < other
         work = np.bincount(number, self.work_flops, minlength=count).astype(np.float64)
-        return Adjacency(*both_ways(place, other[links].astype(np.int32), self.edge_bytes[links]), work)
+        return Adjacency.of_links(one[links], other[links], self.edge_bytes[links], work)
+
+    def steps_across(self, most_degree: float) -> tuple[int, int]:
+        """Return steps from one end of the graph to the other, nearly, and the vertices between them.
+
+        Breadth first from the vertex that is farthest from the first with links; vertices with more than
+        ``most_degree`` neighbours are not passed through.
+        """
+        from scipy.sparse.csgraph import breadth_first_order
+
+        degree = np.diff(self.pointer)
+        if not degree.any():
+            return 0, min(self.num_vertices, 1)
+        passed = np.where(degree > most_degree, 0, degree)
+        kept = np.repeat(passed > 0, degree)
+        graph = _links(pointer_from_counts(passed), self.neighbour[kept])
+        start = breadth_first_order(graph, int((degree > 0).argmax()))[0][-1]
+        reached, before = breadth_first_order(graph, start)
+        steps, at = 0, reached[-1]
+        while at != start:  # one step per level
+            steps, at = steps + 1, before[at]
+        return steps, len(reached)
 
 
 def _require(condition: bool, message: str) -> None:
@@ -97,20 +115,23 @@ def _check_shape(a: Adjacency) -> None:
 
 
 def _check_edges(a: Adjacency) -> None:
-    fault = kernels.first_fault(*(frozen(x, np.int64) for x in (a.pointer, a.neighbour, a.edge_bytes)))
-    _require(not fault, _FAULTS[fault].format(a.num_vertices))
+    n, one, other = a.num_vertices, a.vertex_of_edge(), a.neighbour
+    _require(bool(np.all((other >= 0) & (other < n))), f"neighbours must lie in [0, {n})")
+    _require(bool(np.all(a.edge_bytes > 0)), "edge weights must be positive")
+    rising = np.diff(one * n + other) > 0
+    _require(bool(rising.all()), "neighbours must be ascending and distinct within each vertex")
+    _require(not np.any(one == other), "a vertex must not be its own neighbour")
+    _, back = order_by(other, n)  # the edges in the order in which their other directions are stored
+    same = [np.array_equal(x[back], y) for x, y in ((other, one), (one, other), (a.edge_bytes, a.edge_bytes))]
+    _require(all(same), "every edge needs the same weight in both directions")
 
 
-def both_ways(place: Int64, upper: Int32, link_bytes: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return pointer, neighbours and bytes of all edges, where links are known at their lower ends.
+def _links(pointer: Int64, neighbour: Int64) -> Any:
+    """Return a matrix of scipy with an entry for each neighbour."""
+    from scipy.sparse import csr_array
 
-    Args:
-        place: int64[N + 1], where the links of each lower end begin.
-        upper: int32[L], upper end of each link.
-        link_bytes: int64[L], bytes; those of parallel links are added up.
-    """
-    pointer, neighbour, edge_bytes = kernels.join_links(place, upper, link_bytes)
-    return pointer, neighbour, edge_bytes
+    n = len(pointer) - 1
+    return csr_array((np.ones(len(neighbour), np.int8), neighbour, pointer), shape=(n, n))
 
 
 def edge_cut(adjacency: Adjacency, part: Int32) -> int:
@@ -134,6 +155,7 @@ def imbalance(work_flops: Float64, part: Int32, num_parts: int) -> float:
 
 def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
     """Return the number of connected components, and int64[N], of each vertex its own: by first vertices."""
-    label = np.arange(adjacency.num_vertices)
-    links = frozen(adjacency.pointer, np.int64), frozen(adjacency.neighbour, np.int64)
-    return kernels.label_components(*links, label), label
+    from scipy.sparse.csgraph import connected_components
+
+    count, label = connected_components(_links(adjacency.pointer, adjacency.neighbour), directed=False)
+    return int(count), label.astype(np.int64)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import frozen
-from commanalyzer.partition.libraries import hypergraph_kernels as kernels
 from commanalyzer.vcg.graph import Bool, Float64, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import pointer_from_counts, sorted_unique
+from commanalyzer.vcg.structure.segments import group_starts, pointer_from_counts, row_of_term, sorted_unique
+
+_MANY = 2  # times the readers of an operand: as many terms of a sink make it worth combining them beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,50 +60,91 @@ class Hypergraph:
         return len(self.pin)
 
 
-def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> Hypergraph:
-    """Return the hypergraph of the values that take part in the partitioning.
+class _Terms:
+    """Terms of all rows, what they are computed from, and where: T terms, K flows between vertices.
+
+    Attributes:
+        row: int64[T], row of each term.
+        sink: int32[T], the value it is computed for.
+        folded: int64[T], terms that its row folds into that value, of all rows; 0 where it does not.
+        operands: int64[T], sources of each term.
+        source: int32[K], source of each flow that is no hub.
+        term: int64[K], its term.
+        readers: int64[V], flows out of each value.
+    """
+
+    def __init__(self, graph: ValueGraph, vertex: Int64) -> None:
+        v = graph.num_vertices
+        self.row, self.operands = row_of_term(graph.rows), np.diff(graph.source_ptr)
+        self.sink = graph.row_sink[self.row]
+        folds = graph.row_fold[self.row] > 0
+        self.folded = np.where(folds, np.bincount(self.sink[folds], minlength=v)[self.sink], 0)
+        taken = vertex[graph.source] >= 0
+        self.source = graph.source[taken]
+        self.term = np.repeat(np.arange(len(self.row)), self.operands)[taken]
+        self.readers = np.bincount(graph.source, minlength=v)
+
+    def places(self, vertex: Int64, base: int) -> Int64:
+        """Return int64[T], where each term is computed.
+
+        At the sink (-1), also where all of several operands have about as many readers as the sink has terms
+        (factors of a matrix product): they rarely meet elsewhere, and sending them serves many sinks. At the
+        vertex of the only operand if nobody else reads it. Or as a vertex of its own, from ``base`` on.
+        """
+        count, readers = len(self.row), self.readers[self.source]
+        operands = np.bincount(self.term, minlength=count)
+        shared = np.bincount(self.term[readers > 1], minlength=count)
+        fewest, place = self.folded.copy(), np.full(count, -1, np.int64)
+        np.minimum.at(fewest, self.term, _MANY * readers)
+        place[self.term] = vertex[self.source]
+        together = (operands > 1) & (shared == operands) & (vertex[self.sink] >= 0) & (fewest >= self.folded)
+        at_sink = (self.folded == 0) | together
+        alone = ~at_sink & ((operands > 1) | (shared > 0))
+        place[at_sink] = -1
+        place[alone] = base + np.arange(np.count_nonzero(alone))
+        return place
+
+    def rarest(self) -> Int64:
+        """Return int64[T], the operand of each term that the fewest others read, the first of equal ones."""
+        order = np.lexsort((self.readers[self.source], self.term))
+        first, found = order[group_starts(self.term[order])], np.full(len(self.row), -1, np.int64)
+        found[self.term[first]] = self.source[first]
+        return found
+
+
+def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> tuple[Hypergraph, Int64]:
+    """Return the hypergraph of the values that take part in the partitioning, and an operand of its terms.
+
+    That is int64[T], of each term that is a vertex of its own the operand that the fewest others read.
 
     Args:
         graph: Value graph.
         vertex: int64[V], vertex of each value, -1 for hubs.
         work_flops: float64[N], work of each vertex.
     """
-    base, v = len(work_flops), graph.num_vertices
-    place, size, _ = _placed_terms(graph, vertex, base)
-    net_bytes, keys = np.zeros(2 * v, dtype=np.int64), np.empty(2 * graph.num_flows, dtype=np.int64)
-    widths = graph.versions, graph.width_bytes
-    count = kernels.list_pins(graph.rows, *widths, vertex, place, base, size, net_bytes, keys)
+    base, v, terms = len(work_flops), graph.num_vertices, _Terms(graph, vertex)
+    place = terms.places(vertex, base)
+    alone = place >= base
+    size = base + int(np.count_nonzero(alone))
+    where, sink, source = place[terms.term], terms.sink[terms.term], terms.source.astype(np.int64)
+    count = graph.row_count[terms.row[terms.term]]
+    reader = np.where(where >= base, where, vertex[sink])
+    expands = (reader >= 0) & ((where < 0) | (where >= base))
+    folds = (where >= 0) & (vertex[sink] >= 0)
+    width_bytes, net_bytes = graph.width_bytes.astype(np.int64), np.zeros(2 * v, np.int64)
+    volume = np.minimum(count, np.maximum(graph.versions[source], 1)) * width_bytes[source]
+    np.maximum.at(net_bytes, source[expands], volume[expands])
+    np.maximum.at(net_bytes, v + sink[folds], (count * width_bytes[sink])[folds])
     owner = np.tile(vertex, 2)
     owned = np.flatnonzero((net_bytes > 0) & (owner >= 0))
-    net, pin = np.divmod(sorted_unique(np.concatenate((keys[:count], owned * size + owner[owned]))), size)
-    pins = np.bincount(net, minlength=2 * v)
-    is_kept = (pins > 1) & (net_bytes > 0)
-    work = _work(graph, work_flops, vertex, place, size)
-    return Hypergraph(pointer_from_counts(pins[is_kept]), pin[is_kept[net]], net_bytes[is_kept], work)
-
-
-def _sink_terms(graph: ValueGraph) -> Int64:
-    """Return int64[V], terms that are folded into each value."""
-    terms = np.zeros(graph.num_vertices, np.int64)
-    kernels.count_sink_terms(graph.rows, terms)
-    return frozen(terms, np.int64)
-
-
-def _placed_terms(graph: ValueGraph, vertex: Int64, base: int) -> tuple[Int64, int, Int64]:
-    """Return where terms are computed (:func:`.place_terms`), vertices with them, readers of the values."""
-    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
-    place = np.empty(len(graph.source_ptr) - 1, np.int64)
-    size = kernels.place_terms(graph.rows, _sink_terms(graph), vertex, readers, base, place)
-    return place, int(size), readers
-
-
-def term_operands(graph: ValueGraph, vertex: Int64) -> Int64:
-    """Return int64[T], of each term that is a vertex of its own the operand that the fewest others read."""
-    base = graph.num_vertices
-    place, size, readers = _placed_terms(graph, vertex, base)
-    found = np.empty(size - base, np.int64)
-    kernels.list_operands(graph.rows, place, base, vertex, readers, found)
-    return found
+    nets = np.concatenate((source[expands], v + sink[folds], owned))
+    pins = np.concatenate((reader[expands], where[folds], owner[owned]))
+    net, pin = np.divmod(sorted_unique(nets * size + pins), size)
+    degree = np.bincount(net, minlength=2 * v)
+    is_kept = (degree > 1) & (net_bytes > 0)
+    work = _work(graph, work_flops, vertex, terms, place, size)
+    pointer = pointer_from_counts(degree[is_kept])
+    return Hypergraph(pointer, pin[is_kept[net]], net_bytes[is_kept], work), terms.rarest()[alone]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +163,22 @@ class Sums:
 def find_sums(graph: ValueGraph) -> Sums:
     """Return what folds several terms of several operands each."""
     is_factor, is_sum = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.bool_)
-    kernels.mark_sums(graph.rows, _sink_terms(graph), is_factor, is_sum)
+    terms = _Terms(graph, np.zeros(graph.num_vertices, np.int64))
+    several = (terms.folded > 1) & (terms.operands > 1)
+    is_sum[terms.sink[several]] = True
+    is_factor[terms.source[several[terms.term]]] = True
     return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
 
 
-def _work(graph: ValueGraph, base: Float64, vertex: Int64, place: Int64, size: int) -> Float64:
-    """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink."""
-    taken, given, total = np.zeros(len(base)), np.zeros(size), np.zeros(graph.num_vertices)
-    kernels.move_work(graph.rows, graph.work_flops, vertex, place, total, taken, given)
-    given[: len(base)] += base - taken
+def _work(graph: ValueGraph, base: Float64, vertex: Int64, terms: _Terms, place: Int64, size: int) -> Float64:
+    """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink.
+
+    The work of hubs was spread over their operands before.
+    """
+    often = graph.row_count * np.maximum(np.diff(graph.term_ptr), 1)
+    total = np.maximum(np.bincount(graph.row_sink, often, graph.num_vertices), 1.0)[graph.row_sink]
+    share = (graph.row_count / total * graph.work_flops[graph.row_sink])[terms.row]
+    moved = (place >= 0) & (vertex[terms.sink] >= 0)
+    given = np.bincount(place[moved], share[moved], size).astype(np.float64)
+    given[: len(base)] += base - np.bincount(vertex[terms.sink[moved]], share[moved], len(base))
     return np.maximum(given, 0.0)

@@ -10,7 +10,6 @@ Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import RLock
 from typing import Literal
@@ -21,7 +20,6 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.budget import Limit, metis_seconds
 from commanalyzer.partition.libraries import metis_call
 from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
-from commanalyzer.partition.libraries.adjacency_kernels import steps_across
 from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Float64, Int32, Int64
@@ -48,8 +46,7 @@ def partition(
 ) -> Int32:
     """Return int32[N], a balanced partition with a small cut or communication volume.
 
-    Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as all of
-    them are small against a part. Where all components are small against a part, they are kept whole and
+    Where all components are small against a part, they are kept whole and
     laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph,
     with the small components put together in bags, and with contiguous parts where the graph is a
     connected mesh. Vertices without work get a small weight, because METIS mishandles zero weights: parts
@@ -88,25 +85,8 @@ def partition(
         "ufactor": max(1, round(imbalance * 1000)),
     }
     call = partial((caller or Caller()).call, metis_call.divide, known, num_parts)
-    joined = prepared.joined(num_parts, imbalance)
-    part = _divide(prepared, joined, num_parts, imbalance, partial(_metis, call, options))
-    if joined.number is not None:
-        part = part[joined.number]  # leaves are where their only neighbour is
+    part = _divide(prepared, num_parts, imbalance, partial(_metis, call, options))
     return _number_by_position(_fill_empty(part, num_parts), num_parts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    """A graph whose leaves are joined to their neighbours, None for ``number`` where there are none."""
-
-    number: Int64 | None
-    weight: Int64
-    num_components: int
-    component: Int64
-
-    @classmethod
-    def of(cls, number: Int64 | None, adjacency: Adjacency) -> _Joined:
-        return cls(number, integer_work(adjacency.work_flops), *component_labels(adjacency))
 
 
 class Prepared:
@@ -115,26 +95,17 @@ class Prepared:
     def __init__(self, adjacency: Adjacency) -> None:
         self.adjacency = adjacency
         self._lock = RLock()
-        self._known: dict[bytes, _Joined] = {}
         self._latest: tuple[Int64, Adjacency] | None = None
 
-    def joined(self, num_parts: int, slack: float) -> _Joined:
-        """Join the leaves of a vertex to it, unless they carry more work than the allowed excess of a part.
+    @cached_property
+    def weight(self) -> Int64:
+        """int64[N], work as METIS is given it."""
+        return integer_work(self.adjacency.work_flops)
 
-        Args:
-            num_parts: Number of parts p; with fewer vertices than that, all stay apart.
-            slack: Allowed excess of the largest part over the mean.
-        """
-        with self._lock:
-            leaf, centre, carried = self._leaves
-            light = (carried <= slack * self._total / num_parts)[centre]
-            key = np.packbits(light).tobytes()
-            if key not in self._known:
-                self._known[key] = self._joining(leaf[light], centre[light])
-            found = self._known[key]
-            if len(found.weight) >= num_parts or found.number is None:
-                return found
-        return _Joined.of(None, self.adjacency)
+    @cached_property
+    def components(self) -> tuple[int, Int64]:
+        """Number of connected components, and that of each vertex."""
+        return component_labels(self.adjacency)
 
     def merged(self, number: Int64, count: int) -> Adjacency:
         """Return the graph with its vertices put together as numbered, below ``count``.
@@ -158,51 +129,18 @@ class Prepared:
             return False
         degree = np.diff(graph.pointer)
         most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
-        reached = steps_across(graph.pointer, graph.neighbour, most)
-        return bool(reached[0] >= _MESH_DEPTH * max(reached[1], 1) ** (1 / 3))
+        steps, reached = graph.steps_across(most)
+        return bool(steps >= _MESH_DEPTH * max(reached, 1) ** (1 / 3))
 
     def seconds(self, num_parts: int, objective: str) -> float:
         """Return about how long METIS takes."""
         is_volume = objective == "volume"
         return metis_seconds(self.adjacency.num_edges, num_parts, for_volume=is_volume, is_mesh=self.is_mesh)
 
-    @property
-    def _load(self) -> Float64:
-        work = self.adjacency.work_flops
-        return work if work.sum() > 0 else np.ones(len(work), dtype=np.float64)
 
-    @cached_property
-    def _total(self) -> float:
-        return float(self._load.sum())
-
-    @cached_property
-    def _leaves(self) -> tuple[Int64, Int32, Float64]:
-        """Vertices with one neighbour that has others, these neighbours, and the work that each carries."""
-        adjacency = self.adjacency
-        degree = np.diff(adjacency.pointer)
-        leaf = np.flatnonzero(degree == 1)
-        centre = adjacency.neighbour[adjacency.pointer[leaf]].astype(np.int32)
-        inner = degree[centre] > 1
-        leaf, centre = leaf[inner], centre[inner]
-        carried = np.bincount(centre, self._load[leaf], minlength=len(degree)).astype(np.float64)
-        return leaf.astype(np.int64), centre, carried
-
-    def _joining(self, leaf: Int64, centre: Int32) -> _Joined:
-        count = self.adjacency.num_vertices
-        if not len(leaf):
-            return _Joined.of(None, self.adjacency)
-        target = np.arange(count, dtype=np.int64)
-        target[leaf] = centre
-        is_kept = target == np.arange(count)
-        number = (np.cumsum(is_kept) - 1)[target]
-        return _Joined.of(number, self.merged(number, int(is_kept.sum())))
-
-
-def _divide(
-    prepared: Prepared, joined: _Joined, num_parts: int, slack: float, ask: Callable[..., Int32]
-) -> Int32:
+def _divide(prepared: Prepared, num_parts: int, slack: float, ask: Callable[..., Int32]) -> Int32:
     """Return parts, with small components packed whole or handed to METIS (:func:`_metis`) in bags."""
-    weight, label, count = joined.weight, joined.component, joined.num_components
+    weight, (count, label) = prepared.weight, prepared.components
     size = np.bincount(label, weight, minlength=count).astype(np.float64)
     part_size = float(size.sum()) / num_parts
     if size.max() <= _PACK_SHARE * part_size:
@@ -212,14 +150,12 @@ def _divide(
             return part
     number, bagged = _bag(label, size, slack * part_size)
     if num_parts <= bagged < len(weight):
-        rest = prepared.merged(number if joined.number is None else number[joined.number], bagged)
         bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
-        return ask(rest, bag_weight, contiguous=False)[number]
+        return ask(prepared.merged(number, bagged), bag_weight, contiguous=False)[number]
     # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long
     # borders (random links) it takes minutes, and of dense graphs almost any part is.
     contiguous = count == 1 and prepared.is_mesh
-    whole = None if joined.number is None else prepared.merged(joined.number, len(weight))
-    return ask(whole or prepared.adjacency, weight, contiguous=contiguous)
+    return ask(prepared.adjacency, weight, contiguous=contiguous)
 
 
 def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:

@@ -14,12 +14,11 @@ from functools import cache
 import numpy as np
 
 from commanalyzer.partition.budget import least_gain
-from commanalyzer.partition.coarsening.coarse import build_nets
+from commanalyzer.partition.coarsening.coarse import build_nets, work_by_number
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tasks import groups_of
 from commanalyzer.partition.coarsening.tiles import Tiling, tiles_of
 from commanalyzer.partition.libraries.hypergraph import Hypergraph
-from commanalyzer.partition.refinement import border_kernels as kernels
 from commanalyzer.partition.refinement.refine import (
     LEAST_GAIN,
     MOST_COUNTS,
@@ -238,8 +237,8 @@ def _border(
     nets = build_nets(graph, number, total, tiling.neighbours, np.zeros(total), rows, most, part)
     if nets is None or not nets.num_nets:
         return None
-    work, own = np.zeros(total), work_flops()
-    kernels.add_work(number, own, work)
+    own = work_flops()
+    work = work_by_number(number, own, total)
     settled = work[:num_parts] + _hub_work(view.hubs.hub, part, own, num_parts)
     work[:num_parts] = 0.0
     nets = replace(nets, work_flops=work)
@@ -263,9 +262,10 @@ def _numbered(
         first: int64[G], a value of each group of these.
         label: int32[C], group of each of them.
     """
-    single, number = part.copy(), np.empty(len(part), np.int32)
+    single = part.copy()
     single[chosen] = num_parts + label
-    kernels.number_values(tiling.vertex, tiling.neighbours.anchor, single, part, num_parts, number)
+    number = single[tiling.neighbours.anchor]
+    number = np.where(tiling.vertex < 0, np.int32(-1), np.where(number < num_parts, part, number))
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[first]))
     apart = np.flatnonzero((number >= num_parts) & (start[number] != part))
     pair = number[apart].astype(np.int64) * num_parts + part[apart]

@@ -1,4 +1,4 @@
-"""Compiled passes that ask values which part they exchange most bytes with.
+"""A compiled pass that asks values which part they exchange most bytes with.
 
 anchor[v]      the value whose owner v gets
 owner[v]       of an anchor: its part, or ~i if it is the free anchor number i
@@ -10,20 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.partition.libraries.hypergraph_kernels import flow_bytes
-
-
-@compiled
-def number_free(anchor: Any, given: Any, owner: Any) -> Any:
-    """Fill ``owner``: parts of anchors that are given, numbers of the others; return how many these are."""
-    free = 0
-    for v in range(len(anchor)):
-        owner[v] = given[v]
-        if given[v] < 0 and anchor[v] == v:
-            owner[v] = ~free
-            free += 1
-    return free
+from commanalyzer.foundation.compiled import compiled_in_place
+from commanalyzer.partition.coarsening.link_kernels import flow_bytes
 
 
 @compiled_in_place
@@ -54,25 +42,3 @@ def poll(
             else:
                 leader[free] = part
                 lead_bytes[free] = volume - lead_bytes[free]
-
-
-@compiled
-def settle(anchor: Any, leader: Any, owner: Any) -> Any:
-    """Give the free anchors where a part leads to that part; return how many."""
-    settled = 0
-    for v in range(len(anchor)):
-        if anchor[v] == v and owner[v] < 0 and leader[~owner[v]] >= 0:
-            owner[v] = leader[~owner[v]]
-            settled += 1
-    return settled
-
-
-@compiled
-def place(vertex: Any, anchor: Any, given: Any, owner: Any, otherwise: Any, part: Any) -> None:
-    """Fill ``part``: what is given, else the part of the anchor, else (hubs as well) ``otherwise``."""
-    for v in range(len(part)):
-        part[v] = given[v]
-        if part[v] < 0 and vertex[v] >= 0:
-            part[v] = owner[anchor[v]]
-        if part[v] < 0:
-            part[v] = otherwise[v]

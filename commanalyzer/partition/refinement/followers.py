@@ -31,15 +31,19 @@ def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int3
         given: int32[V], owners, -1 for values that follow.
         otherwise: int32[V], owners of what exchanges bytes with no value that has an owner.
     """
-    owner = np.empty(len(given), np.int32)
-    free = kernels.number_free(anchor, given, owner)
-    leader, lead_bytes = np.full(free, -1, np.int32), np.zeros(free, np.int64)
+    owner = given.copy()
+    free = np.flatnonzero((given < 0) & (anchor == np.arange(len(given), dtype=np.int32)))
+    owner[free] = ~np.arange(len(free), dtype=np.int32)
+    leader, lead_bytes = np.full(len(free), -1, np.int32), np.zeros(len(free), np.int64)
     versions, width_bytes = graph.versions, graph.width_bytes
     for _ in range(_MOST_ROUNDS):
         for piece in row_slices(graph):
             kernels.poll(piece, versions, width_bytes, vertex, anchor, owner, leader, lead_bytes)
-        if not kernels.settle(anchor, leader, owner):
+        settled = np.flatnonzero((owner[free] < 0) & (leader >= 0))
+        if not len(settled):
             break
-    part = np.empty(len(given), np.int32)
-    kernels.place(vertex, anchor, given, owner, otherwise, part)
+        owner[free[settled]] = leader[settled]
+    part = np.where(vertex >= 0, owner[anchor], np.int32(-1))
+    np.copyto(part, given, where=given >= 0)
+    np.copyto(part, otherwise, where=part < 0)
     return part

@@ -32,16 +32,6 @@ from commanalyzer.partition.refinement.touched_kernels import (
 _NO_PART = -1
 
 
-@compiled
-def give_out(weight: Any, load: Any) -> None:
-    """Add each weight in turn to the least load (to find it by Numba's ``argmin`` would import scipy)."""
-    for w in weight:
-        least = 0
-        for b in range(1, len(load)):
-            least = b if load[b] < load[least] else least
-        load[least] += w
-
-
 @compiled_in_place
 def _vote(v: Any, hyper: Any, touch: Any, votes: Any, near: Any) -> Any:
     """Let the placed pins of the nets of ``v`` vote for their parts; return how many parts, and all bytes.

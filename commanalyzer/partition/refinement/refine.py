@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from heapq import heapreplace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from commanalyzer.partition.libraries.hypergraph import Hypergraph
 from commanalyzer.partition.refinement import kernels
 from commanalyzer.partition.refinement import touched_kernels as touched
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
-from commanalyzer.vcg.structure.segments import pointer_from_counts
+from commanalyzer.vcg.structure.segments import order_by
 
 _Hyper = tuple[Int32, Int64, Int32]
 _Touch = tuple[Int64, Int32]
@@ -41,19 +42,18 @@ class Incidence:
 
     Attributes:
         pointer: int64[N + 1].
-        net: int64[P].
+        net: int32[P].
     """
 
     pointer: Int64
-    net: Int64
+    net: Int32
 
 
 def incidence(hypergraph: Hypergraph) -> Incidence:
     """Return the nets of each vertex."""
-    counts = np.bincount(hypergraph.pin, minlength=hypergraph.num_vertices).astype(np.int64)
-    pointer, net = pointer_from_counts(counts), np.empty(hypergraph.num_pins, np.int64)
-    touched.list_nets(hypergraph.net_pointer, hypergraph.pin, pointer[:-1].copy(), net)
-    return Incidence(pointer, net)
+    net = np.repeat(np.arange(hypergraph.num_nets, dtype=np.int32), np.diff(hypergraph.net_pointer))
+    pointer, order = order_by(hypergraph.pin, hypergraph.num_vertices)
+    return Incidence(pointer, net[order])
 
 
 def balance_weights(work_flops: Float64) -> Float64:
@@ -73,10 +73,10 @@ def most_work(weight: Float64, num_parts: int, imbalance: float, settled: float 
         return 0.0
     most = (1.0 + imbalance) * (float(weight.sum()) + settled) / num_parts
     grains = np.sort(weight[weight > imbalance / (1.0 + imbalance) * most])[::-1]
-    load = np.zeros(num_parts)
-    if len(grains):
-        kernels.give_out(grains, load)
-    return max(most, float(load.max())) * (1.0 + 1e-9)
+    load = [0.0] * num_parts  # a heap
+    for grain in grains.tolist():
+        heapreplace(load, load[0] + grain)
+    return max(most, *load) * (1.0 + 1e-9)
 
 
 def refine(
@@ -164,7 +164,7 @@ def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
     h = hypergraph
     state = np.zeros((h.num_nets + 1, touched.STATES), np.int64)
     state[:, touched.FIRST], state[:-1, touched.BYTES] = h.net_pointer, h.net_bytes
-    hyper = h.pin.astype(np.int32), nets.pointer, nets.net.astype(np.int32)
+    hyper = h.pin.astype(np.int32), nets.pointer, nets.net
     return hyper, (state, np.empty((h.num_pins, 2), np.int32))
 
 

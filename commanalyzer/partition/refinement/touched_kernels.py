@@ -36,15 +36,6 @@ _NONE = -1
 
 
 @compiled
-def list_nets(net_pointer: Any, pin: Any, place: Any, net: Any) -> None:
-    """Write the nets of each vertex to ``net``, ascending; ``place`` is where, and is moved."""
-    for e in range(len(net_pointer) - 1):
-        for i in range(net_pointer[e], net_pointer[e + 1]):
-            net[place[pin[i]]] = e
-            place[pin[i]] += 1
-
-
-@compiled
 def count_pins(hyper: Any, part: Any, parts: Any, touch: Any) -> None:
     """Fill the tables for the placed vertices (``part >= 0``)."""
     pin, state, table = hyper[0], touch[0], touch[1]
@@ -92,22 +83,7 @@ def add_pin(e: Any, b: Any, touch: Any) -> None:
 
 @compiled
 def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: Any) -> Any:
-    """Return the sum over nets of bytes times (parts touched - 1)."""
-    seen = np.full(parts, _NONE, np.int64)
-    total = 0
-    for e in range(len(net_pointer) - 1):
-        touched = 0
-        for i in range(net_pointer[e], net_pointer[e + 1]):
-            if seen[part[pin[i]]] != e:
-                seen[part[pin[i]]] = e
-                touched += 1
-        total += (touched - 1) * net_bytes[e]
-    return total
-
-
-@compiled
-def known_connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: Any) -> Any:
-    """Return :func:`connectivity` where vertices without a part (-1) do not count."""
+    """Return the sum over nets of bytes times (parts touched - 1); pins without a part (-1) do not count."""
     seen = np.full(parts, _NONE, np.int64)
     total = 0
     for e in range(len(net_pointer) - 1):

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.partition.regular import grid_kernels as kernels
 from commanalyzer.partition.regular.shapes import Shaped
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
@@ -120,12 +119,12 @@ class Blocks:
 
         With ``is_wanted`` (bool[V]), only those of some values.
         """
-        wanted = frozen(np.zeros(0) if is_wanted is None else is_wanted, np.bool_)
         for (extents, members), block in zip(self._groups, cuts, strict=True):
-            places = (_numbers(extents), block, _places(extents))
+            along = np.split(block.astype(np.int32), np.cumsum(extents)[:-1])
+            of_point = first + np.ravel(sum(np.ix_(*along)))
             for s in members:  # one step per array
-                elements = (s.array.vertex, s.array.index)
-                kernels.fill_blocks(*elements, s.components, *places, first, wanted, owner)
+                chosen = slice(None) if is_wanted is None else is_wanted[s.array.vertex]
+                owner[s.array.vertex[chosen]] = of_point[s.points[chosen]]
 
     def points(self) -> Iterator[tuple[int, Shaped]]:
         """Yield the arrays, each with the number of its extents among :meth:`cuts`."""
@@ -141,20 +140,25 @@ class Blocks:
         used of it): all with elements weigh the same.
         """
         value = self._graph.work_flops if by_work else self._graph.versions
-        value = frozen(value, value.dtype)
         along, used = np.zeros(sum(extents)), np.zeros(sum(extents))
         for s in members:  # one step per array
-            full = -1 if by_work else kernels.largest(value, s.array.vertex)
-            elements = (s.array.vertex, s.array.index, s.components, _numbers(extents))
-            kernels.add_along(*elements, value, full, _places(extents), along)
+            weight = value[s.array.vertex].astype(np.float64)
             if not by_work:
-                kernels.add_along(*elements, value, 0, _places(extents), used)
+                weight = (2 * weight >= weight.max(initial=0)).astype(np.float64)
+                used += _along(s.on_points(np.ones(len(weight))))
+            along += _along(s.on_points(weight))
         if not by_work:
             ends = np.cumsum(extents)[:-1]
             for part, lines in zip(np.split(along, ends), np.split(used, ends), strict=True):  # dimensions
                 if 2 * np.count_nonzero(part) < len(part):
                     part[:] = lines > 0
         return along
+
+
+def _along(points: Float64) -> Float64:
+    """Return sums over all points that share a coordinate, dimension after dimension."""
+    axes = range(points.ndim)
+    return np.concatenate([points.sum(axis=tuple(a for a in axes if a != d)) for d in axes])
 
 
 def block_owners(
@@ -172,15 +176,6 @@ def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
         turn, place = np.divmod(np.arange(extent), count)
         found.append(np.where(turn % 2 == 1, count - 1 - place, place))
     return np.concatenate(found)
-
-
-def _numbers(numbers: tuple[int, ...]) -> Int64:
-    return frozen(np.array(numbers), np.int64)
-
-
-def _places(extents: tuple[int, ...]) -> Int64:
-    """Return where the coordinates of each dimension begin."""
-    return frozen(np.cumsum((0, *extents[:-1])), np.int64)
 
 
 def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:

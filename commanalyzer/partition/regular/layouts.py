@@ -18,7 +18,6 @@ from functools import cached_property
 import numpy as np
 
 from commanalyzer.partition.libraries.hypergraph import Sums
-from commanalyzer.partition.regular import grid_kernels as kernels
 from commanalyzer.partition.regular.grids import Blocks, Spread, fits, grid_name, process_grids, surface
 from commanalyzer.partition.regular.shapes import Shaped
 from commanalyzer.partition.regular.sketch import Sketch
@@ -323,7 +322,7 @@ class _Places:
             places = [c + s for c, s in zip(at, np.cumsum((0, *extents[:-1])), strict=True)]
             self._values.append((number, slot[known], places))
             work = self._work.setdefault(number, np.zeros(extents))
-            kernels.add_to_points(array.vertex, array.index, shaped.components, sketch.work, work.reshape(-1))
+            work += shaped.on_points(sketch.work[array.vertex])
 
     def enter(self, cuts: Sequence[Int64], part: Int64, load: Float64) -> None:
         """Write the parts of the values, and add the work of each part, for some cuts."""

@@ -70,11 +70,20 @@ class Shaped:
     components: int = 1
     is_known: bool = False
 
+    @property
+    def points(self) -> Int32 | Int64:
+        """int[K], the point of each element in row-major order."""
+        return np.minimum(self.array.index // self.components, math.prod(self.extents) - 1)
+
+    def on_points(self, value: Float64) -> Float64:
+        """Return the sum of the values of the elements (float64[K]) at each point, by extents."""
+        found = np.bincount(self.points, value, math.prod(self.extents)).astype(np.float64)
+        return found.reshape(self.extents)
+
     def coordinates(self, chosen: Int64 | None = None) -> tuple[Int64, ...]:
         """Return int64[K] for each dimension, slowest first; only of ``chosen`` elements if given."""
-        index = self.array.index if chosen is None else self.array.index[chosen]
-        point = np.minimum(index // self.components, math.prod(self.extents) - 1, dtype=np.int64)
-        return tuple(np.asarray(c, dtype=np.int64) for c in np.unravel_index(point, self.extents))
+        points = self.points if chosen is None else self.points[chosen]
+        return tuple(np.asarray(c, dtype=np.int64) for c in np.unravel_index(points, self.extents))
 
 
 def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:

@@ -94,4 +94,4 @@ class Sketch:
     def comm_bytes(self, part: Int64, num_parts: int) -> int:
         """Return about how many bytes lie between parts; ``part`` int64[S], -1 for anywhere."""
         nets = self._pointer, self._pin, self._net_bytes
-        return int(kernels.known_connectivity(*nets, frozen(part, np.int64), num_parts) / self._share)
+        return int(kernels.connectivity(*nets, frozen(part, np.int64), num_parts) / self._share)

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.partition.coarsening import tile_kernels
 from commanalyzer.partition.coarsening.links import Links, find_links
+from commanalyzer.partition.coarsening.tasks import heaviest
 from commanalyzer.vcg.graph import Int32, ValueGraph
 from tests.graphs import build, row
 from tests.strategies import graphs
@@ -96,10 +96,7 @@ def test_a_task_goes_where_most_bytes_are_shared(items: list[tuple[int, int, int
     ends = np.array(sorted(total), np.int64).reshape(-1, 2)
     sums = np.zeros((len(ends), 3), np.int64)
     sums[:, 1] = [total[near, task] for near, task in ends.tolist()]
-    best = np.full(10, -1, np.int64)
-    tile_kernels.note_heaviest(
-        ends[:, 0].copy(), ends[:, 1].copy(), sums, np.arange(10) >= 4, np.zeros(10, np.int64), best
-    )
+    best = heaviest(Links(ends[:, 0], ends[:, 1], sums), np.arange(10) >= 4)
     for task in range(10):
         choices = [(-weight, near) for (near, other), weight in total.items() if other == task]
         assert best[task] == (min(choices)[1] if choices else -1)

@@ -89,16 +89,6 @@ def test_contributions_wait_for_the_operand_that_few_others_read() -> None:
     assert found.anchor[[2, 3]].tolist() == [0, 0]
 
 
-def test_what_is_only_passed_on_shares_a_vertex_with_what_is_made_of_it() -> None:
-    # 2 = f(0, 1), 3 = copy of 2, read by 4 and 5: 2 and 3 apart would cost what 3 costs elsewhere.
-    graph = build(6, [row(2, 0, 1), row(3, 2), row(4, 3, 1), row(5, 3, 0)])
-    found = find_neighbours(graph, none_removed(graph))
-    assert found.anchor[[2, 3]].tolist() == [3, 3]
-    # Links of a chain are no pairs: all of it in one vertex could not be divided.
-    chain = build(5, [row(i + 1, i) for i in range(4)], inputs=[0])
-    assert len(set(find_neighbours(chain, none_removed(chain)).anchor[1:].tolist())) > 1
-
-
 def test_values_without_flows_or_work_are_no_vertices() -> None:
     # Array u: 0 to 3, of which 1 is never used; array v: 4 to 6, never used at all.
     flows = [row(0, 2), row(2, 3), row(3, 0)]

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.partition.coarsening.coarse import build_coarse, build_nets
+from commanalyzer.partition.coarsening.coarse import build_coarse, build_nets, work_by_number
 from commanalyzer.partition.coarsening.neighbours import Neighbours
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import Tiling, build_tiling
-from commanalyzer.partition.refinement import border_kernels as kernels
 from commanalyzer.partition.refinement.borders import (
     _SURELY,
     _is_everywhere,
@@ -44,14 +43,13 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     beside = Surface.of(graph, view).beside(part)
     anchor = tiling.neighbours.anchor
     single = part.copy()
-    chosen = np.empty(v, np.int64)
-    chosen = chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)]
+    chosen = Surface.of(graph, view).movable(beside)
     expected = [i for i in range(v) if not removed[i] and beside[tiling.vertex[i]] and anchor[i] == i]
     assert chosen.tolist() == expected
     single[chosen] = num_parts + np.arange(len(chosen))
     total = num_parts + len(chosen)
-    number = np.empty(v, np.int32)
-    kernels.number_values(tiling.vertex, anchor, single, part, num_parts, number)
+    number, first = _numbered(tiling, part, num_parts, chosen, chosen, np.arange(len(chosen), dtype=np.int32))
+    assert first.tolist() == chosen.tolist()  # all that follow a value are in its part
     number[removed] = total + np.arange(np.count_nonzero(removed))
     hubs = np.cumsum(removed) - 1
     assert number.tolist() == [total + hubs[i] if removed[i] else single[anchor[i]] for i in range(v)]
@@ -150,8 +148,7 @@ def test_where_coarse_vertices_at_borders_hold_too_much_only_ends_of_flows_move(
 
 
 def test_work_is_added_by_number_without_hubs() -> None:
-    work = np.zeros(2)
-    kernels.add_work(np.array([0, 1, 2, 1], np.int32), np.array([1.0, 2.0, 4.0, 8.0]), work)
+    work = work_by_number(np.array([0, 1, 2, 1], np.int32), np.array([1.0, 2.0, 4.0, 8.0]), 2)
     assert work.tolist() == [1.0, 10.0]
 
 
