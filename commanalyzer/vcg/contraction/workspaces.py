@@ -32,10 +32,12 @@ from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STA
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.allocations import HEADER_BYTES, Allocations
-from commanalyzer.vcg.contraction import workspace_kernels as kernels
+from commanalyzer.vcg.contraction.workspace_kernels import pass_on
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, Rows, ValueGraph
 from commanalyzer.vcg.storage.large import LargeGraph
+from commanalyzer.vcg.storage.rows import chosen_rows
 from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.structure.segments import count_of_source, order_by, sink_of_source
 
 FACTOR = 4
 """How many times as often as the data of an element a workspace is renewed, at least.
@@ -81,7 +83,15 @@ class _Contents:
     def _of(cls, store: GraphStore, parts: Iterable[Rows], is_named: Bool, reads: Bool | None) -> _Contents:
         begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
         for part in parts:
-            kernels.add_contents(part, is_named, begun, sourced, first, any_)
+            sink, count, begins = part.row_sink, part.row_count, ~part.row_accumulates
+            has_sources = np.diff(part.row_ptr) > 0
+            if len(is_named):
+                has_sources &= ~_read_any(part, is_named)
+            np.maximum.at(any_, sink[has_sources], count[has_sources])
+            np.add.at(begun, sink[begins], count[begins])
+            begins &= has_sources
+            np.add.at(sourced, sink[begins], count[begins])
+            np.maximum.at(first, sink[begins], count[begins])
         reads = 2 * sourced >= begun if reads is None else reads
         return cls(begun, np.where(reads, sourced, begun), np.where(reads, first, any_), reads)
 
@@ -182,16 +192,19 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
     """
     is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
     for part in graph.store.slices():
-        kernels.add_reads(part, reads)
+        np.add.at(reads, part.source, count_of_source(part))
     fresh = np.where(is_defined | copied, 0, np.maximum(np.minimum(words.stored, reads), 1))
     is_named = copied.copy()
     if not is_defined.any():
         return fresh, is_named
     for part in graph.store.slices():
-        kernels.hand_on(part, is_defined, fresh, is_named)
-    links, none = _Links.of(graph, is_defined), np.zeros(len(fresh), np.int64)
-    fresh = -links.least(-fresh, none, np.flatnonzero(is_defined & (fresh > 0)))
-    unnamed = links.least(1 - is_named.astype(np.int64), none, np.flatnonzero(is_defined & is_named))
+        sink = sink_of_source(part)
+        sink, source = sink[is_defined[sink]], part.source[is_defined[sink]]
+        np.maximum.at(fresh, sink, fresh[source])
+        is_named[sink[is_named[source]]] = True
+    links, none = _links(graph, is_defined), np.zeros(len(fresh), np.int64)
+    fresh = -_least(links, -fresh, none, np.flatnonzero(is_defined & (fresh > 0)))
+    unnamed = _least(links, 1 - is_named.astype(np.int64), none, np.flatnonzero(is_defined & is_named))
     return fresh, unnamed == 0
 
 
@@ -203,6 +216,10 @@ def _periods(
 
     Of several sources the geometric mean is typical: parameters are not renewed, some are workspaces.
 
+    The values of a word that is copied to many places are known by its name everywhere: what is computed from
+    these differs, although the chain is always the same. Such chains tell nothing about words that are known
+    by other chains, and are all that tells about copied words.
+
     Args:
         graph: The graph.
         words: Its vertices.
@@ -211,13 +228,28 @@ def _periods(
         fresh: int64[V].
         factor: See :data:`FACTOR`.
     """
-    varied, copied, _ = candidates
+    varied, copied, is_named = candidates
     lifetimes = np.where(varied, contents.differing, words.stored)
-    chosen = (*candidates, contents.reads_at_first)
     logarithm = np.zeros(len(fresh))
     others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
-    for part in graph.store.slices():
-        kernels.note_companions(part, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
+    for every in graph.store.slices():
+        part = chosen_rows(every, (varied | copied)[every.row_sink])
+        sink, count, row = part.row_sink, part.row_count, part.row_of_source()
+        has_name, goes_on = _read_any(part, is_named), part.row_accumulates
+        of_varied = varied[sink] & ~has_name & ~(goes_on & contents.reads_at_first[sink])
+        is_telling = of_varied | (~varied[sink] & copied[sink] & (has_name | goes_on))
+        is_telling &= np.diff(part.row_ptr) > 0
+        flow = np.flatnonzero(is_telling[row] & (fresh[part.source] > 0))
+        row, other = row[flow], part.source[flow]
+        renewed, stored = fresh[other], lifetimes[sink[row]]
+        is_companion = (renewed * factor > stored) & (renewed < factor * stored)
+        tells_period = ~is_companion & ~varied[other]
+        np.add.at(logarithm, sink[row[tells_period]], np.log(renewed[tells_period]))
+        np.add.at(others, sink[row[tells_period]], 1)
+        has_companion = np.zeros(part.num_rows, np.bool_)
+        has_companion[row[is_companion]] = True
+        np.add.at(together, sink[is_telling & has_companion], count[is_telling & has_companion])
+        np.add.at(apart, sink[is_telling & ~has_companion], count[is_telling & ~has_companion])
     # versions that only go on with a lifetime belong to its element as well
     per_element = np.where(varied, contents.commonest, 1) * words.stored
     per_element //= np.maximum(np.where(varied, contents.differing, words.places), 1)
@@ -226,45 +258,38 @@ def _periods(
     return np.where((varied | copied) & (apart > 0) & (together <= apart), period, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Links:
-    """Flows from some vertices to some, by their source.
+def _read_any(rows: Rows, chosen: Bool) -> Bool:
+    """bool[R], whether a ``chosen`` (bool[V]) vertex is among the sources of each row."""
+    result = np.zeros(rows.num_rows, np.bool_)
+    result[rows.row_of_source()[chosen[rows.source]]] = True
+    return result
 
-    Attributes:
-        start: int64[V + 1], first flow of each vertex.
-        sink: int32[F].
+
+def _links(graph: LargeGraph, chosen: Bool) -> tuple[Int64, NDArray[np.int32]]:
+    """Flows between ``chosen`` (bool[V]) vertices: where those of each source begin; int32[F], sinks."""
+    pairs = [np.zeros((2, 0), np.int32)]
+    for part in graph.store.slices():
+        ends = np.stack((part.source, sink_of_source(part)))
+        pairs.append(ends[:, chosen[ends].all(axis=0)])
+    source, sink = np.concatenate(pairs, axis=1)
+    start, order = order_by(source, graph.num_vertices)
+    return start, sink[order]
+
+
+def _least(links: tuple[Int64, NDArray[np.int32]], value: Int64, most: Int64, origins: Int64) -> Int64:
+    """int64[V], the least value of any vertex that each can be reached from, or its own.
+
+    In linear time, but for sorting: values are passed on in order, so each is final when it arrives.
+
+    Args:
+        links: From :func:`_links`.
+        value: int64[V].
+        most: int64[V], vertices take and pass on no value above this.
+        origins: int64, vertices whose values are passed on.
     """
-
-    start: Int64
-    sink: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, graph: LargeGraph, chosen: Bool) -> _Links:
-        """The flows between ``chosen`` (bool[V]) vertices."""
-        start = np.zeros(graph.num_vertices + 1, np.int64)
-        for part in graph.store.slices():
-            kernels.count_links(part, chosen, start)
-        np.cumsum(start, out=start)
-        sink, end = np.empty(int(start[-1]), np.int32), start[:-1].copy()
-        for part in graph.store.slices():
-            kernels.place_links(part, chosen, end, sink)
-        return cls(start, sink)
-
-    def least(self, value: Int64, most: Int64, origins: Int64) -> Int64:
-        """int64[V], the least value of any vertex that each can be reached from, or its own.
-
-        In linear time, but for sorting: values are passed on in order, so each is final when it arrives.
-
-        Args:
-            value: int64[V].
-            most: int64[V], vertices take and pass on no value above this.
-            origins: int64, vertices whose values are passed on.
-        """
-        result = value.copy()
-        kernels.pass_on(
-            self.start, self.sink, origins[np.argsort(value[origins], kind="stable")], most, result
-        )
-        return result
+    result = value.copy()
+    pass_on(*links, origins[np.argsort(value[origins], kind="stable")], most, result)
+    return result
 
 
 def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64, factor: int) -> Bool:
@@ -277,8 +302,8 @@ def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64
         return found
     most = np.where(words.is_word, contents.begun // factor, 0)
     most[found | (words.is_defined & ~words.is_lifetime)] = _NEVER
-    links = _Links.of(graph, (most > 0) | found)
-    reached = links.least(np.where(found, period, _NEVER), most, np.flatnonzero(found))
+    links = _links(graph, (most > 0) | found)
+    reached = _least(links, np.where(found, period, _NEVER), most, np.flatnonzero(found))
     return np.asarray(words.is_word & (reached < _NEVER))
 
 
