@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
 
 SOURCES, SINKS = 1, 2  # what neighbours are to the vertex whose they are
-BOUNDS = 7  # what bounds need of each vertex
-ENDS, OF_A_ROW, SINKS_IN_ORDER, SOURCES_IN_ORDER, LATEST_SINK, LATEST_SOURCE, LATEST_ROW = range(BOUNDS)
 OF, AMONG = 1, 2  # marks: neighbours of the vertex are counted; the vertex counts as a neighbour
 
 
@@ -68,39 +64,3 @@ def count_distinct(place: Any, found: Any, first: Any, seen: Any, count: Any) ->
                 distinct += 1
         count[v] = distinct
         begin = place[k]
-
-
-@compiled_in_place
-def note_bounds(rows: Any, root: Any, row: Any, note: Any) -> Any:
-    """Note what the number of distinct neighbours of each vertex lies between; return the rows so far.
-
-    At least as many are in one row, and at least as many sinks or sources as are above all before. If the
-    numbers of rows wrap around, a neighbour may be left out, which no lower bound minds.
-
-    ``root`` is negative for vertices that do not count; ``row``: rows before the slice; ``note``: uint32[V,
-    BOUNDS], zeros before the first slice.
-    """
-    for r in range(len(rows.row_sink)):
-        row += 1
-        v = np.int64(root[rows.row_sink[r]])
-        if v < 0:
-            continue
-        stamp, ends, distinct = np.uint32(row & 0xFFFFFFFF), 0, 0
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            u = root[rows.source[i]]
-            if u == v or u < 0:
-                continue
-            ends += 1
-            note[u, ENDS] += 1
-            if note[u, LATEST_ROW] != stamp:
-                note[u, LATEST_ROW] = stamp
-                distinct += 1
-                if v + 1 > note[u, LATEST_SINK]:
-                    note[u, LATEST_SINK] = v + 1
-                    note[u, SINKS_IN_ORDER] += 1
-                if u + 1 > note[v, LATEST_SOURCE]:
-                    note[v, LATEST_SOURCE] = u + 1
-                    note[v, SOURCES_IN_ORDER] += 1
-        note[v, ENDS] += ends
-        note[v, OF_A_ROW] = max(note[v, OF_A_ROW], distinct)
-    return row

@@ -67,29 +67,6 @@ def count_neighbours(
     return count
 
 
-def bound_neighbours(graph: AnyGraph, root: Int32, kept: Bool) -> tuple[Int32, Int32]:
-    """Return int32[V], numbers that the distinct neighbours of each vertex are at least, and at most.
-
-    Both are 0 where there are none, and near each other where the program goes through memory in order.
-
-    Args:
-        graph: Value graph.
-        root: int32[V], vertex that each one is merged into.
-        kept: bool[V], vertices that have and are neighbours.
-
-    Time O(S) for S flows, one pass; memory 40 bytes per vertex.
-    """
-    stands = frozen(np.where(kept[root], root, np.int32(-1)), np.int32)
-    note, row = np.zeros((graph.num_vertices, kernels.BOUNDS), np.uint32), 0
-    for rows in row_slices(graph):
-        row = kernels.note_bounds(rows, stands, row, note)
-    most = np.minimum(note[:, kernels.ENDS], graph.num_vertices).astype(np.int32)
-    least = (most > 0).astype(np.int32)
-    for column in (kernels.OF_A_ROW, kernels.SINKS_IN_ORDER, kernels.SOURCES_IN_ORDER):
-        np.maximum(least, note[:, column], out=least, casting="unsafe")
-    return least, most
-
-
 def _marks(v: int, of: Bool | None, among: Bool | None) -> UInt8:
     """Return uint8[V], whose neighbours are counted and which neighbours count."""
     marks = np.full(v, kernels.OF, np.uint8) if of is None else of.astype(np.uint8)

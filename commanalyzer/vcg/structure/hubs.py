@@ -30,8 +30,6 @@ extensions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from commanalyzer.errors import ConfigError
@@ -40,7 +38,7 @@ from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.contraction.contract import merge_leaves, merge_registers, representatives, uses_of
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for
-from commanalyzer.vcg.structure.degrees import bound_neighbours, count_neighbours
+from commanalyzer.vcg.structure.degrees import count_neighbours
 from commanalyzer.vcg.structure.singletons import HIGH, degree_centroid, distance_score
 
 _MAX_ROUNDS = 16
@@ -61,38 +59,12 @@ def find_hubs(graph: AnyGraph, high: float = HIGH) -> Bool:
             f"hub threshold must lie in (0, 1), found {high}", hint="0.9 means 10 times the centroid"
         )
     root, counter = _contracted(graph)
-    peeled = _peel_by_bounds(graph, root, counter, high)
-    mask = None if peeled is None else _with_registers(graph, root, peeled, high)
-    if mask is None:
-        mask = _with_registers(graph, root, _peel(graph, root, counter, high), high)
-    assert mask is not None  # exact degrees leave nothing open
+    mask, centroid = _peel(graph, root, counter, high)
+    # a register merged into a hub is part of it only if it is a reduction itself, not one of many inputs
+    inner = mask[root] & (root != np.arange(graph.num_vertices)) & graph.is_register
+    if inner.any():
+        mask |= inner & (distance_score(count_neighbours(graph, of=inner), centroid) >= high)
     return frozen(mask | stand_for(graph, *USES), np.bool_)
-
-
-@dataclass(frozen=True, slots=True)
-class _Peeled:
-    """Hubs among the vertices that stand for others.
-
-    Attributes:
-        mask: bool[V].
-        centroids: What the degree centroid of all vertices, hubs included, lies between.
-    """
-
-    mask: Bool
-    centroids: tuple[float, float]
-
-
-def _with_registers(graph: AnyGraph, root: Int32, peeled: _Peeled, high: float) -> Bool | None:
-    """Return bool[V], hubs with the registers that are part of one; ``None`` where the centroid is too vague.
-
-    A register merged into a hub is part of it only if it is a reduction itself, not one of many inputs.
-    """
-    inner = peeled.mask[root] & (root != np.arange(graph.num_vertices)) & graph.is_register
-    if not inner.any():
-        return peeled.mask
-    degree = count_neighbours(graph, of=inner)
-    most, least = (inner & (distance_score(degree, centroid) >= high) for centroid in peeled.centroids)
-    return peeled.mask | least if np.array_equal(least, most) else None
 
 
 def _contracted(graph: AnyGraph) -> tuple[Int32, Bool]:
@@ -102,31 +74,16 @@ def _contracted(graph: AnyGraph) -> tuple[Int32, Bool]:
     return representatives(target), uses.is_counter
 
 
-def _peel_by_bounds(graph: AnyGraph, root: Int32, counter: Bool, high: float) -> _Peeled | None:
-    """Return what :func:`_peel` does if bounds of the degrees are enough to tell, else ``None``.
+def _peel(graph: AnyGraph, root: Int32, counter: Bool, high: float) -> tuple[Bool, float]:
+    """Return bool[V], hubs among the vertices that stand for others, and the degree centroid of all of these.
 
-    In most programs no degree is anywhere near where it would matter.
+    They are found by taking out the most extreme ones and looking again.
     """
-    mask, centroids = np.zeros(len(root), dtype=np.bool_), list[tuple[float, float]]()
-    for _ in range(_MAX_ROUNDS):
-        least, most = bound_neighbours(graph, root, ~mask)
-        centroids.append((degree_centroid(least), degree_centroid(most)))
-        sure = _found(least, most, centroids[-1][1], counter, high)
-        if len(sure) != len(_found(most, least, centroids[-1][0], counter, high)):
-            return None
-        if not len(sure):
-            break
-        mask[sure] = True
-    return _Peeled(mask, centroids[0])
-
-
-def _peel(graph: AnyGraph, root: Int32, counter: Bool, high: float) -> _Peeled:
-    """Return the hubs, found by taking out the most extreme ones and looking again."""
     degree = count_neighbours(graph, root)
     centroid = degree_centroid(degree)
     mask = np.zeros(len(degree), dtype=np.bool_)
     for _ in range(_MAX_ROUNDS):
-        found = _found(degree, degree, degree_centroid(degree), counter, high)
+        found = _found(degree, counter, high)
         if not len(found):
             break
         gone = np.zeros(len(degree), dtype=np.bool_)
@@ -134,18 +91,15 @@ def _peel(graph: AnyGraph, root: Int32, counter: Bool, high: float) -> _Peeled:
         mask |= gone
         degree[found] = 0
         degree -= count_neighbours(graph, root, of=~mask, among=gone)
-    return _Peeled(mask, (centroid, centroid))
+    return mask, centroid
 
 
-def _found(degree: Int32, others: Int32, centroid: float, counter: Bool, high: float) -> Int64:
-    """Return the vertices that are hubs by condition 1 and 2 if these are their degrees, those of ``others``.
-
-    More are found the higher the degrees are, the lower those of others and the centroid.
-    """
-    centroid = max(centroid, 1.0)
+def _found(degree: Int32, counter: Bool, high: float) -> Int64:
+    """Return the vertices that are hubs by condition 1 and 2 if these are the degrees."""
+    centroid = max(degree_centroid(degree), 1.0)
     near = np.flatnonzero(degree > (1.0 - 1e-6) * centroid / (1.0 - high))
     extreme = near[distance_score(degree[near], centroid) >= high]
-    return extreme[counter[extreme] | (degree[extreme] > _population(others, degree[extreme]))]
+    return extreme[counter[extreme] | (degree[extreme] > _population(degree, degree[extreme]))]
 
 
 def _population(degree: Int32, chosen: Int32) -> Int64:

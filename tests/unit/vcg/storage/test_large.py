@@ -21,7 +21,7 @@ from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.structure import degrees
-from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, bound_neighbours, count_neighbours
+from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, count_neighbours
 from commanalyzer.vcg.structure.hubs import find_hubs
 from commanalyzer.vcg.structure.singletons import find_singletons, paper_counts
 from tests.graphs import assert_same_graph
@@ -62,19 +62,6 @@ def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float)
             expected = np.bincount(end, minlength=v).tolist()
             assert count_neighbours(coded, sides=sides).tolist() == expected
         assert find_hubs(coded, high).tolist() == hub_mask(graph, high).tolist()
-
-
-@given(graphs(registers=True), st.integers(1, 9), st.data())
-@settings(max_examples=100, deadline=None)
-def test_bounds_of_degrees(graph: ValueGraph, flows: int, data: st.DataObject) -> None:
-    v = graph.num_vertices
-    vertices, some = st.integers(0, v - 1), st.lists(st.booleans(), min_size=v, max_size=v)
-    root = np.array(data.draw(st.lists(vertices, min_size=v, max_size=v)), np.int32)
-    kept, coded = np.array(data.draw(some)), large(graph, flows)
-    degree = count_neighbours(coded, root, of=kept, among=kept)
-    least, most = bound_neighbours(coded, root, kept)
-    assert np.all((least <= degree) & (degree <= most))
-    assert np.array_equal(least > 0, degree > 0)
 
 
 @given(graphs(registers=True), st.integers(1, 9), st.booleans())

@@ -9,7 +9,6 @@ import pytest
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import SourceRole
-from commanalyzer.vcg.structure import hubs
 from commanalyzer.vcg.structure.hubs import find_hubs
 from tests.graphs import Row, build, chain, folded, grid, row
 
@@ -29,13 +28,6 @@ def test_parameter_of_a_stencil() -> None:
     n = 50
     rows = [row(n + i, i, (i + 1) % n, 2 * n) for i in range(n)]
     assert found(2 * n + 1, rows) == [2 * n]
-
-
-def test_bounds_of_degrees_are_enough_for_what_programs_do_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(hubs, "count_neighbours")
-    test_stencils_have_none()
-    test_parameter_of_a_stencil()
-    test_matmul_has_none()
 
 
 def test_sparse_vectors_with_ten_entries_per_row_are_ordinary() -> None:
