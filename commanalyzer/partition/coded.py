@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.vcg.graph import Int32
-from commanalyzer.vcg.storage.coding import Coded, Reader, encoded
+from commanalyzer.vcg.storage.coding import Coded, encoded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,6 @@ class Owners:
 
     def expand(self) -> Int32:
         """int32[V], read-only; made anew in every call."""
-        part = np.empty(self.coded.length, np.int32)
-        Reader.of(self.coded).fill(part)
+        part = self.coded.expand(dtype=np.int32)
         part.setflags(write=False)
         return part

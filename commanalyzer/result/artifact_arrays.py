@@ -18,8 +18,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.vcg.storage.columns import COLUMNS
 from commanalyzer.vcg.storage.spill import machine_bytes
+from commanalyzer.vcg.storage.store import COLUMNS
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 Group: TypeAlias = h5py.Group
@@ -57,7 +57,7 @@ GRAPH = (
     Stored("pages", "int64", ("pages", 3), 0),
     Stored("tables", "int64", ("pieces", 4)),
     Stored("columns", "int64", (len(COLUMNS), 2), 0),
-    *(Stored(f"data/{c.name}", "uint8", (c.name,), is_optional=True) for c in COLUMNS),
+    *(Stored(f"data/{name}", "uint8", (name,), is_optional=True) for name in COLUMNS),
 )
 NAMES = (
     Stored("objects", "int64", ("objects", 8)),

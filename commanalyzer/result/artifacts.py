@@ -52,13 +52,10 @@ from commanalyzer.result.artifact_header import header_of, result_from_header
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site
 from commanalyzer.vcg.storage.coding import Coded
-from commanalyzer.vcg.storage.columns import COLUMNS
-from commanalyzer.vcg.storage.soundness import require_sound
-from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.storage.store import COLUMNS, GraphStore, require_sound
 
 KIND = "commanalyzer.analysis"
 SCHEMA = 5
-_COLUMNS = tuple(column.name for column in COLUMNS)
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, CommAnalyzerError)
 
@@ -148,7 +145,7 @@ def _put(result: AnalysisResult, file: Group) -> None:
 def _store_arrays(graph: GraphStore) -> Arrays:
     """What :data:`GRAPH` holds."""
     tables, columns, data = [], [], {}
-    for name in _COLUMNS:
+    for name in COLUMNS:
         column = graph.columns[name]
         tables.append(column.table)
         columns.append((len(column.table), _checksum(column)))
@@ -229,7 +226,7 @@ def _require_sizes(result: AnalysisResult) -> None:
 
 def _store(arrays: Arrays, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
     columns, begin = {}, 0
-    for name, (size, checksum) in zip(_COLUMNS, arrays["columns"].tolist(), strict=True):
+    for name, (size, checksum) in zip(COLUMNS, arrays["columns"].tolist(), strict=True):
         table = arrays["tables"][begin : begin + size]
         columns[name] = Coded(table, arrays.get(f"data/{name}", np.zeros(0, np.uint8)))
         if _checksum(columns[name]) != checksum:

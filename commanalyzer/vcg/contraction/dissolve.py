@@ -23,8 +23,8 @@ from commanalyzer.foundation.compiled import frozen
 from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.contraction import register_kernels as kernels
 from commanalyzer.vcg.graph import Bool, Float64, Fold, Int32, Int64, Rows, SourceRole, UInt8, ValueGraph
-from commanalyzer.vcg.storage.columns import VERTEX_COLUMNS
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for
+from commanalyzer.vcg.storage.store import VERTEX_COLUMNS
 from commanalyzer.vcg.structure.segments import (
     expand_ranges,
     group_starts,
@@ -56,7 +56,7 @@ def dissolve_registers(graph: ValueGraph, limit: int = DEFAULT_LIMIT) -> ValueGr
     gone = dissolving(graph)
     closure, work = _closed(graph, gone, limit)
     rows, kept = _dissolved_rows(graph, gone, closure, limit), np.flatnonzero(~gone)
-    columns = {c.name: getattr(graph, c.name)[kept] for c in VERTEX_COLUMNS}
+    columns = {name: getattr(graph, name)[kept] for name in VERTEX_COLUMNS}
     return replace(graph, **columns | {"work_flops": work[kept]}, **rows._asdict())
 
 

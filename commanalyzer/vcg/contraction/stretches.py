@@ -21,7 +21,7 @@ from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.rows import rows_at
 from commanalyzer.vcg.storage.slices import SLICE_FLOWS, row_slices
-from commanalyzer.vcg.storage.stored_rows import RowRanges
+from commanalyzer.vcg.storage.store import RowRanges
 from commanalyzer.vcg.structure.segments import expand_ranges
 
 _FIRST_RANGES = 4096

@@ -20,7 +20,6 @@ Where half or twice of this finds other words, that reading is recorded, too (:f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,16 +72,16 @@ class _Contents:
     @classmethod
     def of(cls, store: GraphStore) -> _Contents:
         """Contents by vertex."""
-        return cls._of(store, store.rows_without_flows(), np.zeros(0, np.bool_), None)
+        return cls._of(store, np.zeros(0, np.bool_), None)
 
     def known(self, store: GraphStore, is_named: Bool) -> _Contents:
         """Contents without chains that read what is named after copied words: these hide what differs."""
-        return self._of(store, store.slices(), is_named, self.reads_at_first)
+        return self._of(store, is_named, self.reads_at_first)
 
     @classmethod
-    def _of(cls, store: GraphStore, parts: Iterable[Rows], is_named: Bool, reads: Bool | None) -> _Contents:
+    def _of(cls, store: GraphStore, is_named: Bool, reads: Bool | None) -> _Contents:
         begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
-        for part in parts:
+        for part in store.slices():
             sink, count, begins = part.row_sink, part.row_count, ~part.row_accumulates
             has_sources = np.diff(part.row_ptr) > 0
             if len(is_named):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import blosc
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.storage.spill import Bytes, Spill
@@ -33,25 +33,119 @@ blosc.set_releasegil(True)
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A compressed column.
+    """A compressed column, any range of which can be expanded.
 
     Attributes:
         table: int64[n, 4], of each piece: entries, the smallest, bytes of each above it, compressed bytes.
         data: uint8, all pieces, one after the other.
+
+    Raises:
+        GraphInvariantError: If pieces do not make up the column: the file is damaged.
     """
 
     table: Int64
     data: UInt8
+    _first: Int64 = field(init=False, repr=False)
+    _begin: Int64 = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        entries, _, size, compressed = self.table.T
+        is_one = (entries > 0) & (entries <= PIECE) & np.isin(size, tuple(_KINDS)) & (compressed >= 0)
+        first, begin = (np.concatenate([[0], np.cumsum(column)]) for column in (entries, compressed))
+        if not is_one.all() or begin[-1] != len(self.data):
+            raise GraphInvariantError("coded column is inconsistent: its pieces do not make up its entries")
+        object.__setattr__(self, "_first", first)
+        object.__setattr__(self, "_begin", begin)
 
     @property
     def length(self) -> int:
         """Number of entries."""
-        return int(self.table[:, 0].sum())
+        return int(self._first[-1])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays together."""
+        """Bytes of what is kept in a file."""
         return self.data.nbytes + self.table.nbytes
+
+    def fill(self, out: NDArray[np.generic], low: int = 0, *, is_sum: bool = False) -> None:
+        """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type.
+
+        Args:
+            out: Result.
+            low: First entry.
+            is_sum: Write the sum of all entries up to each instead.
+        """
+        from commanalyzer.vcg.storage.coding_kernels import restore
+
+        bits = _bits(out)
+        target = bits if bits.dtype in _DECODED else np.empty(len(out), np.int64)
+        at = 0
+        while at < len(target):
+            number = int(np.searchsorted(self._first, low + at, side="right")) - 1
+            skipped = low + at - int(self._first[number])
+            count, base, size, _ = self.table[number].tolist()
+            part = target[at : at + count - skipped]
+            if size:
+                mask = np.int64((1 << (8 * size)) - 1 if size < 8 else -1)
+                restore(self._piece(number), np.int64(base), mask, size > 1, skipped, is_sum, part)
+            else:
+                part[:] = base * np.arange(1, len(part) + 1) if is_sum else base
+            if is_sum and at:
+                part += target[at - 1]
+            at += len(part)
+        if target is not bits:
+            bits[:] = target
+
+    def take(self, index: Int64, out: NDArray[np.generic]) -> None:
+        """Write the entries ``index`` to ``out``; pieces with none of them are not expanded."""
+        number = np.searchsorted(self._first, index, side="right") - 1
+        for piece in np.flatnonzero(np.bincount(number)) if len(index) else ():
+            mine = number == piece
+            first, end = self._first[piece : piece + 2].tolist()
+            out[mine] = self.expand(first, end, out.dtype)[index[mine] - first]
+
+    def take_ranges(self, first: Int64, count: Int64, out: NDArray[np.generic]) -> None:
+        """Write ``count`` entries from each of ``first``, ascending, to ``out``, one behind the other."""
+        from commanalyzer.vcg.storage.coding_kernels import copy_ranges
+
+        end, before = first + count, np.cumsum(count) - count
+        target = out.view(np.uint8) if out.dtype == np.bool_ else out
+        for low, high in zip(self._first[:-1].tolist(), self._first[1:].tolist(), strict=True):
+            some = slice(*np.searchsorted(end, [low], "right"), *np.searchsorted(first, [high]))
+            if some.start < some.stop:
+                piece = np.empty(high - low, target.dtype)
+                self.fill(piece, low)
+                copy_ranges(first[some], end[some], before[some], low, read_only(piece), target)
+
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest entry, 0 and -1 if there is none; expands one piece after the other."""
+        most = [(int(part.min()), int(part.max())) for part in self._expanded()]
+        return (min(low for low, _ in most), max(high for _, high in most)) if most else (0, -1)
+
+    def expand(self, low: int = 0, high: int | None = None, dtype: DTypeLike = np.int64) -> NDArray[Any]:
+        """Entries ``low`` to ``high - 1``."""
+        out = np.empty((self.length if high is None else high) - low, dtype)
+        self.fill(out, low)
+        return out
+
+    def _expanded(self) -> Iterator[Int64]:
+        for low, high in zip(self._first[:-1].tolist(), self._first[1:].tolist(), strict=True):
+            yield self.expand(low, high)
+
+    def _piece(self, number: int) -> NDArray[np.unsignedinteger]:
+        """Entries of a piece as they were compressed.
+
+        Raises:
+            GraphInvariantError: If they cannot be expanded: the file is damaged.
+        """
+        count, _, size, _ = self.table[number].tolist()
+        data = self.data[self._begin[number] : self._begin[number + 1]]
+        try:
+            if not blosc.cbuffer_validate(data) or blosc.get_cbuffer_sizes(data)[0] != count * size:
+                raise ValueError("another size")
+            return np.frombuffer(blosc.decompress(data), _KINDS[size])
+        except (ValueError, RuntimeError, blosc.blosc_extension.error) as error:
+            raise GraphInvariantError("coded column is inconsistent: a piece cannot be expanded") from error
 
 
 @dataclass(slots=True)
@@ -74,9 +168,8 @@ class ColumnWriter:
         return self._length
 
     def append(self, values: NDArray[np.generic]) -> None:
-        """Append ``values``, integers or booleans."""
-        if values.dtype == np.bool_:
-            values = values.view(np.uint8)
+        """Append ``values``, integers, booleans, or floating-point numbers of 8 bytes."""
+        values = _bits(values)
         for first in range(0, len(values), PIECE):
             self._append(np.ascontiguousarray(values[first : first + PIECE]))
 
@@ -104,115 +197,16 @@ class ColumnWriter:
         return self._finished
 
 
-def encoded(values: NDArray[np.generic]) -> Coded:
-    """``values`` compressed at once, in memory."""
-    writer = ColumnWriter(Spill())
+def encoded(values: NDArray[np.generic], spill: Spill | None = None) -> Coded:
+    """``values`` compressed at once, by default in memory."""
+    writer = ColumnWriter(spill or Spill())
     writer.append(values)
     return writer.finish()
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """A compressed column ready for expanding any range of it."""
-
-    coded: Coded
-    _first: Int64
-    _begin: Int64
-
-    @classmethod
-    def of(cls, coded: Coded) -> Reader:
-        """Find where the pieces of ``coded`` are.
-
-        Raises:
-            GraphInvariantError: If they do not make it up: the file is damaged.
-        """
-        entries, _, size, compressed = coded.table.T
-        is_one = (entries > 0) & (entries <= PIECE) & np.isin(size, tuple(_KINDS)) & (compressed >= 0)
-        first, begin = (np.concatenate([[0], np.cumsum(column)]) for column in (entries, compressed))
-        if not is_one.all() or begin[-1] != len(coded.data):
-            raise GraphInvariantError("coded column is inconsistent: its pieces do not make up its entries")
-        return cls(coded, first, begin)
-
-    def fill(self, out: NDArray[np.generic], low: int = 0, *, is_sum: bool = False) -> None:
-        """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type.
-
-        Args:
-            out: Result.
-            low: First entry.
-            is_sum: Write the sum of all entries up to each instead.
-        """
-        from commanalyzer.vcg.storage.coding_kernels import restore
-
-        target = out.view(np.uint8) if out.dtype == np.bool_ else out
-        if target.dtype not in _DECODED:
-            target = np.empty(len(out), np.int64)
-        at = 0
-        while at < len(target):
-            number = int(np.searchsorted(self._first, low + at, side="right")) - 1
-            skipped = low + at - int(self._first[number])
-            count, base, size, _ = self.coded.table[number].tolist()
-            part = target[at : at + count - skipped]
-            if size:
-                mask = np.int64((1 << (8 * size)) - 1 if size < 8 else -1)
-                restore(self._piece(number), np.int64(base), mask, size > 1, skipped, is_sum, part)
-            else:
-                part[:] = base * np.arange(1, len(part) + 1) if is_sum else base
-            if is_sum and at:
-                part += target[at - 1]
-            at += len(part)
-        if target.dtype != out.dtype and out.dtype != np.bool_:
-            out[:] = target
-
-    def take(self, index: Int64, out: NDArray[np.generic]) -> None:
-        """Write the entries ``index`` to ``out``; pieces with none of them are not expanded."""
-        number = np.searchsorted(self._first, index, side="right") - 1
-        for piece in np.flatnonzero(np.bincount(number)) if len(index) else ():
-            mine = number == piece
-            first, end = self._first[piece : piece + 2].tolist()
-            out[mine] = self.expand(first, end)[index[mine] - first]
-
-    def take_ranges(self, first: Int64, count: Int64, out: NDArray[np.generic]) -> None:
-        """Write ``count`` entries from each of ``first``, ascending, to ``out``, one behind the other."""
-        from commanalyzer.vcg.storage.coding_kernels import copy_ranges
-
-        end, before = first + count, np.cumsum(count) - count
-        target = out.view(np.uint8) if out.dtype == np.bool_ else out
-        for low, high in zip(self._first[:-1].tolist(), self._first[1:].tolist(), strict=True):
-            some = slice(*np.searchsorted(end, [low], "right"), *np.searchsorted(first, [high]))
-            if some.start < some.stop:
-                piece = np.empty(high - low, target.dtype)
-                self.fill(piece, low)
-                copy_ranges(first[some], end[some], before[some], low, read_only(piece), target)
-
-    def bounds(self) -> tuple[int, int]:
-        """Least and greatest entry, 0 and -1 if there is none; expands one piece after the other."""
-        most = [(int(part.min()), int(part.max())) for part in self._expanded()]
-        return (min(low for low, _ in most), max(high for _, high in most)) if most else (0, -1)
-
-    def expand(self, low: int = 0, high: int | None = None) -> Int64:
-        """int64[high - low], entries ``low`` to ``high - 1``."""
-        out = np.empty((self.coded.length if high is None else high) - low, np.int64)
-        self.fill(out, low)
-        return out
-
-    def _expanded(self) -> Iterator[Int64]:
-        for low, high in zip(self._first[:-1].tolist(), self._first[1:].tolist(), strict=True):
-            yield self.expand(low, high)
-
-    def _piece(self, number: int) -> NDArray[np.unsignedinteger]:
-        """Entries of a piece as they were compressed.
-
-        Raises:
-            GraphInvariantError: If they cannot be expanded: the file is damaged.
-        """
-        count, _, size, _ = self.coded.table[number].tolist()
-        data = self.coded.data[self._begin[number] : self._begin[number + 1]]
-        try:
-            if not blosc.cbuffer_validate(data) or blosc.get_cbuffer_sizes(data)[0] != count * size:
-                raise ValueError("another size")
-            return np.frombuffer(blosc.decompress(data), _KINDS[size])
-        except (ValueError, RuntimeError, blosc.blosc_extension.error) as error:
-            raise GraphInvariantError("coded column is inconsistent: a piece cannot be expanded") from error
+def _bits(values: NDArray[Any]) -> NDArray[Any]:
+    """The same entries as integers: truth values, and the bits of floating-point numbers."""
+    return values.view({"b": np.uint8, "f": np.int64}.get(values.dtype.kind, values.dtype))
 
 
 def read_only(array: NDArray[Entry]) -> NDArray[Entry]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,22 @@ from commanalyzer.vcg.graph import (
     UInt8,
     ValueGraph,
 )
-from commanalyzer.vcg.storage.columns import coded
+from commanalyzer.vcg.storage.coding import encoded
 from commanalyzer.vcg.storage.slices import SLICE_FLOWS
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
+
+Entries = TypeVar("Entries", bound=NDArray[Any])
+
+
+class _Column(Generic[Entries]):
+    """A column of vertices, by the name of the attribute."""
+
+    def __set_name__(self, owner: type[LargeGraph], name: str) -> None:
+        self._name = name
+
+    def __get__(self, graph: LargeGraph, owner: type[LargeGraph]) -> Entries:
+        return cast(Entries, graph._column(self._name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,14 @@ class LargeGraph:
     _seen: dict[str, weakref.ref[NDArray[np.generic]]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
+    home_object = _Column[Int32]()
+    home_offset = _Column[Int64]()
+    width_bytes = _Column[UInt8]()
+    versions = _Column[Int64]()
+    is_temporary = _Column[Bool]()
+    is_input = _Column[Bool]()
+    producer_site = _Column[Int32]()
+    work_flops = _Column[Float64]()
 
     @property
     def num_vertices(self) -> int:
@@ -71,46 +91,6 @@ class LargeGraph:
     def sites(self) -> tuple[Site, ...]:
         """Sites."""
         return self.store.sites
-
-    @property
-    def home_object(self) -> Int32:
-        """int32[V]."""
-        return cast(Int32, self._column("home_object"))
-
-    @property
-    def home_offset(self) -> Int64:
-        """int64[V], bytes."""
-        return cast(Int64, self._column("home_offset"))
-
-    @property
-    def width_bytes(self) -> UInt8:
-        """uint8[V]."""
-        return cast(UInt8, self._column("width_bytes"))
-
-    @property
-    def versions(self) -> Int64:
-        """int64[V]."""
-        return cast(Int64, self._column("versions"))
-
-    @property
-    def is_temporary(self) -> Bool:
-        """bool[V]."""
-        return cast(Bool, self._column("is_temporary"))
-
-    @property
-    def is_input(self) -> Bool:
-        """bool[V]."""
-        return cast(Bool, self._column("is_input"))
-
-    @property
-    def producer_site(self) -> Int32:
-        """int32[V]."""
-        return cast(Int32, self._column("producer_site"))
-
-    @property
-    def work_flops(self) -> Float64:
-        """float64[V]."""
-        return cast(Float64, self._column("work_flops"))
 
     @property
     def is_register(self) -> Bool:
@@ -186,8 +166,6 @@ def recoded(graph: LargeGraph, slices: Iterable[Rows], work: Callable[[], Float6
     writer = StoreWriter(spill)
     for rows in slices:
         writer.add_rows(rows)
-    columns, pages = writer.row_columns_coded(), writer.pages
-    columns["work_flops"] = coded(work().view(np.int64), spill)
-    columns = {**graph.store.columns, **columns}
-    store = GraphStore(columns, pages, graph.objects, graph.sites, spill.file_bytes)
+    columns = {**graph.store.columns, **writer.row_columns_coded(), "work_flops": encoded(work(), spill)}
+    store = GraphStore(columns, writer.pages, graph.objects, graph.sites, spill.file_bytes)
     return LargeGraph(store, graph.slice_flows)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import (
+    LIMITS,
     Bool,
     Float64,
     HomeObject,
@@ -25,25 +27,65 @@ from commanalyzer.vcg.graph import (
     Rows,
     Site,
     ValueGraph,
+    check_limits,
     check_rows,
 )
-from commanalyzer.vcg.storage.coding import PIECE, Coded, ColumnWriter, Reader
-from commanalyzer.vcg.storage.columns import (
-    COLUMNS,
-    FLOW_COLUMNS,
-    ROW_COLUMNS,
-    TERM_COLUMNS,
-    VERTEX_COLUMNS,
-    Column,
-    coded,
-    entries,
-    row_columns,
-)
+from commanalyzer.vcg.storage.coding import PIECE, Coded, ColumnWriter, encoded
 from commanalyzer.vcg.storage.slices import SLICE_FLOWS, row_slices
-from commanalyzer.vcg.storage.spill import Spill
-from commanalyzer.vcg.storage.stored_rows import Readers, RowRanges
+from commanalyzer.vcg.storage.spill import Spill, machine_bytes
 
+VERTEX_COLUMNS: dict[str, Any] = {
+    "home_object": np.int32,
+    "home_offset": np.int64,
+    "width_bytes": np.uint8,
+    "versions": np.int64,
+    "is_temporary": np.bool_,
+    "is_input": np.bool_,
+    "producer_site": np.int32,
+    "work_flops": np.float64,
+}
+"""Columns of vertices that are kept, with their types when expanded."""
+_OF_ROWS: tuple[dict[str, Any], ...] = (
+    {
+        "row_sink": np.int32,
+        "row_count": np.int64,
+        "row_site": np.int32,
+        "row_fold": np.uint8,
+        "row_accumulates": np.bool_,
+        "row_terms": np.int64,
+    },
+    {"term_sources": np.int64},
+    {"source": np.int32, "source_role": np.uint8},
+)  # with an entry for every row, term, flow
+_TYPES = {name: each[name] for each in (VERTEX_COLUMNS, *_OF_ROWS) for name in each}
+COLUMNS = tuple(_TYPES)
+"""Names of all columns that are kept."""
+_LENGTHS = {"term_ptr": "row_terms", "source_ptr": "term_sources"}  # what is kept of pointers
+_AXES = {name: axis for axis, group in enumerate(_OF_ROWS) for name in group}
+_ROW, _FLOW = 0, 2
 _SMALL_BYTES = 1 << 28  # expanded graphs of this size are kept
+_INCONSISTENT = "value graph is inconsistent:"
+
+
+@dataclass(frozen=True, slots=True)
+class RowRanges:
+    """Ranges of consecutive rows, in order, none twice.
+
+    Attributes:
+        first: int64[3, n], rows, terms and flows before each range.
+        count: int64[3, n], its rows, terms and flows.
+    """
+
+    first: Int64
+    count: Int64
+
+    def batches(self, flows: int) -> list[RowRanges]:
+        """Split into ranges of about ``flows`` rows and flows together, more where a single one has more."""
+        size = np.cumsum(self.count[_ROW] + self.count[_FLOW])
+        batch = (size - self.count[_ROW] - self.count[_FLOW]) // flows
+        cuts = np.flatnonzero(np.diff(batch)) + 1
+        pairs = zip(np.split(self.first, cuts, axis=1), np.split(self.count, cuts, axis=1), strict=True)
+        return [RowRanges(first, count) for first, count in pairs] if len(size) else []
 
 
 @dataclass(slots=True)
@@ -79,13 +121,13 @@ class GraphStore:
 
     def __post_init__(self) -> None:
         counts = (self.num_rows, self.num_terms, self.num_flows)
-        for group, count in zip((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), counts, strict=True):
-            self._require_length(group, count)
-        self._require_length(VERTEX_COLUMNS, self.num_vertices)
+        for group, length in zip((*_OF_ROWS, VERTEX_COLUMNS), (*counts, self.num_vertices), strict=True):
+            for name in group:
+                if (found := self.columns[name].length) != length:
+                    message = f"{name} has {found} entries, expected {length}"
+                    raise GraphInvariantError(f"{_INCONSISTENT} {message}")
         if self.pages.shape[1:] != (3,) or self.pages[-1].tolist() != list(counts):
-            raise GraphInvariantError(
-                "value graph is inconsistent: its pages do not end where its columns do"
-            )
+            raise GraphInvariantError(f"{_INCONSISTENT} its pages do not end where its columns do")
 
     @classmethod
     def of(cls, graph: ValueGraph) -> GraphStore:
@@ -93,7 +135,7 @@ class GraphStore:
         writer = StoreWriter(Spill())
         for part in row_slices(graph, PIECE):
             writer.add_rows(part)
-        writer.add_vertices({column.name: getattr(graph, column.name) for column in VERTEX_COLUMNS})
+        writer.add_vertices({name: getattr(graph, name) for name in VERTEX_COLUMNS})
         store = writer.finish(graph.objects, graph.sites)
         store._remember(graph)
         return store
@@ -132,27 +174,24 @@ class GraphStore:
         known = self._expanded.kept or (self._expanded.seen and self._expanded.seen())
         if known:
             return known
-        graph = self._part(self._vertices(), len(self.pages) - 1)
+        graph = self._part(len(self.pages) - 1)
         self._remember(graph)
         return graph
 
     def vertices(self) -> ValueGraph:
         """All vertices, and no rows."""
-        return self._part(self._vertices(), 0)
+        return self._part(0)
 
     def vertex_column(self, name: str) -> NDArray[np.generic]:
         """A column of :data:`VERTEX_COLUMNS`, expanded, read-only."""
-        column = next(c for c in VERTEX_COLUMNS if c.name == name)
-        found = entries(column, Reader.of(self.columns[name]), 0, self.num_vertices)
+        found = self.columns[name].expand(dtype=_TYPES[name])
         found.setflags(write=False)
         return found
 
     def vertex_values(self, name: str, index: Int32 | Int64) -> NDArray[np.generic]:
         """Some entries of a column of :data:`VERTEX_COLUMNS`; ascending vertices are found faster."""
-        column = next(c for c in VERTEX_COLUMNS if c.name == name)
-        out = np.empty(len(index), column.dtype)
-        bits = out.view(np.int64) if column.dtype.kind == "f" else out
-        Reader.of(self.columns[name]).take(index.astype(np.int64), bits)
+        out = np.empty(len(index), _TYPES[name])
+        self.columns[name].take(index.astype(np.int64), out)
         return out
 
     def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[Rows]:
@@ -167,13 +206,13 @@ class GraphStore:
         Raises:
             GraphInvariantError: If the columns contradict each other.
         """
-        number, readers = 0, Readers(self.columns)
+        number = 0
         for first, last in self._page_groups(flows):
             is_whole = int(self.pages[last, 2] - self.pages[first, 2]) <= flows
             if is_whole and wanted is not None and not wanted[number]:
                 number += 1
                 continue
-            rows = self._checked(readers.rows(self._pages(first, last)))
+            rows = self._checked(self._rows(self._pages(first, last)))
             for part in (rows,) if is_whole else row_slices(rows, flows):
                 if wanted is None or wanted[number]:
                     yield part
@@ -186,9 +225,8 @@ class GraphStore:
         Raises:
             GraphInvariantError: If the columns contradict each other.
         """
-        readers = Readers(self.columns)
         for batch in ranges.batches(flows):
-            yield self._checked(readers.rows(batch))
+            yield self._checked(self._rows(batch))
 
     def _checked(self, rows: Rows) -> Rows:
         if not self._expanded.is_checked:
@@ -214,19 +252,13 @@ class GraphStore:
                 yield first, last
             first = last
 
-    def rows_without_flows(self) -> Iterator[Rows]:
-        """Yield rows without their sources and roles, in order, some at a time."""
-        readers = Readers(self.columns)
-        for page in range(len(self.pages) - 1):
-            yield readers.rows(self._pages(page, page + 1), has_flows=False)
-
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time."""
-        return row_columns({name: self.columns[name] for name in names}, self.pages)
+        return _row_columns(self.columns, self.pages, names)
 
     def with_work(self, work_flops: Float64) -> GraphStore:
         """Return the same graph with other work of its vertices, float64[V]."""
-        column = coded(work_flops.view(np.int64), Spill.within(None))
+        column = encoded(work_flops, Spill.within(None))
         return replace(self, columns={**self.columns, "work_flops": column})
 
     def __repr__(self) -> str:
@@ -235,29 +267,74 @@ class GraphStore:
             f"{self.num_flows:,} flows, {self.nbytes / 1e6:.1f} MB)"
         )
 
-    def _require_length(self, columns: tuple[Column, ...], length: int) -> None:
-        for column in columns:
-            found = self.columns[column.name].length
-            if found != length:
-                raise GraphInvariantError(
-                    f"value graph is inconsistent: {column.name} has {found} entries, expected {length}"
-                )
-
     def _remember(self, graph: ValueGraph) -> None:
         if graph.nbytes <= _SMALL_BYTES:
             self._expanded.kept = graph
         else:
             self._expanded.seen = weakref.ref(graph)
 
-    def _vertices(self) -> dict[str, NDArray[np.generic]]:
-        return {
-            c.name: entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
-        }
-
-    def _part(self, vertices: Mapping[str, NDArray[np.generic]], last: int) -> ValueGraph:
+    def _part(self, last: int) -> ValueGraph:
         """Rows of pages 0 to ``last - 1``, with all vertices."""
-        arrays: dict[str, Any] = {**vertices, **Readers(self.columns).rows(self._pages(0, last))._asdict()}
+        arrays: dict[str, Any] = {name: self.vertex_column(name) for name in VERTEX_COLUMNS}
+        arrays |= self._rows(self._pages(0, last))._asdict()
         return ValueGraph(**arrays, objects=self.objects, sites=self.sites)
+
+    def _rows(self, ranges: RowRanges) -> Rows:
+        """Return the rows of ``ranges``, one behind the other."""
+        return Rows(*(self._row_column(name, ranges) for name in Rows._fields)).closed()
+
+    def _row_column(self, name: str, ranges: RowRanges) -> NDArray[Any]:
+        """Return a column; pointers are where the items begin whose lengths are stored."""
+        is_sum, stored = name in _LENGTHS, _LENGTHS.get(name, name)
+        first, count = ranges.first[_AXES[stored]], ranges.count[_AXES[stored]]
+        column = np.zeros(is_sum + int(count.sum()), _TYPES[stored])
+        out = column[is_sum:]
+        if len(first) == 1:
+            self.columns[stored].fill(out, int(first[0]), is_sum=is_sum)
+        else:
+            self.columns[stored].take_ranges(first, count, out)
+            if is_sum:
+                np.cumsum(out, out=out)
+        return column
+
+
+def _row_columns(
+    columns: Mapping[str, Coded], pages: Int64, names: tuple[str, ...]
+) -> Iterator[tuple[NDArray[Any], ...]]:
+    for low, high in pairwise(pages[:, _ROW].tolist()):
+        yield tuple(columns[name].expand(low, high, _TYPES[name]) for name in names)
+
+
+def require_sound(store: GraphStore) -> None:
+    """Raise unless every column lies within its limits, and pages hold what their rows say.
+
+    Takes as long as the columns have bytes and rows and terms have entries; nothing large is expanded.
+
+    Raises:
+        GraphInvariantError: If they do not.
+    """
+    counts = {"objects": len(store.objects), "sites": len(store.sites), "vertices": store.num_vertices}
+    for name, column in store.columns.items():
+        least, most = column.bounds()
+        if name in LIMITS and most >= least:
+            check_limits(name, least, most, counts)
+        elif least < 0:
+            raise GraphInvariantError(f"{_INCONSISTENT} {name} must not be negative")
+    if store.pages[0].any() or np.any(np.diff(store.pages, axis=0) < 0):
+        raise GraphInvariantError(f"{_INCONSISTENT} its pages do not follow each other")
+    if 8 * int(np.diff(store.pages, axis=0).sum(axis=1).max(initial=0)) > machine_bytes():
+        raise GraphInvariantError(f"{_INCONSISTENT} one of its pages exceeds the memory")
+    for at, name in enumerate(_LENGTHS.values()):
+        _require_sums(store, name, at)
+
+
+def _require_sums(store: GraphStore, name: str, at: int) -> None:
+    """Raise unless the lengths in a column add up to what pages say in the place behind ``at``."""
+    for (first, total), (last, end) in pairwise(store.pages[:, at : at + 2].tolist()):
+        for low in range(first, last, PIECE):
+            total += int(store.columns[name].expand(low, min(last, low + PIECE)).sum())
+        if total != end:
+            raise GraphInvariantError(f"{_INCONSISTENT} {name} and pages differ")
 
 
 class StoreWriter:
@@ -265,28 +342,27 @@ class StoreWriter:
 
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
-        self._writers = {c.name: ColumnWriter(spill) for c in COLUMNS}
+        self._writers = {name: ColumnWriter(spill) for name in COLUMNS}
         self._pages = [np.zeros(3, np.int64)]
 
     def add_rows(self, rows: Rows) -> None:
         """Append ``rows``; they make one page."""
         page, columns = [], rows._asdict()
         columns |= {"row_terms": np.diff(rows.term_ptr), "term_sources": np.diff(rows.source_ptr)}
-        for group in (ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS):
-            for column in group:
-                self._writers[column.name].append(columns[column.name])
-            page.append(self._writers[group[0].name].length)
+        for group in _OF_ROWS:
+            for name in group:
+                self._writers[name].append(columns[name])
+            page.append(self._writers[name].length)
         self._pages.append(np.array(page, np.int64))
 
     def add_vertices(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
         """Append vertices: the columns of :data:`VERTEX_COLUMNS`."""
-        for column in VERTEX_COLUMNS:
-            values = columns[column.name]
-            self._writers[column.name].append(values.view(np.int64) if column.dtype.kind == "f" else values)
+        for name in VERTEX_COLUMNS:
+            self._writers[name].append(columns[name])
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time; no rows may be added any more."""
-        return row_columns({name: self._writers[name].finish() for name in names}, self._pages)
+        return _row_columns({name: self._writers[name].finish() for name in names}, self.pages, names)
 
     @property
     def pages(self) -> Int64:
@@ -295,8 +371,7 @@ class StoreWriter:
 
     def row_columns_coded(self) -> dict[str, Coded]:
         """All columns but those of vertices; no rows may be added any more."""
-        groups = (*ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
-        return {column.name: self._writers[column.name].finish() for column in groups}
+        return {name: self._writers[name].finish() for name in _AXES}
 
     def finish(self, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
         """The store; nothing may be added any more."""

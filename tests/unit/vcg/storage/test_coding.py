@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.storage import coding as module
-from commanalyzer.vcg.storage.coding import Coded, ColumnWriter, Int64, Reader, encoded
+from commanalyzer.vcg.storage.coding import Coded, ColumnWriter, Int64, encoded
 from commanalyzer.vcg.storage.spill import Spill
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -43,19 +43,19 @@ def test_whole_columns_ranges_and_entries_come_back(
         writer.append(values[:cut])
         writer.append(values[cut:])
         assert writer.length == len(values)
-        reader = Reader.of(writer.finish())
-    assert reader.coded.length == len(values)
-    assert np.array_equal(reader.expand(), values)
+        column = writer.finish()
+    assert column.length == len(values)
+    assert np.array_equal(column.expand(), values)
     low = data.draw(st.integers(0, len(values)))
     high = data.draw(st.integers(low, len(values)))
-    assert np.array_equal(reader.expand(low, high), values[low:high])
+    assert np.array_equal(column.expand(low, high), values[low:high])
     sums = np.empty(high - low, np.int64)
-    reader.fill(sums, low, is_sum=True)
+    column.fill(sums, low, is_sum=True)
     with np.errstate(over="ignore"):
         assert np.array_equal(sums, np.cumsum(values[low:high]))
     index = np.array(data.draw(st.lists(st.integers(0, max(len(values) - 1, 0)), max_size=9)), np.int64)
     found = np.empty(len(index[: len(values)]), np.int64)
-    reader.take(index[: len(values)], found)
+    column.take(index[: len(values)], found)
     assert np.array_equal(found, values[index[: len(values)]])
 
 
@@ -63,7 +63,7 @@ def test_whole_columns_ranges_and_entries_come_back(
 def test_entries_are_converted(dtype: type[np.generic]) -> None:
     values = (np.arange(1000) % 2).astype(dtype)
     out = np.empty(700, dtype)
-    Reader.of(encoded(values)).fill(out, 123)
+    encoded(values).fill(out, 123)
     assert np.array_equal(out, values[123:823])
 
 
@@ -80,7 +80,7 @@ def test_noise_takes_the_bytes_of_its_range(size: int) -> None:
     noise = np.random.default_rng(1).integers(0, 256**size, 8000)
     coded = encoded(noise + 10**12)
     assert coded.nbytes <= 8000 * size * 1.05 + 400
-    assert np.array_equal(Reader.of(coded).expand() - 10**12, noise)
+    assert np.array_equal(coded.expand() - 10**12, noise)
 
 
 def test_spilled_columns_lie_in_files() -> None:
@@ -92,7 +92,7 @@ def test_spilled_columns_lie_in_files() -> None:
     coded = writer.finish()
     assert (spill.memory_bytes, spill.file_bytes) == (0, len(coded.data))
     assert isinstance(coded.data, np.memmap)
-    assert np.array_equal(Reader.of(coded).expand(), noise)
+    assert np.array_equal(coded.expand(), noise)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_pieces_that_are_not_those_of_the_column_are_refused(at: int, entry: int
     table = good.table.copy()
     table[0, at] = entry
     with pytest.raises(GraphInvariantError, match="do not make up"):
-        Reader.of(Coded(table, good.data))
+        Coded(table, good.data)
 
 
 @pytest.mark.parametrize(("entries", "size"), [(99, 2), (101, 2), (100, 4)])
@@ -112,7 +112,7 @@ def test_pieces_of_another_size_are_refused(entries: int, size: int) -> None:
     table = good.table.copy()
     table[0, 0], table[0, 2] = entries, size
     with pytest.raises(GraphInvariantError, match="cannot be expanded"):
-        Reader.of(Coded(table, good.data)).expand()
+        Coded(table, good.data).expand()
 
 
 @given(st.data())
@@ -123,7 +123,7 @@ def test_damaged_pieces_are_refused_or_have_their_length(data: st.DataObject) ->
     for _ in range(data.draw(st.integers(1, 4))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     try:
-        assert len(Reader.of(Coded(good.table, damaged)).expand()) == 500
+        assert len(Coded(good.table, damaged).expand()) == 500
     except GraphInvariantError as error:
         assert "cannot be expanded" in str(error)
 
@@ -139,4 +139,4 @@ def test_damaged_pieces_are_refused_or_have_their_length(data: st.DataObject) ->
 )
 def test_bounds_are_those_of_the_entries(values: list[int]) -> None:
     column = encoded(np.array(values, np.int64))
-    assert Reader.of(column).bounds() == (min(values), max(values))
+    assert column.bounds() == (min(values), max(values))

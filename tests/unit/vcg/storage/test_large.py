@@ -16,10 +16,9 @@ from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.invariants import check_graph
-from commanalyzer.vcg.storage.columns import VERTEX_COLUMNS
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.storage.store import VERTEX_COLUMNS, GraphStore
 from commanalyzer.vcg.structure import degrees
 from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, count_neighbours
 from commanalyzer.vcg.structure.hubs import find_hubs
@@ -39,8 +38,8 @@ def large(graph: ValueGraph, flows: int) -> LargeGraph:
 @settings(deadline=None)
 def test_columns_and_slices_are_those_of_the_graph(graph: ValueGraph, flows: int) -> None:
     coded = large(graph, flows)
-    for column in VERTEX_COLUMNS:
-        assert getattr(coded, column.name).tolist() == getattr(graph, column.name).tolist()
+    for name in VERTEX_COLUMNS:
+        assert getattr(coded, name).tolist() == getattr(graph, name).tolist()
     assert coded.is_register.tolist() == graph.is_register.tolist()
     slices = list(row_slices(coded))
     assert [s for rows in slices for s in rows.source.tolist()] == graph.source.tolist()

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.storage import store as module
-from commanalyzer.vcg.storage.columns import VERTEX_COLUMNS
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.storage.spill import Spill
-from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
+from commanalyzer.vcg.storage.store import VERTEX_COLUMNS, GraphStore, StoreWriter
 from tests.graphs import assert_same_graph, chain
 from tests.strategies import graphs
 
@@ -25,7 +24,7 @@ def coded(graph: ValueGraph, page_flows: int) -> GraphStore:
     writer = StoreWriter(Spill())
     for part in row_slices(graph, page_flows):
         writer.add_rows(part)
-    writer.add_vertices({c.name: getattr(graph, c.name) for c in VERTEX_COLUMNS})
+    writer.add_vertices({name: getattr(graph, name) for name in VERTEX_COLUMNS})
     return writer.finish(graph.objects, graph.sites)
 
 
