@@ -19,15 +19,23 @@ from commanalyzer.vcg.graph import OF_ROWS, Bool, Float64, Fold, Int32, Int64, R
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
 from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.segments import expand_ranges, pointer_from_counts, row_of_term
+from commanalyzer.vcg.structure.segments import (
+    count_of_source,
+    expand_ranges,
+    pointer_from_counts,
+    row_of_term,
+    sink_of_source,
+)
 
 _MAX_DEPTH = 8
 _SEVERAL = 2  # counters of definitions and readers stop there
+_MAX_CHAIN = 64  # values made of each other
+_SEVERAL_ROOTS, _CONSTANT = -1, -2  # instead of the value that others are made of
 
 
 def simplified(graph: OneGraph) -> OneGraph:
-    """Return the graph that the ``volume`` model divides and counts: both rules of this module applied."""
-    return flatten_reductions(merge_stored_registers(graph))
+    """Return the graph that the ``volume`` model divides and counts: the rules of this module applied."""
+    return flatten_reductions(merge_repeatable(merge_stored_registers(graph)))
 
 
 def rows_kept(graph: AnyGraph, simple: AnyGraph) -> Bool:
@@ -67,6 +75,59 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
     np.add.at(work, target[gone], work[gone])
     work[gone] = 0.0
     return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [])
+
+
+def merge_repeatable(graph: OneGraph) -> OneGraph:
+    """Return ``graph`` without register values that everyone can make: nobody sends them.
+
+    They are made of constants (loop counters), or again and again of one value that never changes (``c / m``
+    and ``c % m`` of a loop over c), which is read in their place. Their work goes to their readers.
+    """
+    root = _roots(graph)
+    is_gone = root != np.arange(len(root))
+    if not is_gone.any():
+        return graph
+    reads, work = np.zeros(graph.num_vertices), graph.work_flops.copy()
+    for rows in row_slices(graph):
+        np.add.at(reads, rows.source, count_of_source(rows))
+    share = np.where(is_gone, work / np.maximum(reads, 1), 0.0)
+    work[is_gone & (reads > 0)] = 0.0
+    for rows in row_slices(graph):
+        np.add.at(work, sink_of_source(rows), share[rows.source] * count_of_source(rows))
+    slices = (_renamed(rows, root, ~is_gone[rows.row_sink]) for rows in row_slices(graph))
+    return _rewritten(graph, slices, work, [])
+
+
+def _roots(graph: AnyGraph) -> Int32:
+    """Return int32[V], what each repeatable value is made of in the end, -1 for constants; others themselves.
+
+    Values are taken to be constants until a source tells otherwise: what goes round a loop decides nothing.
+    """
+    own, is_fixed = np.arange(graph.num_vertices, dtype=np.int32), graph.versions <= 1
+    is_open = (graph.is_register | graph.is_temporary) & ~graph.is_input
+    for rows in row_slices(graph):
+        is_open[sink_of_source(rows)[~(is_fixed | is_open)[rows.source]]] = False
+        is_open[rows.row_sink[rows.row_fold != 0]] = False
+    sink, source = np.zeros((2, 0), np.int32)
+    for rows in row_slices(graph) if is_open.any() else ():
+        chosen = np.flatnonzero(is_open[of := sink_of_source(rows)] & (rows.source != of))
+        pairs = np.concatenate([[sink, source], [of[chosen], rows.source[chosen]]], axis=1)
+        sink, source = np.unique(pairs, axis=1)
+    root = np.where(is_open, _CONSTANT, np.where(is_fixed, own, _SEVERAL_ROOTS))
+    for _ in range(_MAX_CHAIN):
+        low, high = np.full(len(own), len(own)), np.full(len(own), _CONSTANT)
+        told = root[source] != _CONSTANT
+        np.minimum.at(low, sink[told], root[source[told]])
+        np.maximum.at(high, sink[told], root[source[told]])
+        now = np.where(high == _CONSTANT, _CONSTANT, np.where(low == high, low, _SEVERAL_ROOTS))
+        now = np.where(is_open, now, root)
+        if np.array_equal(now, root):
+            break
+        root = now
+    else:
+        return own
+    is_made_once = is_fixed & (root != _CONSTANT)
+    return np.where(is_made_once | (root == _SEVERAL_ROOTS), own, np.maximum(root, -1)).astype(np.int32)
 
 
 def _rewritten(
@@ -161,7 +222,7 @@ def _renamed(rows: Rows, target: Int32, kept_row: Bool) -> Rows:
     term_of_source = np.repeat(np.arange(len(rows.source_ptr) - 1), np.diff(rows.source_ptr))
     row = row_of_term_[term_of_source]
     own = source == sink[row]
-    kept = kept_row[row] & ~own
+    kept = kept_row[row] & ~own & (source >= 0)
     accumulates = rows.row_accumulates.copy()
     accumulates[row[own & kept_row[row]]] = True
     per_term = np.bincount(term_of_source[kept], minlength=len(rows.source_ptr) - 1)

@@ -15,7 +15,7 @@ element that it is computed from, whatever else changes; a workspace is renewed 
 Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
 element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
-Where half or twice of this finds other words, that reading is recorded, too (:func:`readings`).
+Where three quarters or twice of this find other words, that reading is recorded, too (:func:`readings`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ FACTOR = 4
 """How many times as often as the data of an element a workspace is renewed, at least.
 
 A word that is renewed for two or three kinds of data may be an array of stages; with four it is hardly one.
-Half takes stages for elements, twice misses workspaces of up to seven: reported as doubt where it matters.
+Three takes three stages for elements, twice misses workspaces of up to seven: reported as doubt where it
+matters. Two is no doubt: time schemes of two stages are common, and runs of two steps look like them.
 """
 
 # Rows of the second recording per row of the first: a guard against states that escape detection. Few where
@@ -137,7 +138,7 @@ class _Words:
 
 
 def readings(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
-    """Return bool[V] twice: words of workspaces without named lifetimes; the same by half or twice of FACTOR.
+    """Return bool[V] twice: words of workspaces without named lifetimes; the same by 3/4 or twice of FACTOR.
 
     Args:
         store: Graph of a recording; expanded slice by slice.
@@ -145,7 +146,7 @@ def readings(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool
     """
     graph = LargeGraph(store)
     known = graph, _Contents.of(store), _Words.of(graph, places)
-    likely, more, fewer = (_found(*known, factor) for factor in (FACTOR, FACTOR // 2, 2 * FACTOR))
+    likely, more, fewer = (_found(*known, factor) for factor in (FACTOR, 3 * FACTOR // 4, 2 * FACTOR))
     # words copied to a few places hide what others hold: not every reading is a part of the next
     return likely, max(likely, likely | more, likely & fewer, key=lambda m: np.count_nonzero(m ^ likely))
 
@@ -176,6 +177,20 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     distinct, count = np.unique(np.concatenate(keys), return_counts=True)
     result = np.zeros(len(candidates), np.bool_)
     result[distinct[count > 1] // num_sites] = True
+    return result
+
+
+def _begun_in_one_place(store: GraphStore, candidates: Bool) -> Int64:
+    """int64[V], the most lifetimes that one place in the code began in a word; 0 but for ``candidates``."""
+    num_sites, keys, counts = max(len(store.sites), 1), [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for part in store.slices():
+        rows = np.flatnonzero(candidates[part.row_sink] & ~part.row_accumulates)
+        keys.append(part.row_sink[rows].astype(np.int64) * num_sites + part.row_site[rows])
+        counts.append(part.row_count[rows])
+    distinct, number = np.unique(np.concatenate(keys), return_inverse=True)
+    begun, result = np.zeros(len(distinct), np.int64), np.zeros(len(candidates), np.int64)
+    np.add.at(begun, number, np.concatenate(counts))
+    np.maximum.at(result, distinct // num_sites, begun)
     return result
 
 
@@ -294,12 +309,15 @@ def _least(links: tuple[Int64, NDArray[np.int32]], value: Int64, most: Int64, or
 def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64, factor: int) -> Bool:
     """bool[V], words with a period, and what is computed from them, through register values.
 
-    Each passes on how often the data of one element are renewed; a word that begins ``factor`` times as many
-    lifetimes held values of several elements.
+    Each passes on how often the data of one element are renewed; a word in which one place in the code begins
+    ``factor`` times as many lifetimes held values of several elements. Those of several places may be stages.
     """
     if not (found := np.asarray(period > 0)).any():
         return found
-    most = np.where(words.is_word, contents.begun // factor, 0)
+    begun = _begun_in_one_place(graph.store, words.is_word & (contents.begun >= factor))
+    # what was copied to many places began a lifetime for each, whatever its chains look like
+    begun = np.maximum(begun, np.where(words.copied(factor), words.places, 0))
+    most = np.where(words.is_word, begun // factor, 0)
     most[found | (words.is_defined & ~words.is_lifetime)] = _NEVER
     links = _links(graph, (most > 0) | found)
     reached = _least(links, np.where(found, period, _NEVER), most, np.flatnonzero(found))

@@ -198,7 +198,7 @@ def test_chains_of_register_values_take_linear_time(order: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "likely", "other"), [(1, 0, 0), (2, 0, 1), (3, 0, 1), (4, 1, 0), (7, 1, 0), (8, 1, 1)]
+    ("count", "likely", "other"), [(1, 0, 0), (2, 0, 0), (3, 0, 1), (4, 1, 0), (7, 1, 0), (8, 1, 1)]
 )
 def test_few_elements_are_in_doubt(count: int, likely: int, other: int) -> None:
     graph = GraphStore.of(build(19, elements(*per_element(count)), registers=[R]))
