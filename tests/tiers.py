@@ -103,7 +103,6 @@ FURTHER = {
     "unit/instrument/test_several_values.py": "*/3",
     "unit/ir/names/test_source_text.py": "vectors",
     "unit/partition/libraries/test_concurrency.py": "calls",
-    "unit/vcg/contraction/test_stretches.py": "long",
     "unit/vcg/contraction/test_workspaces.py": "chains_of_register long_chains",
 }
 _NAMES = [

@@ -192,7 +192,7 @@ class Portfolio:
     @cached_property
     def surface(self) -> Surface:
         """Rows at the borders of divisions."""
-        return Surface.of(self._graph, self.view)
+        return Surface(self._graph, self.view)
 
     @cached_property
     def layouts(self) -> Layouts:

@@ -5,32 +5,15 @@ Input: a graph, its coarse view and owners. Everything else of a part moves noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
 
 import numpy as np
 
 from commanalyzer.partition.coarsening.coarse import CoarseView
-from commanalyzer.vcg.contraction.stretches import ChosenRows, RowStretches
-from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
+from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.structure.segments import sink_of_source
-
-
-class LaterRows:
-    """Rows that are looked for when they are asked for the first time.
-
-    Args:
-        find: Finds them.
-    """
-
-    def __init__(self, find: Callable[[], ChosenRows]) -> None:
-        self._find = cache(find)
-
-    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[Rows]:
-        """Yield rows in order; arguments as of :func:`commanalyzer.vcg.storage.slices.row_slices`."""
-        return self._find().slices(flows, wanted)
+from commanalyzer.vcg.structure.shared import SharedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,43 +23,20 @@ class Surface:
     Attributes:
         graph: Value graph.
         view: Its coarse view.
-        stretches: Its rows.
     """
 
     graph: AnyGraph
     view: CoarseView
-    stretches: RowStretches
 
-    @classmethod
-    def of(cls, graph: AnyGraph, view: CoarseView) -> Surface:
-        """Find the stretches of the rows of ``graph``."""
-        return cls(graph, view, RowStretches.of(graph, view.tiling.vertex, view.tiling.num_vertices))
-
-    def rows(self, part: Int32, num_parts: int) -> LaterRows:
-        """Return the rows whose sinks and sources are not all in one part, hubs included, and some others.
+    def rows(self, owner: Int32, num_owners: int) -> SharedRows:
+        """Return the rows whose sinks and sources have several owners.
 
         Args:
-            part: int32[V], owners.
-            num_parts: Number of parts p.
+            owner: int32[V], parts, or vertices of a hypergraph and beyond these hubs, which are no pins;
+                values with others than 0 to ``num_owners`` - 1 do not count.
+            num_owners: Number of owners.
         """
-        return LaterRows(partial(self._rows, part, num_parts))
-
-    def _rows(self, part: Int32, num_parts: int) -> ChosenRows:
-        beside = np.ones(self.view.tiling.num_vertices + 1, np.bool_)  # with all rows of hubs
-        if self.stretches.has_loose:
-            beside[:-1] = _at_border(self.view, part)
-        return ChosenRows(self.graph, self.stretches.shared(part, num_parts, beside))
-
-    def rows_with_pins(self, number: Int32, num_vertices: int, beside: Bool) -> ChosenRows:
-        """Return the rows whose sinks and sources are several vertices of a hypergraph, and some others.
-
-        Args:
-            number: int32[V], vertex of each value, hubs from ``num_vertices`` on: they are no pins.
-            num_vertices: Their number.
-            beside: bool[N], coarse vertices that hold several of these or are linked to others.
-        """
-        wanted = np.append(_with_neighbours(self.view, beside), False)
-        return ChosenRows(self.graph, self.stretches.shared(number, num_vertices, wanted))
+        return SharedRows(self.graph, owner, num_owners)
 
     def movable(self, beside: Bool) -> Int64:
         """Return the anchors in some coarse vertices, ``beside`` (bool[N])."""
@@ -108,26 +68,6 @@ class Surface:
             for end in (sink, piece.source):
                 marked[tiling.neighbours.anchor[end[apart]]] = True
         return np.flatnonzero(marked)
-
-
-def _with_neighbours(view: CoarseView, chosen: Bool) -> Bool:
-    """Return bool[N], ``chosen`` and the coarse vertices that are linked to these.
-
-    All rows with an end in a chosen one have their sink there: no others have pins of several parts.
-    """
-    one = view.adjacency.vertex_of_edge()
-    found = chosen.copy()
-    found[view.adjacency.neighbour[chosen[one]]] = True
-    return found
-
-
-def _at_border(view: CoarseView, part: Int32) -> Bool:
-    """Return bool[N], coarse vertices that have, or are linked to others that have, values of other parts."""
-    coarse, mixed = _coarse_parts(view, part)
-    one, other = view.adjacency.vertex_of_edge(), view.adjacency.neighbour
-    found = mixed.copy()
-    found[one[mixed[other] | (coarse[one] != coarse[other])]] = True
-    return found
 
 
 def _coarse_parts(view: CoarseView, part: Int32) -> tuple[Int32, Bool]:

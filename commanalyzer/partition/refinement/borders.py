@@ -233,7 +233,7 @@ def _border(
     may_be_many = is_first and 2 * len(chosen) > most
     if may_be_many and _nets_by_sample(surface, number, total, part, num_parts, chosen) > most:
         return None
-    rows = surface.rows_with_pins(number, total, beside)
+    rows = surface.rows(number, total)
     nets = build_nets(graph, number, total, tiling.neighbours, np.zeros(total), rows, most, part)
     if nets is None or not nets.num_nets:
         return None
@@ -293,9 +293,7 @@ def _nets_by_sample(
     sampled = q % _SAMPLED == q // _SAMPLED % _SAMPLED  # not all at one side of a grid of parts
     inside = np.where(sampled[part], number, np.int32(total))
     seen = chosen[sampled[part[chosen]]]
-    beside = np.zeros(tiling.num_vertices, np.bool_)
-    beside[tiling.vertex[seen]] = True
-    rows = surface.rows_with_pins(inside, total, beside)
+    rows = surface.rows(inside, total)
     nets = build_nets(surface.graph, inside, total, tiling.neighbours, np.zeros(total), rows, side=part)
     return math.inf if nets is None else _SURELY * nets.num_nets * len(chosen) / max(len(seen), 1)
 

@@ -104,19 +104,6 @@ class Coded:
             first, end = self._first[piece : piece + 2].tolist()
             out[mine] = self.expand(first, end, out.dtype)[index[mine] - first]
 
-    def take_ranges(self, first: Int64, count: Int64, out: NDArray[np.generic]) -> None:
-        """Write ``count`` entries from each of ``first``, ascending, to ``out``, one behind the other."""
-        from commanalyzer.vcg.storage.coding_kernels import copy_ranges
-
-        end, before = first + count, np.cumsum(count) - count
-        target = out.view(np.uint8) if out.dtype == np.bool_ else out
-        for low, high in zip(self._first[:-1].tolist(), self._first[1:].tolist(), strict=True):
-            some = slice(*np.searchsorted(end, [low], "right"), *np.searchsorted(first, [high]))
-            if some.start < some.stop:
-                piece = np.empty(high - low, target.dtype)
-                self.fill(piece, low)
-                copy_ranges(first[some], end[some], before[some], low, read_only(piece), target)
-
     def bounds(self) -> tuple[int, int]:
         """Least and greatest entry, 0 and -1 if there is none; expands one piece after the other."""
         most = [(int(part.min()), int(part.max())) for part in self._expanded()]

@@ -42,21 +42,3 @@ def restore(values: Any, base: Any, mask: Any, is_difference: Any, low: Any, is_
         above = (above + entry if is_difference else entry) & mask
         total = total + base + above if is_sum else base + above
         out[i] = total
-
-
-@compiled_in_place
-def copy_ranges(first: Any, end: Any, before: Any, low: Any, piece: Any, out: Any) -> None:
-    """Write the entries of ``piece`` in some ranges to ``out``, behind ``before`` others of each range.
-
-    Args:
-        first: int64[n], first entry of each range.
-        end: int64[n], the one behind its last.
-        before: int64[n].
-        low: Number of the first entry of the piece.
-        piece: Entries.
-        out: Result.
-    """
-    for r in range(len(first)):
-        skipped = before[r] - first[r]
-        for i in range(max(first[r], low), min(end[r], low + len(piece))):
-            out[skipped + i] = piece[i - low]

@@ -62,30 +62,8 @@ COLUMNS = tuple(_TYPES)
 """Names of all columns that are kept."""
 _LENGTHS = {"term_ptr": "row_terms", "source_ptr": "term_sources"}  # what is kept of pointers
 _AXES = {name: axis for axis, group in enumerate(_OF_ROWS) for name in group}
-_ROW, _FLOW = 0, 2
 _SMALL_BYTES = 1 << 28  # expanded graphs of this size are kept
 _INCONSISTENT = "value graph is inconsistent:"
-
-
-@dataclass(frozen=True, slots=True)
-class RowRanges:
-    """Ranges of consecutive rows, in order, none twice.
-
-    Attributes:
-        first: int64[3, n], rows, terms and flows before each range.
-        count: int64[3, n], its rows, terms and flows.
-    """
-
-    first: Int64
-    count: Int64
-
-    def batches(self, flows: int) -> list[RowRanges]:
-        """Split into ranges of about ``flows`` rows and flows together, more where a single one has more."""
-        size = np.cumsum(self.count[_ROW] + self.count[_FLOW])
-        batch = (size - self.count[_ROW] - self.count[_FLOW]) // flows
-        cuts = np.flatnonzero(np.diff(batch)) + 1
-        pairs = zip(np.split(self.first, cuts, axis=1), np.split(self.count, cuts, axis=1), strict=True)
-        return [RowRanges(first, count) for first, count in pairs] if len(size) else []
 
 
 @dataclass(slots=True)
@@ -212,31 +190,14 @@ class GraphStore:
             if is_whole and wanted is not None and not wanted[number]:
                 number += 1
                 continue
-            rows = self._checked(self._rows(self._pages(first, last)))
+            rows = self._rows(first, last)
+            if not self._expanded.is_checked:
+                check_rows(rows, self.num_vertices, len(self.sites))
             for part in (rows,) if is_whole else row_slices(rows, flows):
                 if wanted is None or wanted[number]:
                     yield part
                 number += 1
         self._expanded.is_checked |= wanted is None
-
-    def ranges(self, ranges: RowRanges, flows: int = SLICE_FLOWS) -> Iterator[Rows]:
-        """Yield the rows of ``ranges`` in slices of about ``flows`` flows; nothing else is expanded.
-
-        Raises:
-            GraphInvariantError: If the columns contradict each other.
-        """
-        for batch in ranges.batches(flows):
-            yield self._checked(self._rows(batch))
-
-    def _checked(self, rows: Rows) -> Rows:
-        if not self._expanded.is_checked:
-            check_rows(rows, self.num_vertices, len(self.sites))
-        return rows
-
-    def _pages(self, first: int, last: int) -> RowRanges:
-        """Rows of pages ``first`` to ``last - 1``."""
-        low, high = self.pages[first].reshape(3, 1), self.pages[last].reshape(3, 1)
-        return RowRanges(low, high - low)
 
     def _page_groups(self, flows: int) -> Iterator[tuple[int, int]]:
         """Yield first and last page (and one) of groups of at most ``flows`` flows and rows, or of one page.
@@ -276,32 +237,26 @@ class GraphStore:
     def _part(self, last: int) -> ValueGraph:
         """Rows of pages 0 to ``last - 1``, with all vertices."""
         arrays: dict[str, Any] = {name: self.vertex_column(name) for name in VERTEX_COLUMNS}
-        arrays |= self._rows(self._pages(0, last))._asdict()
+        arrays |= self._rows(0, last)._asdict()
         return ValueGraph(**arrays, objects=self.objects, sites=self.sites)
 
-    def _rows(self, ranges: RowRanges) -> Rows:
-        """Return the rows of ``ranges``, one behind the other."""
-        return Rows(*(self._row_column(name, ranges) for name in Rows._fields)).closed()
+    def _rows(self, first: int, last: int) -> Rows:
+        """Rows of pages ``first`` to ``last - 1``; pointers are where items begin whose lengths are kept."""
 
-    def _row_column(self, name: str, ranges: RowRanges) -> NDArray[Any]:
-        """Return a column; pointers are where the items begin whose lengths are stored."""
-        is_sum, stored = name in _LENGTHS, _LENGTHS.get(name, name)
-        first, count = ranges.first[_AXES[stored]], ranges.count[_AXES[stored]]
-        column = np.zeros(is_sum + int(count.sum()), _TYPES[stored])
-        out = column[is_sum:]
-        if len(first) == 1:
-            self.columns[stored].fill(out, int(first[0]), is_sum=is_sum)
-        else:
-            self.columns[stored].take_ranges(first, count, out)
-            if is_sum:
-                np.cumsum(out, out=out)
-        return column
+        def column(name: str) -> NDArray[Any]:
+            stored, is_sum = _LENGTHS.get(name, name), name in _LENGTHS
+            low, high = self.pages[[first, last], _AXES[stored]].tolist()
+            found = np.zeros(is_sum + high - low, _TYPES[stored])
+            self.columns[stored].fill(found[is_sum:], low, is_sum=is_sum)
+            return found
+
+        return Rows(*map(column, Rows._fields)).closed()
 
 
 def _row_columns(
     columns: Mapping[str, Coded], pages: Int64, names: tuple[str, ...]
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    for low, high in pairwise(pages[:, _ROW].tolist()):
+    for low, high in pairwise(pages[:, 0].tolist()):
         yield tuple(columns[name].expand(low, high, _TYPES[name]) for name in names)
 
 

@@ -40,10 +40,10 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     view = build_coarse(graph, removed, tiling)
     owners = st.lists(st.integers(0, num_parts - 1), min_size=v, max_size=v)
     part = np.array(data.draw(owners), np.int32)[tiling.neighbours.anchor]
-    beside = Surface.of(graph, view).beside(part)
+    beside = Surface(graph, view).beside(part)
     anchor = tiling.neighbours.anchor
     single = part.copy()
-    chosen = Surface.of(graph, view).movable(beside)
+    chosen = Surface(graph, view).movable(beside)
     expected = [i for i in range(v) if not removed[i] and beside[tiling.vertex[i]] and anchor[i] == i]
     assert chosen.tolist() == expected
     single[chosen] = num_parts + np.arange(len(chosen))
@@ -53,7 +53,7 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     number[removed] = total + np.arange(np.count_nonzero(removed))
     hubs = np.cumsum(removed) - 1
     assert number.tolist() == [total + hubs[i] if removed[i] else single[anchor[i]] for i in range(v)]
-    rows = Surface.of(graph, view).rows_with_pins(number, total, beside)
+    rows = Surface(graph, view).rows(number, total)
     work = np.zeros(total)
     every, some = (build_nets(graph, number, total, tiling.neighbours, work, r) for r in (None, rows))
     assert every is not None and some is not None
@@ -62,7 +62,7 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     assert some.net_bytes.tolist() == every.net_bytes.tolist()
     if len(chosen):  # one part is all that there is to sample
         one_part = np.zeros_like(part)
-        whole = _nets_by_sample(Surface.of(graph, view), number, total, one_part, 1, chosen)
+        whole = _nets_by_sample(Surface(graph, view), number, total, one_part, 1, chosen)
         joined = build_nets(graph, number, total, tiling.neighbours, work, side=one_part)
         assert joined is not None
         assert np.isclose(whole, _SURELY * joined.num_nets)
@@ -101,7 +101,7 @@ def test_bytes_are_those_of_all_rows(
     view = build_coarse(graph, removed, tiling)
     expected = charge_volume(graph, part, num_parts, removed)
     for item in (graph, LargeGraph(GraphStore.of(graph), flows)):
-        rows = Surface.of(item, view).rows(part, num_parts)
+        rows = Surface(item, view).rows(part, num_parts)
         found = charge_volume(item, part, num_parts, removed, rows=rows)
         for one, other in ((found.expand, expected.expand), (found.fold, expected.fold)):
             for name in (f.name for f in fields(one)):
@@ -123,7 +123,7 @@ def test_ends_are_the_anchors_of_flows_between_parts(
     for _, sink, source in flows_of(graph):
         if not removed[sink] and not removed[source] and part[sink] != part[source]:
             expected |= {int(anchor[sink]), int(anchor[source])}
-    surface = Surface.of(graph, build_coarse(graph, removed, tiling))
+    surface = Surface(graph, build_coarse(graph, removed, tiling))
     assert surface.ends(part, num_parts).tolist() == sorted(expected)
 
 
@@ -135,7 +135,7 @@ def test_where_coarse_vertices_at_borders_hold_too_much_only_ends_of_flows_move(
     removed = np.zeros(64, np.bool_)
     near = build_tiling(graph, removed, (), (), 64).neighbours
     tiling = Tiling(np.repeat(np.arange(4, dtype=np.int32), 16), 4, "runs", near, near.anchor)
-    surface = Surface.of(graph, build_coarse(graph, removed, tiling))
+    surface = Surface(graph, build_coarse(graph, removed, tiling))
     part = np.repeat([0, 1], 32).astype(np.int32)
     part[40] = 0
     assert surface.ends(part, 2).tolist() == [31, 32, 39, 40, 41]

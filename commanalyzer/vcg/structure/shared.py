@@ -1,0 +1,38 @@
+"""Rows that join values of several owners: all others move nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.vcg.graph import Bool, Int32, Rows
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.rows import chosen_rows
+from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.shared_kernels import mark_shared
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRows:
+    """Rows of a graph, in order; a :class:`~commanalyzer.vcg.storage.slices.Sliceable`.
+
+    Attributes:
+        graph: The graph.
+        owner: int32[V], owners; values with others than 0 to ``num_owners`` - 1 do not count.
+        num_owners: Number of owners.
+    """
+
+    graph: AnyGraph
+    owner: Int32
+    num_owners: int
+
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[Rows]:
+        """Yield what these rows are in each slice, arguments as of :func:`.row_slices`."""
+        owner = frozen(self.owner, np.int32)
+        for rows in row_slices(self.graph, flows, wanted):
+            is_shared = np.zeros(rows.num_rows, np.bool_)
+            mark_shared(rows, owner, self.num_owners, is_shared)
+            yield chosen_rows(rows, is_shared)
