@@ -328,7 +328,7 @@ def _add_defined(
     places, cache = (ranges.starts, ranges.base), np.zeros(1, np.int64)
     is_register, is_slot = np.zeros(len(sites.fold), np.bool_), np.zeros(ranges.size, np.bool_)
     note_defined(*rows, places, cache, is_register, is_slot)
-    known = DefinedNames.of(names, ranges, trace, is_register, is_slot).columns
+    known = DefinedNames.of(names, ranges, trace, is_register, is_slot)
     most = min(vertices.count - homes.count, CHUNK)
     site, object_of, offset = (np.empty(most, np.int64) for _ in range(3))
     temporary = np.empty(most, np.bool_)

@@ -159,7 +159,7 @@ def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tu
     places = ranges.starts, ranges.length, ranges.base, shift
     found = list(_mark_rows(tables, places, site_width, width, is_read))
     if tables.ranges is not None:
-        found.append(mark_ranges(tables.ranges.columns, site_width, places, is_read, width))
+        found.append(mark_ranges(tables.ranges, site_width, places, is_read, width))
     return width, is_read, _Outside.of(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
 
 

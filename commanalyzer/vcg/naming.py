@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +59,7 @@ def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tupl
     return object_of, offset
 
 
-@dataclass(frozen=True, slots=True)
-class DefinedNames:
+class DefinedNames(NamedTuple):
     """Objects of vertices that rows define.
 
     Attributes:
@@ -90,11 +90,6 @@ class DefinedNames:
         place = np.full(ranges.size, -1, np.int32)
         place[words] = np.arange(len(words))
         return cls(register_object, *name_homes(names, ranges, trace, words), place)
-
-    @property
-    def columns(self) -> tuple[Int64, Int64, Int64, Int32]:
-        """All columns, for kernels."""
-        return self.register_object, self.word_object, self.word_offset, self.place
 
 
 class Names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Float64, Int64, Site
 from commanalyzer.vcg.storage.store import GraphStore
 
-RowColumns = Callable[[tuple[str, ...]], Iterator[tuple[NDArray[np.generic], ...]]]
+RowColumns = Callable[[tuple[str, ...]], Iterator[tuple[NDArray[Any], ...]]]
 
 
 def sites_of(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
@@ -60,16 +61,14 @@ def vertex_work(
         num_vertices: V.
         weights: What an operation counts for, as the user said.
     """
-    from commanalyzer.vcg.reading.row_kernels import add_share, add_work
-
     used = weights_in_use(sites, weights)
     site_work = np.array([used.of(s.operations) for s in sites] or [0], dtype=np.float64)
     per_site, work = np.zeros(len(site_work)), np.zeros(num_vertices)
-    for rows in row_columns(("row_site", "row_count", "row_terms")):
-        add_share(*rows, per_site)
+    for site, count, terms in row_columns(("row_site", "row_count", "row_terms")):
+        np.add.at(per_site, site, (count * np.maximum(terms, 1)).astype(np.float64))
     rate = np.divide(site_work, per_site, out=np.zeros_like(site_work), where=per_site > 0)
-    for rows in row_columns(("row_sink", "row_site", "row_count", "row_terms")):
-        add_work(*rows, rate, work)
+    for sink, site, count, terms in row_columns(("row_sink", "row_site", "row_count", "row_terms")):
+        np.add.at(work, sink, count * np.maximum(terms, 1) * rate[site])
     return work
 
 

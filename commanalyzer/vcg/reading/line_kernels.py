@@ -172,17 +172,6 @@ def reach_of(line: Any) -> None:
 
 
 @compiled
-def sinks_between(rounds: Any, first_store: Any, stores: Any) -> Any:
-    """Lowest and highest sink of each store."""
-    low, high = np.empty(len(stores), np.int64), np.empty(len(stores), np.int64)
-    for n in range(len(rounds)):
-        for s in range(first_store[n], first_store[n + 1]):
-            last = stores[s, 1] + (rounds[n] - 1) * stores[s, 2]
-            low[s], high[s] = min(stores[s, 1], last), max(stores[s, 1], last)
-    return low, high
-
-
-@compiled
 def mark_crossing(way: Any, low: Any, high: Any, is_merged: Any) -> None:
     """Mark sites where stores with other strides have sinks in between; sorted by site and lowest sink."""
     top, other = np.int64(-1), np.int64(-1)  # highest sink so far: of the way that reached highest, of others

@@ -11,7 +11,7 @@ strides come near, or a plain row lies on one, sites are *merged*: their rows ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
-_Columns = tuple[Int32, Int64, Int64, Int64, Int64, Int64, Bool, Int64, Bool, Int64, Int64]
 
 
-@dataclass(frozen=True, slots=True)
-class RangeTable:
+class RangeTable(NamedTuple):
     """The segments of the ranges of a trace, in the order of their rows.
 
     Attributes:
@@ -54,14 +52,6 @@ class RangeTable:
     first_piece: Int64
     pieces: Int64
 
-    @property
-    def columns(self) -> _Columns:
-        """All columns, for kernels."""
-        return (
-            self.of_row, self.row, self.rounds, self.first_store, self.stores, self.labels, self.is_merged,
-            self.merged, self.is_cut, self.first_piece, self.pieces,
-        )  # fmt: skip
-
 
 def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     """Ranges among the rows; ``None`` if there are none.
@@ -88,7 +78,8 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     is_merged = np.zeros(int(kernels.largest_site(heads, stores)) + 1, np.bool_)
     cut = _pieces(line, by_line, segment, cells[row[segment], 1], (stores, labels), is_merged)
     way = np.stack([stores[:, 0], line[:, 3]], axis=1)
-    low, high = lines.sinks_between(rounds, first_store, stores)
+    last = stores[:, 1] + (rounds[segment] - 1) * stores[:, 2]
+    low, high = np.minimum(stores[:, 1], last), np.maximum(stores[:, 1], last)  # sinks
     by_sink = np.lexsort((low, stores[:, 0]))
     lines.mark_crossing(way[by_sink], low[by_sink], high[by_sink], is_merged)
     _, representatives = np.unique(way, axis=0, return_index=True)

@@ -1,4 +1,4 @@
-"""Compiled loops over rows and vertices: what rows define, what fills cover, work per vertex.
+"""Compiled loops over rows and vertices: what rows define, what fills cover.
 
 Tables and ranges are those of :mod:`commanalyzer.vcg.reading.trace_kernels`.
 """
@@ -150,17 +150,3 @@ def next_filled(
         fill += 1
         dense = 0
     return found, fill, dense
-
-
-@compiled
-def add_share(row_site: Any, row_count: Any, row_terms: Any, per_site: Any) -> None:
-    """Add the terms that were computed to the sum of each site."""
-    for row in range(len(row_site)):
-        per_site[row_site[row]] += row_count[row] * max(row_terms[row], 1)
-
-
-@compiled
-def add_work(row_sink: Any, row_site: Any, row_count: Any, row_terms: Any, rate: Any, work: Any) -> None:
-    """Add the operations of each row to its sink: the rate of its site for each term that was computed."""
-    for row in range(len(row_sink)):
-        work[row_sink[row]] += row_count[row] * max(row_terms[row], 1) * rate[row_site[row]]

@@ -119,19 +119,18 @@ class Tables:
         from commanalyzer.vcg.reading.range_kernels import chunk_end, write_rows
 
         at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
-        table = ranges.columns
         heads, cells, origin, end, filled = _row_columns(0)
         label = np.empty(0, np.int64)
         while at[0] < self.num_rows:
             *behind, next_group, labels, rows = chunk_end(
-                self.heads, self.groups, table, (*at, group), CHUNK, CHUNK
+                self.heads, self.groups, ranges, (*at, group), CHUNK, CHUNK
             )
             if labels > len(label):
                 label = np.empty(max(labels, CHUNK), np.int64)
             if rows > len(heads):
                 heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
             rows, labels, unit, place = write_rows(
-                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), table,
+                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), ranges,
                 (*at, group, unit, place), tuple(behind),
                 (heads, cells, origin, label, end, filled),
             )  # fmt: skip

@@ -213,7 +213,7 @@ class GraphStore:
                 yield first, last
             first = last
 
-    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
+    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[Any], ...]]:
         """Yield columns of all rows, some at a time."""
         return _row_columns(self.columns, self.pages, names)
 
@@ -315,7 +315,7 @@ class StoreWriter:
         for name in VERTEX_COLUMNS:
             self._writers[name].append(columns[name])
 
-    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
+    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[Any], ...]]:
         """Yield columns of all rows, some at a time; no rows may be added any more."""
         return _row_columns({name: self._writers[name].finish() for name in names}, self.pages, names)
 

@@ -15,8 +15,7 @@ from tests.graphs import chain
 from tests.strategies import graphs, loop_graphs
 
 
-def owners_of(graph: ValueGraph, owner: list[int], row: int, num_owners: int) -> set[int]:
-    """Owners of the sink and the sources of a row, as far as they count."""
+def counted_owners_of(graph: ValueGraph, owner: list[int], row: int, num_owners: int) -> set[int]:
     first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
     values = [graph.row_sink[row], *graph.source[first:last]]
     return {owner[v] for v in values if 0 <= owner[v] < num_owners}
@@ -35,7 +34,7 @@ def test_rows_of_several_owners_are_chosen(
 ) -> None:
     v = graph.num_vertices
     owner = data.draw(st.lists(st.integers(-1, num_owners), min_size=v, max_size=v))
-    shared = [r for r in range(graph.num_rows) if len(owners_of(graph, owner, r, num_owners)) > 1]
+    shared = [r for r in range(graph.num_rows) if len(counted_owners_of(graph, owner, r, num_owners)) > 1]
     for item in (graph, LargeGraph(GraphStore.of(graph), flows)):
         parts = list(SharedRows(item, np.array(owner, np.int32), num_owners).slices())
         if parts:
