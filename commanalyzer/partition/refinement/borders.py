@@ -18,12 +18,11 @@ from commanalyzer.partition.coarsening.coarse import build_nets, work_by_number
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tasks import groups_of
 from commanalyzer.partition.coarsening.tiles import Tiling, tiles_of
-from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.partition.refinement.refine import (
     LEAST_GAIN,
     MOST_COUNTS,
     connectivity,
-    incidence,
     most_work,
     refine,
 )
@@ -32,24 +31,10 @@ from commanalyzer.vcg.storage.large import AnyGraph
 
 _MOST_MOVABLE = 2_000_000
 _MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows are looked at, to save little
-_ROUNDS = 3
 _GAIN_PER_VERTEX = 4e-9  # of the metric: a pass over more vertices takes longer and has to save more
 _LEAST_ROUND = 4  # times what a pass has to save: a round that saves less is the last
 _SAMPLED, _SURELY = 8, 0.8  # one part of so many; how wrong the nets between their vertices may be
 _PATIENCE, _MOST_MOVES = 0.1, 16384
-
-
-@dataclass(frozen=True, slots=True)
-class Refined:
-    """Owners after a refinement.
-
-    Attributes:
-        part: int32[V].
-        net_bytes: Connectivity metric, bytes.
-    """
-
-    part: Int32
-    net_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +101,8 @@ def refine_borders(
     work_flops: Callable[[], Float64] | None = None,
     hopeless_bytes: float = math.inf,
     budget_s: float = math.inf,
-) -> Refined | None:
-    """Return better owners of all values; ``None`` if none were found or borders are too long.
+) -> Int32 | None:
+    """Return better owners of all values, int32[V]; ``None`` if none were found or borders are too long.
 
     Those are better that move fewer bytes or, where a part has too much work, share it more evenly.
 
@@ -132,15 +117,14 @@ def refine_borders(
         budget_s: CPU seconds that all of dividing may take: passes have to save more where they take long.
     """
     work = cache(work_flops or (lambda: surface.graph.work_flops))
-    best: Refined | None = None
-    for _ in range(_ROUNDS):
+    best: Int32 | None = None
+    for is_first in (True, False, False):
         better, goes_on = _refined_once(
-            *(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes, budget_s),
-            is_first=best is None,
+            *(surface, part if best is None else best, num_parts, allowed_imbalance, work),
+            *(hopeless_bytes, budget_s),
+            is_first=is_first,
         )
-        if better is None:
-            break
-        best, part = better, better.part
+        best = best if better is None else better
         if not goes_on:
             break
     return best
@@ -156,7 +140,7 @@ def _refined_once(
     budget_s: float,
     *,
     is_first: bool,
-) -> tuple[Refined | None, bool]:
+) -> tuple[Int32 | None, bool]:
     """Return better owners if some were found, and whether another round is worth its time."""
     border = _border(surface, part, num_parts, work_flops, is_first=is_first)
     if border is None:
@@ -174,7 +158,7 @@ def _refined_once(
     if after >= before and not is_relieved:
         return None, False
     goes_on = before - after >= _LEAST_ROUND * least * before and after <= hopeless_bytes
-    return Refined(border.owners(found, part, surface.view.tiling), after), goes_on
+    return border.owners(found, part, surface.view.tiling), goes_on
 
 
 def _least_gain(num_vertices: int) -> float:

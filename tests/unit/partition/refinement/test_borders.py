@@ -144,7 +144,7 @@ def test_where_coarse_vertices_at_borders_hold_too_much_only_ends_of_flows_move(
         better = refine_borders(surface, part, 2, 0.1)
         assert (better is not None) == is_found
         if better is not None:
-            assert np.flatnonzero(np.diff(better.part)).tolist() == [31]
+            assert np.flatnonzero(np.diff(better)).tolist() == [31]
 
 
 def test_work_is_added_by_number_without_hubs() -> None:
