@@ -72,7 +72,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A division of the coarse vertices, or of values and what it is on coarse vertices.
+    """A division of values, -1 for what follows, and what it is on coarse vertices.
 
     Owners of values, and of elements without what follows them, are made when they are asked for: of large
     graphs, a list of them takes gigabytes.
@@ -80,9 +80,9 @@ class _Found:
 
     name: str
     coarse: Int32
-    values: Callable[[], Int32] | None = None
+    values: Callable[[], Int32]
+    elements: Callable[[], Int32]
     grain: float = 1.0
-    elements: Callable[[], Int32] | None = None
 
 
 class Portfolio:
@@ -278,7 +278,7 @@ class Portfolio:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
         if not self._options.given:
-            yield from self.partitioned(num_parts)
+            yield from self._partitioned(num_parts)
         if num_parts == 1:
             return
         for division, is_far in self._blocks(num_parts) if self._options.structured else ():
@@ -288,18 +288,9 @@ class Portfolio:
             yield self._candidate(division.name, place(division, num_parts), begin)
         yield from self._asked(num_parts)
 
-    def partitioned(self, num_parts: int, budget: Budget | None = None) -> Iterator[Candidate]:
-        """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it.
-
-        Args:
-            num_parts: Number of parts p.
-            budget: What may be spent; one of its own if not given.
-
-        Raises:
-            PartitionError: If there are fewer coarse vertices than parts or METIS fails.
-        """
-        if budget is None:
-            budget = self._budgets[num_parts] = Budget(self._options.budget_s)
+    def _partitioned(self, num_parts: int) -> Iterator[Candidate]:
+        """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it."""
+        budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
         for asked in self._asked_about:
             tiling, placement = asked.view.tiling, Placement(asked.view)
@@ -357,7 +348,7 @@ class Portfolio:
         """Owners of all values where those of some are given, and the others follow."""
         coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
         values = partial(np.asarray, owners)
-        return self._closely_followed(_Found(name, coarse, values, elements=values), num_parts)
+        return self._closely_followed(_Found(name, coarse, values, values), num_parts)
 
     def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """``part`` with better borders: first what belongs together moves together, then value by value."""
@@ -385,7 +376,7 @@ class Portfolio:
             )
             if better is None:
                 break
-            part = better.part
+            part = better
             over = self._cost(part, num_parts).imbalance - self.allowed(num_parts)
             if over <= 0:
                 break
@@ -473,7 +464,7 @@ class Portfolio:
         self._options.caller.check()
         values = partial(cut.owners, self._graph.num_vertices)
         coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
-        return _Found(cut.name, coarse, partial(self.placement.led, values), cut.grain, values)
+        return _Found(cut.name, coarse, partial(self.placement.led, values), values, cut.grain)
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""
@@ -493,15 +484,14 @@ class Portfolio:
                 yield self._candidate(name, self._led(name, owners, num_parts), begin)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
-        values = division.values
-        return self.placement.completed(division.coarse, None if values is None else values(), num_parts)
+        return self.placement.completed(division.coarse, division.values(), num_parts)
 
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
         part = self._placed(division, num_parts)
-        given = np.zeros(0, np.int32) if division.values is None else division.values()
+        given = division.values()
         free, parts = given < 0, [part]
-        if self._by_task is not None and division.elements is not None:
+        if self._by_task is not None:
             parts.append(self._followed_by_task(division.elements(), num_parts))
         is_many = np.count_nonzero(free) >= _FOLLOWERS * len(part)
         if is_many:

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.partition.libraries.mtkahypar import partition_hypergraph
-from commanalyzer.partition.refinement.refine import connectivity, incidence, refine
+from commanalyzer.partition.refinement.refine import connectivity, refine
 
 
 @cache

@@ -19,8 +19,9 @@ from commanalyzer.partition.coarsening.links import Links, find_links
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tiles import Tiling, by_anchor
 from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
-from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, build_hypergraph, incidence
 from commanalyzer.partition.owners import HubTraffic
+from commanalyzer.partition.refinement.refine import placed
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
@@ -32,7 +33,6 @@ from commanalyzer.vcg.structure.segments import (
 )
 
 _MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-_MOST_ROUNDS = 16
 _LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
 
@@ -238,21 +238,9 @@ def _distinct(pins: list[Int64]) -> Int64:
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:
-    """Return ``part`` with the missing ones (-1) filled in: where most bytes of a vertex go, round by round.
-
-    Vertices that are linked to none with a part are laid side by side, evenly.
-    """
-    owner, one = part.copy(), adjacency.vertex_of_edge()
-    for _ in range(_MOST_ROUNDS):
-        asks = np.flatnonzero((owner[one] < 0) & (owner[adjacency.neighbour] >= 0))
-        if not len(asks):
-            break
-        cell = one[asks] * num_parts + owner[adjacency.neighbour[asks]]
-        distinct, number = np.unique(cell, return_inverse=True)
-        total = np.bincount(number, adjacency.edge_bytes[asks], len(distinct))
-        vertex, which = np.divmod(distinct, num_parts)
-        order = np.lexsort((-which, total, vertex))  # the last of each vertex is the heaviest
-        owner[vertex[order]] = which[order]
-    left = np.flatnonzero(owner < 0)
-    owner[left] = np.arange(len(left)) * num_parts // max(len(left), 1)
-    return owner
+    """Return ``part`` with the missing ones (-1) filled in: where most bytes of a vertex go."""
+    one = adjacency.vertex_of_edge()
+    once = one < adjacency.neighbour
+    ends, net_bytes = np.column_stack((one, adjacency.neighbour))[once], adjacency.edge_bytes[once]
+    edges = Hypergraph(np.arange(len(ends) + 1) * 2, np.ravel(ends), net_bytes, adjacency.work_flops)
+    return placed(edges, incidence(edges), part, num_parts)

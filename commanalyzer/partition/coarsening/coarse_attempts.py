@@ -21,6 +21,7 @@ from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_s
 from commanalyzer.partition.coarsening.coarse import CoarseView, voted
 from commanalyzer.partition.libraries.adjacency import edge_cut, imbalance
 from commanalyzer.partition.libraries.concurrency import CutShortError
+from commanalyzer.partition.libraries.hypergraph import Incidence, incidence
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.libraries.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions
@@ -29,9 +30,7 @@ from commanalyzer.partition.refinement.refine import (
     LEAST_GAIN,
     MOST_COUNTS,
     PASSES,
-    Incidence,
     connectivity,
-    incidence,
     refine,
 )
 from commanalyzer.partition.selection import best_of

@@ -37,11 +37,9 @@ class Placement:
         coarse[tiling.vertex[known]] = own[known]  # of several, the last one stays
         return coarse
 
-    def completed(self, coarse: Int32, value_part: Int32 | None, num_parts: int) -> Int32:
+    def completed(self, coarse: Int32, value_part: Int32, num_parts: int) -> Int32:
         """Return int32[V], owners: given ones, then those of anchors, then those of coarse vertices."""
         part = self.owners(coarse, num_parts)
-        if value_part is None:
-            return part
         of_anchor = self._told(value_part)[self.view.tiling.neighbours.anchor]
         np.copyto(part, of_anchor, where=of_anchor >= 0)
         np.copyto(part, value_part, where=value_part >= 0)

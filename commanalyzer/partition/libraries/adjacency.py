@@ -70,13 +70,6 @@ class Adjacency:
         """Return int64[2E], the vertex that each stored edge starts from."""
         return np.repeat(np.arange(self.num_vertices, dtype=np.int64), np.diff(self.pointer))
 
-    def merged(self, number: Int64, count: int) -> Adjacency:
-        """Return the graph of new numbers, below ``count``; edges inside a group disappear, others add up."""
-        one, other = number[self.vertex_of_edge()], number[self.neighbour]
-        links = one < other
-        work = np.bincount(number, self.work_flops, minlength=count).astype(np.float64)
-        return Adjacency.of_links(one[links], other[links], self.edge_bytes[links], work)
-
     def steps_across(self, most_degree: float) -> tuple[int, int]:
         """Return steps from one end of the graph to the other, nearly, and the vertices between them.
 

@@ -18,8 +18,14 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, Float64, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import group_starts, pointer_from_counts, row_of_term, sorted_unique
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.structure.segments import (
+    group_starts,
+    order_by,
+    pointer_from_counts,
+    row_of_term,
+    sorted_unique,
+)
 
 _MANY = 2  # times the readers of an operand: as many terms of a sink make it worth combining them beside it
 
@@ -58,6 +64,26 @@ class Hypergraph:
     def num_pins(self) -> int:
         """Number of pins P."""
         return len(self.pin)
+
+
+@dataclass(frozen=True, slots=True)
+class Incidence:
+    """Nets of each vertex of a hypergraph, compressed sparse rows.
+
+    Attributes:
+        pointer: int64[N + 1].
+        net: int32[P].
+    """
+
+    pointer: Int64
+    net: Int32
+
+
+def incidence(hypergraph: Hypergraph) -> Incidence:
+    """Return the nets of each vertex."""
+    net = np.repeat(np.arange(hypergraph.num_nets, dtype=np.int32), np.diff(hypergraph.net_pointer))
+    pointer, order = order_by(hypergraph.pin, hypergraph.num_vertices)
+    return Incidence(pointer, net[order])
 
 
 class _Terms:

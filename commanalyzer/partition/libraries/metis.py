@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from threading import RLock
 from typing import Literal
 
 import numpy as np
@@ -48,10 +47,9 @@ def partition(
 
     Where all components are small against a part, they are kept whole and
     laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph,
-    with the small components put together in bags, and with contiguous parts where the graph is a
-    connected mesh. Vertices without work get a small weight, because METIS mishandles zero weights: parts
-    may differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
-    vertices.
+    with contiguous parts where the graph is a connected mesh. Vertices without work get a small weight,
+    because METIS mishandles zero weights: parts may differ in the number of such vertices, not in work. Parts
+    are numbered by the mean index of their vertices.
 
     Args:
         graph: Affinity graph; prepared where it is divided several times.
@@ -78,14 +76,20 @@ def partition(
         )
     if num_parts == 1:
         return np.zeros(count, dtype=np.int32)
-    known = limit or Limit(prepared.seconds(num_parts, objective))
-    options = {
-        "objtype": int(objective == "volume"),
-        "seed": seed,
-        "ufactor": max(1, round(imbalance * 1000)),
-    }
-    call = partial((caller or Caller()).call, metis_call.divide, known, num_parts)
-    part = _divide(prepared, num_parts, imbalance, partial(_metis, call, options))
+    part = _packed(prepared, num_parts, imbalance)
+    if part is None:
+        # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with
+        # long borders (random links) it takes minutes, and of dense graphs almost any part is.
+        options = {
+            "objtype": int(objective == "volume"),
+            "seed": seed,
+            "ufactor": max(1, round(imbalance * 1000)),
+            "contig": int(prepared.components[0] == 1 and prepared.is_mesh),
+        }
+        known = limit or Limit(prepared.seconds(num_parts, objective))
+        part = _metis(
+            partial((caller or Caller()).call, metis_call.divide, known, num_parts), prepared, options
+        )
     return _number_by_position(_fill_empty(part, num_parts), num_parts)
 
 
@@ -94,8 +98,6 @@ class Prepared:
 
     def __init__(self, adjacency: Adjacency) -> None:
         self.adjacency = adjacency
-        self._lock = RLock()
-        self._latest: tuple[Int64, Adjacency] | None = None
 
     @cached_property
     def weight(self) -> Int64:
@@ -106,17 +108,6 @@ class Prepared:
     def components(self) -> tuple[int, Int64]:
         """Number of connected components, and that of each vertex."""
         return component_labels(self.adjacency)
-
-    def merged(self, number: Int64, count: int) -> Adjacency:
-        """Return the graph with its vertices put together as numbered, below ``count``.
-
-        Other objectives, and most other numbers of parts, ask for the same: the latest is remembered.
-        """
-        with self._lock:
-            latest = self._latest
-            if latest is None or not np.array_equal(latest[0], number):
-                self._latest = latest = number, self.adjacency.merged(number, count)
-            return latest[1]
 
     @cached_property
     def is_mesh(self) -> bool:
@@ -138,24 +129,16 @@ class Prepared:
         return metis_seconds(self.adjacency.num_edges, num_parts, for_volume=is_volume, is_mesh=self.is_mesh)
 
 
-def _divide(prepared: Prepared, num_parts: int, slack: float, ask: Callable[..., Int32]) -> Int32:
-    """Return parts, with small components packed whole or handed to METIS (:func:`_metis`) in bags."""
+def _packed(prepared: Prepared, num_parts: int, slack: float) -> Int32 | None:
+    """Return parts of whole components, where these are small and that is balanced; else ``None``."""
     weight, (count, label) = prepared.weight, prepared.components
     size = np.bincount(label, weight, minlength=count).astype(np.float64)
     part_size = float(size.sum()) / num_parts
-    if size.max() <= _PACK_SHARE * part_size:
-        part = _pack(size, part_size, num_parts)[label]
-        load = np.bincount(part, weight, minlength=num_parts)
-        if load.max() <= (1.0 + slack) * part_size:
-            return part
-    number, bagged = _bag(label, size, slack * part_size)
-    if num_parts <= bagged < len(weight):
-        bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
-        return ask(prepared.merged(number, bagged), bag_weight, contiguous=False)[number]
-    # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long
-    # borders (random links) it takes minutes, and of dense graphs almost any part is.
-    contiguous = count == 1 and prepared.is_mesh
-    return ask(prepared.adjacency, weight, contiguous=contiguous)
+    if size.max() > _PACK_SHARE * part_size:
+        return None
+    part = _pack(size, part_size, num_parts)[label]
+    load = np.bincount(part, weight, minlength=num_parts)
+    return part if load.max() <= (1.0 + slack) * part_size else None
 
 
 def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
@@ -165,20 +148,6 @@ def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
     """
     middle = np.cumsum(size) - size / 2
     return np.minimum(middle / part_size, num_parts - 1).astype(np.int32)
-
-
-def _bag(label: Int64, size: Float64, bag_size: float) -> tuple[Int64, int]:
-    """Return int64[N], new numbers with components smaller than a bag put into bags, and how many there are.
-
-    METIS does not match vertices without neighbours, so thousands of loose values would never be coarsened.
-    """
-    small = size <= bag_size
-    loose = np.where(small, size, 0.0)
-    bag = ((np.cumsum(loose) - loose / 2) / bag_size).astype(np.int64)
-    core = ~small[label]
-    name = np.where(core, np.cumsum(core) - 1, int(core.sum()) + bag[label])
-    distinct, number = np.unique(name, return_inverse=True)
-    return number.astype(np.int64), len(distinct)
 
 
 def integer_work(work_flops: Float64) -> Int64:
@@ -203,24 +172,16 @@ def _scaled(weight: Float64) -> Int64:
     return np.maximum(np.rint(weight * factor), 1.0).astype(np.int64)
 
 
-def _metis(
-    call: Callable[..., Int32],
-    options: dict[str, int],
-    adjacency: Adjacency,
-    weight: Int64,
-    *,
-    contiguous: bool,
-) -> Int32:
+def _metis(call: Callable[..., Int32], prepared: Prepared, options: dict[str, int]) -> Int32:
     """Call METIS k-way on validated input."""
-    index = metis_call.INDEX
+    index, adjacency = metis_call.INDEX, prepared.adjacency
     if len(adjacency.neighbour) > np.iinfo(index).max:
         raise PartitionError(f"{adjacency.num_edges} edges exceed the index range of this METIS build")
     edge_weight = adjacency.edge_bytes
     if edge_weight.sum(dtype=np.float64) > 2.0 ** (np.iinfo(index).bits - 3):
         edge_weight = _scaled(edge_weight.astype(np.float64))
-    graph = adjacency.pointer, adjacency.neighbour, weight, edge_weight
     try:
-        return call(*graph, {**options, "contig": int(contiguous)})
+        return call(adjacency.pointer, adjacency.neighbour, prepared.weight, edge_weight, options)
     except (RuntimeError, ValueError, TypeError) as error:
         raise PartitionError(f"METIS failed on {adjacency.num_vertices} vertices: {error}") from error
 

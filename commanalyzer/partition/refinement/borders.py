@@ -18,12 +18,11 @@ from commanalyzer.partition.coarsening.coarse import build_nets, work_by_number
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tasks import groups_of
 from commanalyzer.partition.coarsening.tiles import Tiling, tiles_of
-from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.partition.refinement.refine import (
     LEAST_GAIN,
     MOST_COUNTS,
     connectivity,
-    incidence,
     most_work,
     refine,
 )
@@ -35,21 +34,7 @@ _MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows
 _ROUNDS = 3
 _GAIN_PER_VERTEX = 4e-9  # of the metric: a pass over more vertices takes longer and has to save more
 _LEAST_ROUND = 4  # times what a pass has to save: a round that saves less is the last
-_SAMPLED, _SURELY = 8, 0.8  # one part of so many; how wrong the nets between their vertices may be
 _PATIENCE, _MOST_MOVES = 0.1, 16384
-
-
-@dataclass(frozen=True, slots=True)
-class Refined:
-    """Owners after a refinement.
-
-    Attributes:
-        part: int32[V].
-        net_bytes: Connectivity metric, bytes.
-    """
-
-    part: Int32
-    net_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +101,8 @@ def refine_borders(
     work_flops: Callable[[], Float64] | None = None,
     hopeless_bytes: float = math.inf,
     budget_s: float = math.inf,
-) -> Refined | None:
-    """Return better owners of all values; ``None`` if none were found or borders are too long.
+) -> Int32 | None:
+    """Return better owners of all values, int32[V]; ``None`` if none were found or borders are too long.
 
     Those are better that move fewer bytes or, where a part has too much work, share it more evenly.
 
@@ -132,15 +117,13 @@ def refine_borders(
         budget_s: CPU seconds that all of dividing may take: passes have to save more where they take long.
     """
     work = cache(work_flops or (lambda: surface.graph.work_flops))
-    best: Refined | None = None
+    best: Int32 | None = None
     for _ in range(_ROUNDS):
+        start = part if best is None else best
         better, goes_on = _refined_once(
-            *(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes, budget_s),
-            is_first=best is None,
+            surface, start, num_parts, allowed_imbalance, work, hopeless_bytes, budget_s
         )
-        if better is None:
-            break
-        best, part = better, better.part
+        best = best if better is None else better
         if not goes_on:
             break
     return best
@@ -154,11 +137,9 @@ def _refined_once(
     work_flops: Callable[[], Float64],
     hopeless_bytes: float,
     budget_s: float,
-    *,
-    is_first: bool,
-) -> tuple[Refined | None, bool]:
+) -> tuple[Int32 | None, bool]:
     """Return better owners if some were found, and whether another round is worth its time."""
-    border = _border(surface, part, num_parts, work_flops, is_first=is_first)
+    border = _border(surface, part, num_parts, work_flops)
     if border is None:
         return None, False
     nets, start = border.nets, border.start
@@ -174,7 +155,7 @@ def _refined_once(
     if after >= before and not is_relieved:
         return None, False
     goes_on = before - after >= _LEAST_ROUND * least * before and after <= hopeless_bytes
-    return Refined(border.owners(found, part, surface.view.tiling), after), goes_on
+    return border.owners(found, part, surface.view.tiling), goes_on
 
 
 def _least_gain(num_vertices: int) -> float:
@@ -207,12 +188,9 @@ def _refined(
 
 
 def _border(
-    surface: Surface, part: Int32, num_parts: int, work_flops: Callable[[], Float64], *, is_first: bool = True
+    surface: Surface, part: Int32, num_parts: int, work_flops: Callable[[], Float64]
 ) -> _Border | None:
-    """Return what is beside the borders; ``None`` where nothing is, or too much.
-
-    Later borders of a division, not ``is_first``, are hardly longer: whether they are is not guessed before.
-    """
+    """Return what is beside the borders; ``None`` where nothing is, or too much."""
     graph, view = surface.graph, surface.view
     tiling = view.tiling
     beside = surface.beside(part)
@@ -229,11 +207,7 @@ def _border(
     number, small = _numbered(tiling, part, num_parts, chosen, small, label)
     total = num_parts + len(small)
     number[view.hubs.hub] = total + np.arange(len(view.hubs.hub), dtype=np.int32)
-    most = MOST_COUNTS // num_parts
-    may_be_many = is_first and 2 * len(chosen) > most
-    if may_be_many and _nets_by_sample(surface, number, total, part, num_parts, chosen) > most:
-        return None
-    rows = surface.rows(number, total)
+    rows, most = surface.rows(number, total), MOST_COUNTS // num_parts
     nets = build_nets(graph, number, total, tiling.neighbours, np.zeros(total), rows, most, part)
     if nets is None or not nets.num_nets:
         return None
@@ -272,30 +246,6 @@ def _numbered(
     _, where, which = np.unique(pair, return_index=True, return_inverse=True)
     number[apart] = num_parts + len(first) + which
     return number, np.concatenate((first, apart[where]))
-
-
-def _nets_by_sample(
-    surface: Surface, number: Int32, total: int, part: Int32, num_parts: int, chosen: Int64
-) -> float:
-    """Return about how many nets there are at least, by those between vertices of some parts.
-
-    A value has at most two. Nets that differ in vertices of other parts only are one here.
-
-    Args:
-        surface: Graph and coarse view.
-        number: int32[V], vertex of each value.
-        total: Number of vertices.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
-        chosen: int64, anchors that may move, at least one.
-    """
-    q, tiling = np.arange(num_parts), surface.view.tiling
-    sampled = q % _SAMPLED == q // _SAMPLED % _SAMPLED  # not all at one side of a grid of parts
-    inside = np.where(sampled[part], number, np.int32(total))
-    seen = chosen[sampled[part[chosen]]]
-    rows = surface.rows(inside, total)
-    nets = build_nets(surface.graph, inside, total, tiling.neighbours, np.zeros(total), rows, side=part)
-    return math.inf if nets is None else _SURELY * nets.num_nets * len(chosen) / max(len(seen), 1)
 
 
 def _hub_work(hub: Int64, part: Int32, work_flops: Float64, num_parts: int) -> Float64:

@@ -16,13 +16,7 @@ import numpy as np
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.partition.refinement.heap_kernels import put, take
 from commanalyzer.partition.refinement.touched_kernels import (
-    BYTES,
     FIRST,
-    PART,
-    PINS,
-    PLACED,
-    TOUCHED,
-    add_pin,
     best_move,
     is_inner,
     move,
@@ -30,118 +24,6 @@ from commanalyzer.partition.refinement.touched_kernels import (
 )
 
 _NO_PART = -1
-
-
-@compiled_in_place
-def _vote(v: Any, hyper: Any, touch: Any, votes: Any, near: Any) -> Any:
-    """Let the placed pins of the nets of ``v`` vote for their parts; return how many parts, and all bytes.
-
-    Each net has its bytes as votes, which its placed pins share.
-    """
-    _, vertex_pointer, net = hyper
-    state, slot = touch
-    count, total = 0, 0.0
-    for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
-        e = net[j]
-        first = state[e, FIRST]
-        total += state[e, BYTES]
-        if state[e, PLACED] == 0:
-            continue
-        share = state[e, BYTES] / state[e, PLACED]
-        for k in range(first, first + state[e, TOUCHED]):
-            b = slot[k, PART]
-            if votes[b] == 0.0:
-                near[count] = b
-                count += 1
-            votes[b] += share * slot[k, PINS]
-    return count, total
-
-
-@compiled_in_place
-def _choice(v: Any, hyper: Any, touch: Any, confidence: Any, votes: Any, near: Any) -> Any:
-    """Return the part that leads the second by ``confidence`` of all bytes of ``v``; -1 if there is none."""
-    count, total = _vote(v, hyper, touch, votes, near)
-    best, lead, second = _NO_PART, 0.0, 0.0
-    for i in range(count):
-        b = near[i]
-        if votes[b] > lead or (votes[b] == lead and b < best):
-            best, lead, second = b, votes[b], max(second, lead)
-        else:
-            second = max(second, votes[b])
-    for i in range(count):
-        votes[near[i]] = 0.0
-    return best if lead > 0.0 and lead - second >= confidence * total else _NO_PART
-
-
-@compiled_in_place
-def _settled(chosen: Any, choice: Any, hyper: Any, touch: Any, part: Any, seen: Any, waiting: Any) -> Any:
-    """Give ``chosen`` vertices their parts; list in ``waiting`` those without one that nets link to them.
-
-    ``seen`` has stamps of nets and of vertices: each is listed once.
-
-    Returns:
-        How many are listed.
-    """
-    pin, vertex_pointer, net = hyper
-    of_nets, of_vertices, stamp = seen
-    stamp[0] += 1
-    for i in range(len(chosen)):
-        part[chosen[i]] = choice[i]
-        for j in range(vertex_pointer[chosen[i]], vertex_pointer[chosen[i] + 1]):
-            add_pin(net[j], choice[i], touch)
-    count = 0
-    for v in chosen:
-        for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
-            e = net[j]
-            if of_nets[e] == stamp[0]:
-                continue
-            of_nets[e] = stamp[0]
-            for k in range(touch[0][e, FIRST], touch[0][e + 1, FIRST]):
-                u = pin[k]
-                if part[u] < 0 and of_vertices[u] != stamp[0]:
-                    of_vertices[u] = stamp[0]
-                    waiting[count] = u
-                    count += 1
-    return count
-
-
-@compiled
-def place(hyper: Any, part: Any, parts: Any, touch: Any, confidence: Any, most_rounds: Any) -> None:
-    """Give parts to vertices without one (-1) that know where they belong, and keep the tables.
-
-    Each net votes with its bytes for the parts of its placed pins, in proportion. A vertex is placed when the
-    best part leads the second by ``confidence`` of all its bytes. Those of a round are placed after all have
-    chosen, so that the order of vertices does not matter; later rounds ask those whose votes have changed.
-    """
-    n = len(part)
-    votes, near = np.zeros(parts, np.float64), np.empty(parts, np.int64)
-    seen = np.zeros(len(touch[0]), np.int32), np.zeros(n, np.int32), np.zeros(1, np.int32)
-    waiting, chosen, choice = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
-    found = waiting, chosen, choice
-    _place(hyper, part, touch, confidence, most_rounds, (votes, near), seen, found)
-
-
-@compiled_in_place
-def _place(
-    hyper: Any, part: Any, touch: Any, confidence: Any, most_rounds: Any, scratch: Any, seen: Any, found: Any
-) -> None:
-    votes, near = scratch
-    waiting, chosen, choice = found
-    size = 0
-    for v in range(len(part)):
-        if part[v] < 0:
-            waiting[size] = v
-            size += 1
-    for _ in range(most_rounds):
-        count = 0
-        for v in waiting[:size]:
-            b = _choice(v, hyper, touch, confidence, votes, near)
-            if b >= 0:
-                chosen[count], choice[count] = v, b
-                count += 1
-        if count == 0:
-            return
-        size = _settled(chosen[:count], choice, hyper, touch, part, seen, waiting)
 
 
 @compiled_inline

@@ -8,25 +8,23 @@ programmer would, only what follows them is placed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from heapq import heapreplace
 
 import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, Incidence
 from commanalyzer.partition.refinement import kernels
 from commanalyzer.partition.refinement import touched_kernels as touched
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
-from commanalyzer.vcg.structure.segments import order_by
 
 _Hyper = tuple[Int32, Int64, Int32]
 _Touch = tuple[Int64, Int32]
 
 PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
-_MOST_ROUNDS = 20
+_MOST_ROUNDS = 80
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
 _OUTLOOK = 3.0  # passes save less and less
@@ -34,26 +32,6 @@ FAR = 4.0  # times the aim: no passes come so far
 LEAST_GAIN = 0.0002
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
-
-
-@dataclass(frozen=True, slots=True)
-class Incidence:
-    """Nets of each vertex of a hypergraph, compressed sparse rows.
-
-    Attributes:
-        pointer: int64[N + 1].
-        net: int32[P].
-    """
-
-    pointer: Int64
-    net: Int32
-
-
-def incidence(hypergraph: Hypergraph) -> Incidence:
-    """Return the nets of each vertex."""
-    net = np.repeat(np.arange(hypergraph.num_nets, dtype=np.int32), np.diff(hypergraph.net_pointer))
-    pointer, order = order_by(hypergraph.pin, hypergraph.num_vertices)
-    return Incidence(pointer, net[order])
 
 
 def balance_weights(work_flops: Float64) -> Float64:
@@ -100,7 +78,7 @@ def refine(
 
     Args:
         hypergraph: Nets and work.
-        nets: Its :func:`incidence`.
+        nets: Its :func:`~commanalyzer.partition.libraries.hypergraph.incidence`.
         part: int32[N], part of each vertex, -1 for those to be placed.
         num_parts: Number of parts p.
         imbalance: Allowed excess of the largest part's work over the mean.
@@ -123,7 +101,7 @@ def refine(
     weight = frozen(balance_weights(hypergraph.work_flops if work_flops is None else work_flops), np.float64)
     base = np.zeros(num_parts) if settled is None else settled
     hyper, touch = _tables(hypergraph, nets)
-    _place(hyper, owner, num_parts, touch)
+    _place(hyper, touch, owner, num_parts)
     load = np.bincount(owner, weight, num_parts) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     relieved = movable if num_values is None else movable & (np.arange(n) < num_values)
@@ -168,17 +146,35 @@ def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
     return hyper, (state, np.empty((h.num_pins, 2), np.int32))
 
 
-def _place(hyper: _Hyper, owner: Int32, num_parts: int, touch: _Touch) -> None:
-    """Give parts to vertices without one, in place: first those whose neighbours leave no doubt."""
-    touched.count_pins(hyper, owner, num_parts, touch)
-    if (owner >= 0).all():
-        return
-    for confidence in _CONFIDENCES:
-        kernels.place(hyper, owner, num_parts, touch, confidence, _MOST_ROUNDS)
+def placed(hypergraph: Hypergraph, nets: Incidence, part: Int32, num_parts: int) -> Int32:
+    """Return ``part`` with the missing ones (-1) filled in; arguments as of :func:`refine`."""
+    owner = part.copy()
+    _place(*_tables(hypergraph, nets), owner, num_parts)
+    return owner
+
+
+def _place(hyper: _Hyper, touch: _Touch, owner: Int32, num_parts: int) -> None:
+    """Give parts to vertices without one, in place, and fill the tables.
+
+    In each round those are placed whose best part leads the second by the most that any does, in steps, of
+    all their bytes; after all have chosen, so that the order of vertices does not matter. Vertices whose nets
+    have no pin with a part are laid side by side, evenly.
+    """
+    votes, near = np.zeros(num_parts), np.zeros(num_parts, np.int64)
+    for _ in range(_MOST_ROUNDS):
+        touched.count_pins(hyper, owner, num_parts, touch)
+        waiting = np.flatnonzero(owner < 0)
+        if not len(waiting):
+            return
+        part, lead = np.empty(len(waiting), np.int32), np.empty(len(waiting))
+        touched.elect(hyper, touch, waiting, votes, near, part, lead)
+        reached = [c for c in _CONFIDENCES if c <= lead.max()]
+        if not reached:
+            break
+        sure = lead >= reached[0]
+        owner[waiting[sure]] = part[sure]
     alone = np.flatnonzero(owner < 0)
-    if not len(alone):
-        return
-    owner[alone] = np.arange(len(alone)) % num_parts
+    owner[alone] = np.arange(len(alone)) * num_parts // len(alone)
     touched.count_pins(hyper, owner, num_parts, touch)
 
 

@@ -11,7 +11,6 @@ number of parts. The tuple *touch* is::
     state[e, FIRST]           first pin, and first slot, of net e; one more net ends the last one
     state[e, BYTES]           its weight
     state[e, TOUCHED]         parts that it touches
-    state[e, PLACED]          pins of it that have a part
     slot[k, PART]             int32[P, 2], a part
     slot[k, PINS]             and the pins in it
 
@@ -29,8 +28,8 @@ import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 
-STATES = 4
-FIRST, BYTES, TOUCHED, PLACED = range(STATES)
+STATES = 3
+FIRST, BYTES, TOUCHED = range(STATES)
 PART, PINS = 0, 1
 _NONE = -1
 
@@ -42,18 +41,17 @@ def count_pins(hyper: Any, part: Any, parts: Any, touch: Any) -> None:
     slot = np.full(parts, _NONE, np.int64)
     for e in range(len(state) - 1):
         first = state[e, FIRST]
-        end, placed = first, 0
+        end = first
         for i in range(first, state[e + 1, FIRST]):
             b = part[pin[i]]
             if b < 0:
                 continue
-            placed += 1
             if slot[b] < first:
                 slot[b] = end
                 table[end, PART], table[end, PINS] = b, 0
                 end += 1
             table[slot[b], PINS] += 1
-        state[e, TOUCHED], state[e, PLACED] = end - first, placed
+        state[e, TOUCHED] = end - first
 
 
 @compiled_inline
@@ -68,17 +66,45 @@ def pins_in(e: Any, b: Any, touch: Any) -> Any:
 
 
 @compiled_in_place
-def add_pin(e: Any, b: Any, touch: Any) -> None:
-    """Count one more placed pin of net ``e``, in part ``b``."""
+def elect(hyper: Any, touch: Any, waiting: Any, votes: Any, near: Any, best: Any, lead: Any) -> None:
+    """Let the placed pins of the nets of each waiting vertex vote for their parts.
+
+    Each net has its bytes as votes, which its placed pins share.
+
+    Args:
+        hyper: Hypergraph.
+        touch: Tables of the placed vertices.
+        waiting: Vertices.
+        votes: float64[p], zeros; they are zeros again afterwards.
+        near: int64[p], scratch.
+        best: Output, the part with most votes, the lowest of equal ones, -1 if there is none.
+        lead: Output, its votes beyond those of the second, of all bytes of the vertex; -1 likewise.
+    """
+    _, vertex_pointer, net = hyper
     state, slot = touch
-    k, end = state[e, FIRST], state[e, FIRST] + state[e, TOUCHED]
-    while k < end and slot[k, PART] != b:
-        k += 1
-    if k == end:
-        slot[k, PART], slot[k, PINS] = b, 0
-        state[e, TOUCHED] += 1
-    slot[k, PINS] += 1
-    state[e, PLACED] += 1
+    for i in range(len(waiting)):
+        count, total, most, second = 0, 0.0, 0.0, 0.0
+        for j in range(vertex_pointer[waiting[i]], vertex_pointer[waiting[i] + 1]):
+            e = net[j]
+            total += state[e, BYTES]
+            mine = slot[state[e, FIRST] : state[e, FIRST] + state[e, TOUCHED]]
+            placed = 0
+            for k in range(len(mine)):
+                placed += mine[k, PINS]
+            for k in range(len(mine)):
+                b = mine[k, PART]
+                if votes[b] == 0.0:
+                    near[count] = b
+                    count += 1
+                votes[b] += state[e, BYTES] / placed * mine[k, PINS]
+        best[i] = _NONE
+        for b in near[:count]:
+            if votes[b] > most or (votes[b] == most and b < best[i]):
+                best[i], most, second = b, votes[b], most
+            else:
+                second = max(second, votes[b])
+            votes[b] = 0.0
+        lead[i] = (most - second) / total if count else -1.0
 
 
 @compiled

@@ -236,7 +236,7 @@ def test_islands_beside_borders_are_removed() -> None:
     assert count_volume(graph, ragged, 2).total_bytes == 2 * (16 + 1 + 4) * 8
     better = refine_borders(portfolio.surface, ragged, 2, 0.03)
     assert better is not None
-    assert count_volume(graph, better.part, 2).total_bytes <= 2 * 16 * 8
+    assert count_volume(graph, better, 2).total_bytes <= 2 * 16 * 8
 
 
 def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes() -> None:
@@ -246,7 +246,7 @@ def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes(
     narrow = (np.arange(512) % 16 >= 9).astype(np.int32)
     better = refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: graph.work_flops)
     assert better is not None
-    assert imbalance(graph.work_flops, better.part, 2) <= 1.03
+    assert imbalance(graph.work_flops, better, 2) <= 1.03
     # With the work where it is even, nothing has to move.
     even = np.where(narrow, 9.0, 7.0)
     assert refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: even) is None

@@ -123,7 +123,7 @@ def test_components() -> None:
 
 @given(st.integers(0, 2**32 - 1))
 @settings(deadline=None)
-def test_merged_vertices_have_the_summed_edges_between_their_groups(seed: int) -> None:
+def test_parallel_links_between_groups_are_added_up(seed: int) -> None:
     generator = np.random.default_rng(seed)
     upper = np.triu(generator.integers(1, 5, (12, 12)) * (generator.random((12, 12)) < 0.3), 1)
     dense = upper + upper.T
@@ -132,7 +132,9 @@ def test_merged_vertices_have_the_summed_edges_between_their_groups(seed: int) -
     graph = Adjacency(pointer, end, dense[start, end], np.arange(12.0))
     number = np.unique(generator.integers(0, 5, 12), return_inverse=True)[1]
     groups = int(number.max()) + 1
-    merged = graph.merged(number, groups)
+    one, other = number[graph.vertex_of_edge()], number[graph.neighbour]
+    work, links = np.bincount(number, graph.work_flops).astype(np.float64), one < other
+    merged = Adjacency.of_links(one[links], other[links], graph.edge_bytes[links], work)
     one_hot = (number[None, :] == np.arange(groups)[:, None]).astype(np.int64)
     expected = one_hot @ dense @ one_hot.T
     np.fill_diagonal(expected, 0)

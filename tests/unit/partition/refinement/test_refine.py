@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.libraries.hypergraph import Hypergraph
-from commanalyzer.partition.refinement.refine import connectivity, incidence, most_work, refine
+from commanalyzer.partition.libraries.hypergraph import Hypergraph, incidence
+from commanalyzer.partition.refinement.refine import connectivity, most_work, refine
 from commanalyzer.vcg.structure.segments import pointer_from_counts
 
 
