@@ -27,7 +27,7 @@ from commanalyzer.result.results import WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, TraceStatistics, read_trace
-from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.contraction.workspaces import write_workspaces
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.storage.store import GraphStore
@@ -137,6 +137,6 @@ def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> V
 
 def _checked_graph(trace: Trace, sites: SiteTable, *, has_regions: bool = False) -> ValueGraph:
     """Graph of a trace, compared with the one that the reference builds from expanded rows."""
-    graph = build_graph(trace, sites, has_regions=has_regions)
+    graph = build_store(trace, sites, has_regions=has_regions).graph()
     assert_same_graph(graph, build_reference(trace, sites, has_regions=has_regions))
     return graph

@@ -29,7 +29,7 @@ BUDGETS = {
     "comparison": 644,
     "composition": 1_585,
     "counting": 633,
-    "export": 371,
+    "export": 370,
     "extrapolation": 2_248,
     "features": 809,
     "foundation": 856,
@@ -40,7 +40,7 @@ BUDGETS = {
     "laws": 2_931,
     "learning": 1_831,
     "machine": 3_152,
-    "partition": 7_032,
+    "partition": 7_030,
     "patterns": 1_281,
     "profiles": 2_487,
     "report": 7_634,
@@ -52,7 +52,7 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 118,
     "validation": 1_321,
-    "vcg": 6_982,
+    "vcg": 6_978,
     ".": 2_185,
     "runtime_shim/include": 336,
     "runtime_shim/models": 1_212,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_998,
     "runtime_shim/supervisor": 115,
-    "tests": 44_009,
+    "tests": 44_004,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

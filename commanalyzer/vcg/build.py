@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.graph import Rows, Site, ValueGraph
+from commanalyzer.vcg.graph import Rows, Site
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
@@ -35,11 +35,6 @@ Bool = NDArray[np.bool_]
 
 _SITE = (1 << 32) - 1  # bits of the site in the second word of a head
 OUTSIDE_BITS = 40  # bits of a count below what happened between executions of the region
-
-
-def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) -> ValueGraph:
-    """As :func:`build_store`, expanded."""
-    return build_store(trace, table, has_regions=has_regions).graph()
 
 
 def build_store(

@@ -19,7 +19,7 @@ from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, read_trace
-from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.contraction.workspaces import readings, write_workspaces
 from commanalyzer.vcg.storage.store import GraphStore
 
@@ -80,7 +80,7 @@ def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | No
     difference = _recorded_difference(executable, plain, environment)
     if difference:
         return f"with workspaces: {difference}"
-    build_graph(read_trace(trace), plan.sites)
+    build_store(read_trace(trace), plan.sites).graph()
     return ""
 
 
@@ -96,7 +96,7 @@ def _behaviour(run: TargetRun | str) -> str:
 
 def _write_workspaces(path: Path, trace: Trace, sites: SiteTable) -> None:
     """The program's workspaces; all its memory, to try the recorder, if it has none."""
-    graph = build_graph(trace, sites)
+    graph = build_store(trace, sites).graph()
     store = GraphStore.of(graph)
     found = readings(store)[0]
     mask = found if found.any() else ~graph.is_register & (graph.home_object > 0)

@@ -24,7 +24,7 @@ from commanalyzer.instrument.thunks import with_thunks
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.contraction.workspaces import write_workspaces
 from commanalyzer.vcg.storage.store import GraphStore
 from tests.native import ROOT
@@ -104,7 +104,7 @@ def test_instrumented_programs_run_clean(
     first = sanitized.run(recording, *arguments, COMMANALYZER_TRACE=str(trace))
     assert (first.returncode, first.stdout, first.stderr) == (expected.returncode, expected.stdout, "")
     recorded = read_trace(trace)
-    graph = build_graph(recorded, plan.sites)
+    graph = build_store(recorded, plan.sites).graph()
     assert graph.num_rows > 0
     mask = ~graph.is_register & (graph.home_object > 0)
     write_workspaces(workspace, GraphStore.of(graph), mask, plan.sites, recorded)

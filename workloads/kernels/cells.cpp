@@ -2,8 +2,7 @@
 // compared; arrays in a structure of unique_ptr.
 //
 // Plain division: p1 x p2 blocks of cells. Both coordinates of the 4 particles of each cell beside a cut go over it, of
-// each cell at a crossing also diagonally; n and m, which limit the neighbours, to all:
-// 8 * 8 (2 m (p1 - 1) + 2 n (p2 - 1) + 4 (p1 - 1)(p2 - 1)) + 8 (p - 1).
+// each cell at a crossing also diagonally: 8 * 8 (2 m (p1 - 1) + 2 n (p2 - 1) + 4 (p1 - 1)(p2 - 1)).
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

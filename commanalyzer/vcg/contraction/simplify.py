@@ -1,10 +1,11 @@
-"""One value, one vertex; nested reductions made one: value graph -> value graph with the same vertices.
+"""One value, one vertex, or none; nested reductions made one: value graph -> graph with the same vertices.
 
 A register value that is stored unchanged (``u[k] = d[k] + c * u[k + 1]``, the recurrence runs in a register)
 would be a vertex beside its home, and be sent twice: the home takes its place. ``f[n] += sx`` where ``sx`` is
 a sum kept in a register reduces the terms of ``sx`` into ``f[n]``: a node sends one number for all its terms,
 those of other stores to ``f[n]`` included. A register that only serves as a term of a reduction of the same
-kind is replaced by its own terms. Vertices that lose their rows and readers keep their numbers.
+kind is replaced by its own terms. What everyone can make is read nowhere. Vertices that lose their rows and
+readers keep their numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from commanalyzer.vcg.graph import OF_ROWS, Bool, Float64, Fold, Int32, Int64, Rows, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
@@ -29,8 +31,7 @@ from commanalyzer.vcg.structure.segments import (
 
 _MAX_DEPTH = 8
 _SEVERAL = 2  # counters of definitions and readers stop there
-_MAX_CHAIN = 64  # values made of each other
-_SEVERAL_ROOTS, _CONSTANT = -1, -2  # instead of the value that others are made of
+_MOST_ROOTS = 4  # of a value that all can make: more to know than it is worth
 
 
 def simplified(graph: OneGraph) -> OneGraph:
@@ -70,64 +71,72 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
     is_gone = target != np.arange(len(target))
     if not is_gone.any():
         return graph
-    gone = np.flatnonzero(is_gone)
     work = graph.work_flops.copy()
-    np.add.at(work, target[gone], work[gone])
-    work[gone] = 0.0
+    np.add.at(work, target[is_gone], work[is_gone])
+    work[is_gone] = 0.0
     return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [])
 
 
 def merge_repeatable(graph: OneGraph) -> OneGraph:
     """Return ``graph`` without register values that everyone can make: nobody sends them.
 
-    They are made of constants (loop counters), or again and again of one value that never changes (``c / m``
-    and ``c % m`` of a loop over c), which is read in their place. Their work goes to their readers.
+    They are made of constants (loop counters), or again and again of a few values that never change, such as
+    ``x + i * h`` in a loop over i: these are read instead. Their work goes to their readers.
     """
-    root = _roots(graph)
-    is_gone = root != np.arange(len(root))
+    is_open, roots = _repeatable(graph)
+    length = np.diff(roots.indptr)
+    is_gone = is_open & (length <= _MOST_ROOTS) & ((length == 0) | (graph.versions > 1))
     if not is_gone.any():
         return graph
     reads, work = np.zeros(graph.num_vertices), graph.work_flops.copy()
     for rows in row_slices(graph):
-        np.add.at(reads, rows.source, count_of_source(rows))
+        np.add.at(reads, rows.source, count_of_source(rows) * ~is_gone[sink_of_source(rows)])
     share = np.where(is_gone, work / np.maximum(reads, 1), 0.0)
     work[is_gone & (reads > 0)] = 0.0
     for rows in row_slices(graph):
-        np.add.at(work, sink_of_source(rows), share[rows.source] * count_of_source(rows))
-    slices = (_renamed(rows, root, ~is_gone[rows.row_sink]) for rows in row_slices(graph))
-    return _rewritten(graph, slices, work, [])
+        sink = sink_of_source(rows)
+        np.add.at(work, sink, share[rows.source] * count_of_source(rows) * ~is_gone[sink])
+    return _rewritten(graph, (_made_by_readers(rows, is_gone, roots) for rows in row_slices(graph)), work, [])
 
 
-def _roots(graph: AnyGraph) -> Int32:
-    """Return int32[V], what each repeatable value is made of in the end, -1 for constants; others themselves.
+def _repeatable(graph: AnyGraph) -> tuple[Bool, csr_array]:
+    """Return bool[V], values in registers that are made of what never changes; bool[V, V], of what each.
 
-    Values are taken to be constants until a source tells otherwise: what goes round a loop decides nothing.
+    Values that are made of each other, round a loop, are made of what else they are made of.
     """
-    own, is_fixed = np.arange(graph.num_vertices, dtype=np.int32), graph.versions <= 1
-    is_open = (graph.is_register | graph.is_temporary) & ~graph.is_input
+    v, is_fixed = graph.num_vertices, graph.versions <= 1
+    is_open = graph.is_register & ~graph.is_input
     for rows in row_slices(graph):
         is_open[sink_of_source(rows)[~(is_fixed | is_open)[rows.source]]] = False
         is_open[rows.row_sink[rows.row_fold != 0]] = False
-    sink, source = np.zeros((2, 0), np.int32)
+    key = np.zeros(0, np.int64)
     for rows in row_slices(graph) if is_open.any() else ():
-        chosen = np.flatnonzero(is_open[of := sink_of_source(rows)] & (rows.source != of))
-        pairs = np.concatenate([[sink, source], [of[chosen], rows.source[chosen]]], axis=1)
-        sink, source = np.unique(pairs, axis=1)
-    root = np.where(is_open, _CONSTANT, np.where(is_fixed, own, _SEVERAL_ROOTS))
-    for _ in range(_MAX_CHAIN):
-        low, high = np.full(len(own), len(own)), np.full(len(own), _CONSTANT)
-        told = root[source] != _CONSTANT
-        np.minimum.at(low, sink[told], root[source[told]])
-        np.maximum.at(high, sink[told], root[source[told]])
-        now = np.where(high == _CONSTANT, _CONSTANT, np.where(low == high, low, _SEVERAL_ROOTS))
-        now = np.where(is_open, now, root)
-        if np.array_equal(now, root):
-            break
-        root = now
-    else:
-        return own
-    is_made_once = is_fixed & (root != _CONSTANT)
-    return np.where(is_made_once | (root == _SEVERAL_ROOTS), own, np.maximum(root, -1)).astype(np.int32)
+        chosen = is_open[of := sink_of_source(rows)] & (rows.source != of)
+        key = np.unique(np.append(key, of[chosen].astype(np.int64) * v + rows.source[chosen]))
+    sink, source = np.divmod(key, max(v, 1))
+    while (lost := is_open[sink] & ~(is_fixed | is_open)[source]).any():
+        is_open[sink[lost]] = False
+    inner, outer = (
+        csr_array((np.ones(np.count_nonzero(c), np.bool_), (sink[c], source[c])), (v, v))
+        for c in (is_open[sink] & is_open[source], is_open[sink] & ~is_open[source])
+    )
+    while (more := outer + inner @ outer).nnz > outer.nnz:
+        outer = more
+    return is_open, outer
+
+
+def _made_by_readers(rows: Rows, is_gone: Bool, roots: csr_array) -> Rows:
+    """``rows`` that read, instead of values that are gone, what these are made of; nothing makes them."""
+    own = np.arange(len(is_gone), dtype=np.int32)
+    first = np.where(is_gone, roots.indptr[:-1], len(roots.indices) + own)
+    length = np.where(is_gone, np.diff(roots.indptr), 1)[rows.source]
+    made = np.concatenate([roots.indices, own])[expand_ranges(first[rows.source].astype(np.int64), length)]
+    changed = rows._replace(
+        source_ptr=pointer_from_counts(length)[rows.source_ptr],
+        source=made.astype(np.int32),
+        source_role=np.repeat(rows.source_role, length),
+    )
+    return _renamed(changed, own, ~is_gone[rows.row_sink])
 
 
 def _rewritten(
@@ -222,7 +231,7 @@ def _renamed(rows: Rows, target: Int32, kept_row: Bool) -> Rows:
     term_of_source = np.repeat(np.arange(len(rows.source_ptr) - 1), np.diff(rows.source_ptr))
     row = row_of_term_[term_of_source]
     own = source == sink[row]
-    kept = kept_row[row] & ~own & (source >= 0)
+    kept = kept_row[row] & ~own
     accumulates = rows.row_accumulates.copy()
     accumulates[row[own & kept_row[row]]] = True
     per_term = np.bincount(term_of_source[kept], minlength=len(rows.source_ptr) - 1)

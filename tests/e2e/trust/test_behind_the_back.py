@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.runtime.launch import run_target
 from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.graph import ValueGraph
 from tests.recorded import LIMITS, instrumented
 
@@ -53,7 +53,7 @@ def run() -> Run:
                 capture=True,
             )
             assert done.exit_status == 0
-            return _flows(build_graph(read_trace(path), plan.sites))
+            return _flows(build_store(read_trace(path), plan.sites).graph())
 
     return flows
 

@@ -12,7 +12,7 @@ from commanalyzer.errors import TraceError
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.runtime.launch import TargetRun, run_target
 from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.build import build_store
 from tests.recorded import LIMITS, instrumented
 
 Run = Callable[[str, Path], TargetRun]
@@ -29,7 +29,7 @@ def program() -> tuple[Run, Callable[[Path], int]]:
             executable, (way,), stdin=subprocess.DEVNULL, limits=LIMITS, environment=environment, capture=True
         )
 
-    return run, lambda trace: build_graph(read_trace(trace), plan.sites).num_flows
+    return run, lambda trace: build_store(read_trace(trace), plan.sites).graph().num_flows
 
 
 @pytest.mark.parametrize("way", ["none", "sizes", "files"])

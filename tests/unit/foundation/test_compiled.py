@@ -100,11 +100,8 @@ def test_kernels_of_kernels_are_compiled_once_and_python_may_call_them(tmp_path:
     (tmp_path / "way_kernels.py").write_text(KERNELS)
     program = "import numpy as np; from way_kernels import _after, follow; x = np.array([2, 0, 1, 4]); "
     program += "print(follow(x, 2), len(_after.signatures), _after(x, 3))"
-    for _ in range(2):  # the second time from the cache
-        assert run_in(tmp_path, "-c", program) in (
-            "3 1 7\n",
-            "3 0 7\n",
-        )  # what is cached needs no kernel of a kernel
+    for _ in range(2):  # the second time from the cache: what is cached needs no kernel of a kernel
+        assert run_in(tmp_path, "-c", program) in ("3 1 7\n", "3 0 7\n")
 
 
 def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.vcg.contraction.simplify import flatten_reductions, merge_stored_registers, simplified
+from commanalyzer.vcg.contraction.simplify import (
+    flatten_reductions,
+    merge_repeatable,
+    merge_stored_registers,
+    simplified,
+)
 from commanalyzer.vcg.graph import Fold, Int32, ValueGraph
 from commanalyzer.vcg.invariants import check_graph
 from tests.graphs import Row, build, copied, folded, row
@@ -273,3 +278,19 @@ def _owner_computes_bytes(graph: ValueGraph, part: Int32) -> int:
     totals = totals_of(graph)
     alike = replace(totals, readers=np.ones_like(totals.readers))
     return charge_volume(graph, part, 3, totals=alike).communication(graph).total_bytes
+
+
+# --- values that everyone can make -------------------------------------------------------------------------
+
+
+def test_values_made_again_and_again_of_what_never_changes_are_made_by_their_readers() -> None:
+    """Of inputs 0 and 1: 2 in turns, with 3 round a loop; 4 once; 5 of constants; 8 of what changes."""
+    rows = [
+        *(row(2, 0, count=9), row(2, 3, count=9), row(3, 1, 2, count=9), row(4, 0), row(5, count=6)),
+        *(row(6, 2, 7, count=9), row(7, 4, 5, 6, count=9), row(8, 6, count=9), row(9, 3, 8, count=9)),
+    ]
+    graph = build(10, rows, registers=[2, 3, 4, 5, 8], work={2: 18.0, 3: 8.0, 8: 1.0})
+    found = merge_repeatable(graph)
+    left = [row(4, 0), row(6, 0, 1, 7, count=9), row(7, 4, 6, count=9), row(8, 6, count=9)]
+    assert described(found) == described(build(10, [*left, row(9, 0, 1, 8, count=9)]))
+    assert found.work_flops.tolist() == [0, 0, 0, 0, 0, 0, 18.0, 0, 1.0, 8.0]
