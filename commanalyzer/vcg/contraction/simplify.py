@@ -94,8 +94,7 @@ def merge_repeatable(graph: OneGraph) -> OneGraph:
     share = np.where(is_gone, work / np.maximum(reads, 1), 0.0)
     work[is_gone & (reads > 0)] = 0.0
     for rows in row_slices(graph):
-        sink = sink_of_source(rows)
-        np.add.at(work, sink, share[rows.source] * count_of_source(rows) * ~is_gone[sink])
+        np.add.at(work, of := sink_of_source(rows), share[rows.source] * count_of_source(rows) * ~is_gone[of])
     return _rewritten(graph, (_made_by_readers(rows, is_gone, roots) for rows in row_slices(graph)), work, [])
 
 
