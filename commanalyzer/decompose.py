@@ -107,9 +107,8 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     graph = large if is_tiled else store.graph()
     if options.check:
         check_graph(graph)
-    singletons, words, warnings = paper_view(
-        graph, options.high, is_asked="hpdc18" in options.models, check=options.check
-    )
+    is_asked = "hpdc18" in options.models
+    singletons, words = paper_view(graph, options.high, is_asked=is_asked, check=options.check)
     keep = partial(_is_tiled, options=options)
     views = [View.of(m, graph, options.high, is_tiled=keep, jobs=options.jobs) for m in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
@@ -121,7 +120,7 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     helper_bytes = max(item.helper_bytes for item in divided)
     order: dict[str, int] = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[d.model], not d.best, d.method))
-    warnings = (*warnings, *doubts, *open_brackets(found))
+    warnings = (*doubts, *open_brackets(found))
     return Counted(tuple(found), warnings, left_out, helper_bytes, singletons, words)
 
 

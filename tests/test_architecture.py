@@ -53,14 +53,14 @@ BUDGETS = {
     "trace": 118,
     "validation": 1_321,
     "vcg": 6_978,
-    ".": 2_185,
+    ".": 2_166,
     "runtime_shim/include": 336,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_998,
     "runtime_shim/supervisor": 115,
-    "tests": 44_004,
+    "tests": 44_003,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
