@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.origins import lane_address
-from commanalyzer.instrument.labelling.recurrences import accumulated_load, fold_of
+from commanalyzer.instrument.labelling.recurrences import FOLDS, accumulated_load, fold_of
 from commanalyzer.instrument.labelling.values import holds_value, scalar_leaves, value_width
 from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.loops.counts import counting_stores
@@ -15,22 +15,6 @@ from commanalyzer.ir.loops.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.types import I32, size_bytes
 from commanalyzer.vcg.graph import Fold
-
-_ATOMIC_FOLDS = {
-    "add": Fold.SUM,
-    "sub": Fold.SUM,
-    "fadd": Fold.SUM,
-    "fsub": Fold.SUM,
-    "and": Fold.BITWISE,
-    "or": Fold.BITWISE,
-    "xor": Fold.BITWISE,
-    "max": Fold.MAX,
-    "umax": Fold.MAX,
-    "fmax": Fold.MAX,
-    "min": Fold.MIN,
-    "umin": Fold.MIN,
-    "fmin": Fold.MIN,
-}
 
 
 class StorePlanner:
@@ -189,7 +173,7 @@ class StorePlanner:
         own = self._labels.clean(instruction.name, block, out)
         others = self._labels.united([o.text for o in operands[-1:]], block, out)
         labels = tuple(dict.fromkeys((*own, *others)))
-        fold = _ATOMIC_FOLDS.get(instruction.predicate, Fold.NONE)
+        fold = FOLDS.get(instruction.predicate, Fold.NONE)
         site = self._site(instruction, type_, fold, 0 if fold is not Fold.NONE and own else -1)
         self._row(out, site, address, words, labels)
 
