@@ -141,7 +141,6 @@ class FunctionPatch:
     renamed_parameters: dict[str, str] = field(default_factory=dict)
     needs_scratch: bool = False
     is_noinline: bool = False
-    used_hooks: set[str] = field(default_factory=set)
     _counter: int = 0
 
     def lines(self) -> Iterator[str]:
@@ -158,7 +157,6 @@ class FunctionPatch:
 
     def call(self, out: list[str], hook: str, *arguments: str | int, result: str = "") -> str:
         """Append a hook call to ``out`` and return its result register (empty for void hooks)."""
-        self.used_hooks.add(hook)
         signature, uses = HOOKS[hook], [str(argument) for argument in arguments]
         result = "" if signature.returns == "void" else result or self.fresh()
         typed = ", ".join(f"{t} {a}" for t, a in zip(signature.parameters, uses, strict=True))

@@ -72,7 +72,6 @@ class ModulePlan:
     patches: Mapping[str, FunctionPatch]
     sites: SiteTable
     options: PlanOptions
-    used_hooks: frozenset[str] = field(default=frozenset())
 
 
 def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -> ModulePlan:
@@ -106,8 +105,7 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
         if time.monotonic() < until:
             plan_repeats(values, patch, module, options.mechanisms)
         patches[function.name] = patch
-    used = frozenset(hook for patch in patches.values() for hook in patch.used_hooks)
-    return ModulePlan(patches, sites, options, used)
+    return ModulePlan(patches, sites, options)
 
 
 def _plan_function(

@@ -9,7 +9,6 @@ from commanalyzer.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.origins import lane_address
 from commanalyzer.instrument.labelling.recurrences import FOLDS, accumulated_load, fold_of
 from commanalyzer.instrument.labelling.values import holds_value, scalar_leaves, value_width
-from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType, Operand
@@ -197,16 +196,8 @@ class StorePlanner:
         self_label: int = -1,
         kind: str = "store",
     ) -> int:
-        record = SiteRecord(
-            self._values.function.name,
-            instruction.operands[-1].text,
-            kind,
-            value_width(type_),
-            self._labels.place(instruction),
-            fold,
-            self_label,
-        )
-        number = self._sites.add_site(record)
+        width, place = value_width(type_), self._labels.place(instruction)
+        number = self._labels.add_site(instruction.operands[-1].text, kind, width, place, fold, self_label)
         self.site_of_store.setdefault(instruction.first_line, number)
         return number
 

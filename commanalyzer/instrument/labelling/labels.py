@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import zip_longest
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
@@ -224,10 +225,7 @@ class LabelBook:
     def passed(self, name: str, block: str, out: list[str]) -> str:
         """One label for a call or return: exactness in its EXACT bit; ``0`` for none."""
         found = self.labels(name, block)
-        if not found.names:
-            return "0"
-        found = self.joined(name) if len(found.names) > 1 else found
-        return self.with_exact(found, out) if found.exact is Exact.YES else found.names[0]
+        return self.passed_part(name, 0, self.single(name) if len(found.names) > 1 else found, out)
 
     def high_label(self, loaded: str) -> str:
         """Label of the second word of a loaded register (or of its part ``register NUL number``)."""
@@ -289,10 +287,25 @@ class LabelBook:
         location = -1 if definition is None else definition.instruction.debug_location
         width = _width(self._type_of(name))
         place = self.debug.place(location)
-        function = self.values.function.name
         variable, _ = self.debug.variable(self.variables.get(name, -1))
         kind = "store" if name in self.homes else "register"
-        return self.sites.add_site(SiteRecord(function, result, kind, width, place, fold, variable=variable))
+        return self.add_site(result, kind, width, place, fold, variable=variable)
+
+    def add_site(
+        self,
+        result: str,
+        kind: str,
+        width: int,
+        place: SourcePlace,
+        fold: Fold = Fold.NONE,
+        self_label: int = -1,
+        variable: str = "",
+    ) -> int:
+        """A new site of the function, see :class:`SiteRecord`."""
+        function = self.values.function.name
+        return self.sites.add_site(
+            SiteRecord(function, result, kind, width, place, fold, self_label, variable=variable)
+        )
 
     def place(self, instruction: Instruction) -> SourcePlace:
         """Where the source has ``instruction``."""
@@ -301,14 +314,11 @@ class LabelBook:
     def call_site(self, instruction: Instruction, kind: str, width: int) -> int:
         """A new site for what a library call makes."""
         result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
-        function, place = self.values.function.name, self.place(instruction)
-        return self.sites.add_site(SiteRecord(function, result, kind, width, place))
+        return self.add_site(result, kind, width, self.place(instruction))
 
     def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
         """A new site for an argument as a value of its own."""
-        function, result = self.values.function.name, f"{call.callee}.{number}"
-        width = _width(operand.type)
-        return self.sites.add_site(SiteRecord(function, result, "register", width, self.place(call)))
+        return self.add_site(f"{call.callee}.{number}", "register", _width(operand.type), self.place(call))
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""
@@ -318,6 +328,10 @@ class LabelBook:
         instruction = definition.instruction
         if instruction.opcode == "phi":
             return self.patch.tops.setdefault(definition.block, [])
+        return self.behind(instruction)
+
+    def behind(self, instruction: Instruction) -> list[str]:
+        """Lines right behind an instruction, where it has its result."""
         if instruction.opcode == "invoke":
             return self.patch.tops.setdefault(instruction.targets[0], [])
         return self.patch.after.setdefault(instruction.last_line, [])
@@ -383,6 +397,12 @@ class LabelBook:
         result = self.patch.choose(out, condition, yes, no)
         self.forms.chosen(result, condition, yes, no)
         return result
+
+    def chosen_of(
+        self, condition: str, yes: Sequence[str], no: Sequence[str], out: list[str]
+    ) -> tuple[str, ...]:
+        """The labels ``yes`` where the condition holds, else ``no``; 0 where one side has fewer."""
+        return tuple(self.chosen(condition, a, b, out) for a, b in zip_longest(yes, no, fillvalue="0"))
 
     def _type_of(self, name: str) -> IrType:
         """Type of a register or parameter."""

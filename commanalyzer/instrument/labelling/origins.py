@@ -15,7 +15,7 @@ from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labelling.choices import LaneWriter, Parts, combined, part_types
 from commanalyzer.instrument.labelling.labels import NOTHING, Exact, LabelBook, Labels
-from commanalyzer.instrument.labelling.values import MASKED_LOADS, Definition, scalar_leaves, splits_words
+from commanalyzer.instrument.labelling.values import MASKED_LOADS, Place, scalar_leaves, splits_words
 from commanalyzer.ir.libcalls import ByteCount, CallKind, LibraryCall
 from commanalyzer.ir.model import Function, Instruction, IrType, Operand
 from commanalyzer.ir.types import alloc_size_bytes, size_bytes
@@ -38,19 +38,15 @@ def passed_types(type_: IrType) -> tuple[IrType, ...]:
     return parts if len(parts) <= MAX_PASSED_PARTS else ()
 
 
-def argument_slot(index: int, part: int = 0, word: int = 0) -> str:
-    """Address of an argument's label."""
+def label_slot(index: int, part: int = 0, word: int = 0) -> str:
+    """Address of the label of an argument, or of the result (``index`` -1)."""
+    if index < 0 and part == word == 0:
+        return "@ca_result"
+    table, number = ("argument", index) if index >= 0 else ("result", 0)
     if part == word == 0:
         return f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
-    number = (index * MAX_PASSED_PARTS + part) * 2 + word
-    return f"getelementptr inbounds (i64, ptr @ca_argument_parts, i64 {number})"
-
-
-def result_slot(part: int = 0, word: int = 0) -> str:
-    """Address of a result's label."""
-    if part == word == 0:
-        return "@ca_result"
-    return f"getelementptr inbounds (i64, ptr @ca_result_parts, i64 {2 * part + word})"
+    number = (number * MAX_PASSED_PARTS + part) * 2 + word
+    return f"getelementptr inbounds (i64, ptr @ca_{table}_parts, i64 {number})"
 
 
 def pass_value(
@@ -77,8 +73,7 @@ def pass_value(
         else:
             words = (book.passed(operand.text, block, out),)
         for word, label in enumerate(words):
-            slot = argument_slot(index, k, word) if index >= 0 else result_slot(k, word)
-            out.append(f"  store i64 {label}, ptr {slot}, align 8")
+            out.append(f"  store i64 {label}, ptr {label_slot(index, k, word)}, align 8")
 
 
 def _words(book: LabelBook, name: str, number: int, part: Labels, out: list[str]) -> tuple[str, str]:
@@ -128,8 +123,7 @@ def received(book: LabelBook, type_: IrType, index: int, out: list[str], *, with
 
 
 def _fetch(book: LabelBook, index: int, part: int, word: int, out: list[str]) -> str:
-    slot = argument_slot(index, part, word) if index >= 0 else result_slot(part, word)
-    return book.patch.value(out, f"load i64, ptr {slot}, align 8")
+    return book.patch.value(out, f"load i64, ptr {label_slot(index, part, word)}, align 8")
 
 
 def _wide(book: LabelBook, low: str, high: str, out: list[str]) -> Labels:
@@ -183,8 +177,8 @@ def source_labels(book: LabelBook, lanes: LaneWriter, name: str) -> Labels:
     """Labels of a register that reads memory or comes through a call, and the code that finds them."""
     definition = book.values.definitions.get(name)
     out = book.anchor(name)
-    is_split = splits_words(use.user for use in book.values.uses.get(name, ()))
-    is_stored = any(use.user.opcode == "store" for use in book.values.uses.get(name, ()))
+    is_split = splits_words(use.instruction for use in book.values.uses.get(name, ()))
+    is_stored = any(use.instruction.opcode == "store" for use in book.values.uses.get(name, ()))
     if definition is None:
         slot = book.values.parameters[name]
         type_ = book.values.function.parameters[slot].type
@@ -228,7 +222,7 @@ def memory_label(book: LabelBook, instruction: Instruction, known: LibraryCall, 
     return book.read_by_library[line]
 
 
-def _masked_load(book: LabelBook, lanes: LaneWriter, definition: Definition, out: list[str]) -> Labels:
+def _masked_load(book: LabelBook, lanes: LaneWriter, definition: Place, out: list[str]) -> Labels:
     """``llvm.masked.load`` (pointer, mask, other) and ``gather`` (pointers, mask, other), lane by lane."""
     instruction = definition.instruction
     pointer, mask, other = (o for o in instruction.operands if o.type.text != "i32")

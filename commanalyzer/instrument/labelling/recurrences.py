@@ -207,10 +207,10 @@ class _Classifier:
     def _selecting(self, members: KeysView[str], selection: Selection) -> Accumulator:
         values = self.values
         exits = {
-            use.user.name: None
+            use.instruction.name: None
             for name in members
             for use in values.uses.get(name, ())
-            if use.user.name in self.demanded and use.user.name not in selection.members
+            if use.instruction.name in self.demanded and use.instruction.name not in selection.members
         }
         resets = tuple((block, operand.text) for block, operand in selection.initial)
         updates = tuple(name for name in selection.choices if name in values.selected.combined)
@@ -265,10 +265,10 @@ class _Classifier:
     def _taken_back(self, name: str, running: str, members: Set[str]) -> str:
         """The select of an update that is computed in advance: ``t = s + x; s = c ? t : s``, or nothing."""
         values = self.values
-        readers = [u for u in values.uses.get(name, ()) if u.user.name in self.demanded]
-        if len(readers) != 1 or values.flows[readers[0].user.name] is not Flow.SELECT:
+        readers = [u for u in values.uses.get(name, ()) if u.instruction.name in self.demanded]
+        if len(readers) != 1 or values.flows[readers[0].instruction.name] is not Flow.SELECT:
             return ""
-        select, block = readers[0].user, readers[0].block
+        select, block = readers[0].instruction, readers[0].block
         outside = members.isdisjoint(values.control_inputs(select.name))
         sides = {o.text for o in select.operands[1:]}
         is_taken_back = sides == {name, running} and block == values.block_of(name) and outside
@@ -287,11 +287,11 @@ class _Classifier:
         if not self.roots.isdisjoint(members):  # in loop-closed form such a hook stands inside the loop
             return None
         for use in (use for name in members for use in self.values.uses.get(name, ())):
-            user = use.user.name
+            user = use.instruction.name
             if user in members or user not in self.demanded:
                 continue
-            is_exit = use.user.opcode == "phi" and use.block not in loop.blocks
-            if not is_exit or not all(o.text in members for o in use.user.operands):
+            is_exit = use.instruction.opcode == "phi" and use.block not in loop.blocks
+            if not is_exit or not all(o.text in members for o in use.instruction.operands):
                 return None
             exits[user] = None
         return tuple(exits)
@@ -330,8 +330,8 @@ def _read_after(values: FunctionValues, member: str, block: str, index: int) -> 
 
     behind = reached(following(block), following)
     for use in values.uses.get(member, ()):
-        if use.user.opcode == "phi":
-            edges = zip(use.user.operands, use.user.incoming, strict=True)
+        if use.instruction.opcode == "phi":
+            edges = zip(use.instruction.operands, use.instruction.incoming, strict=True)
             places = [p for operand, p in edges if operand.text == member]
             if any(p in behind or (p == block and index < _BLOCK_END) for p in places):
                 return True

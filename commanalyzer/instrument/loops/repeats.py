@@ -154,7 +154,7 @@ def is_read_outside(
     if any(used_in.get(name, set()) - inside for name in (*registers, *code.defined)):
         return True
     return any(
-        use.block not in inside and not (use.block == ends.exit and use.user.opcode == "phi")
+        use.block not in inside and not (use.block == ends.exit and use.instruction.opcode == "phi")
         for name in registers
         for use in values.uses.get(name, ())
     )
