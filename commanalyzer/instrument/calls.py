@@ -66,41 +66,33 @@ class LibraryPlanner:
 
     # ---- values --------------------------------------------------------------------------------------------
 
-    def _write_values(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        """Store new values computed from arguments and memory."""
+    def _write(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        """What a call leaves in memory: values computed from arguments and memory, text, input."""
         if not known.writes:
             return
-        label = self._sources(instruction, known, out)
-        site = self._labels.call_site(instruction, "store", known.width)
+        label, site = self._label_of(instruction, known, out), -1
         for written in known.writes:
-            address, size = self._range(instruction, written, out)
-            self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
-
-    def _write_text(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        label = self._sources(instruction, known, out)
-        for written in known.writes:
-            address, size = self._range(instruction, written, out)
-            self._patch.call(out, "ca_show", address, size, label)
-
-    def _parse(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        for written in known.writes:
-            label = memory_label(self._labels, instruction, known, out)
             if written.size.is_scanned:
                 self._scanned(instruction, written, label, out)
-            else:
-                address, size = self._range(instruction, written, out)
-                site = self._labels.call_site(instruction, "store", known.width)
-                self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
-
-    def _input(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        for written in known.writes:
-            if written.size.is_scanned:
-                self._scanned(instruction, written, "0", out)
                 continue
             address, size = self._range(instruction, written, out)
-            width = written.size.constant if written.size.is_constant else 8
-            site = self._labels.call_site(instruction, "input", min(width, 16))
-            self._patch.call(out, "ca_input", site, address, size)
+            if known.kind is CallKind.FORMAT:
+                self._patch.call(out, "ca_show", address, size, label)
+            elif known.kind is CallKind.INPUT:
+                width = written.size.constant if written.size.is_constant else 8
+                site = self._labels.call_site(instruction, "input", min(width, 16))
+                self._patch.call(out, "ca_input", site, address, size)
+            else:
+                site = self._labels.call_site(instruction, "store", known.width) if site < 0 else site
+                self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
+
+    def _label_of(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> str:
+        """The label of what a call writes; ``0`` if it has no sources."""
+        if known.kind is CallKind.INPUT:
+            return "0"
+        if known.kind is CallKind.PARSE:
+            return memory_label(self._labels, instruction, known, out)
+        return self._sources(instruction, known, out)
 
     def _scanned(self, instruction: Instruction, written: MemoryRange, label: str, out: list[str]) -> None:
         operands = instruction.operands
@@ -219,10 +211,10 @@ def _given(instruction: Instruction) -> list[str]:
 
 _Plan = Callable[[LibraryPlanner, Instruction, LibraryCall, list[str]], None]
 _PLANS: Mapping[CallKind, _Plan] = {
-    CallKind.PURE: LibraryPlanner._write_values,
-    CallKind.FORMAT: LibraryPlanner._write_text,
-    CallKind.PARSE: LibraryPlanner._parse,
-    CallKind.INPUT: LibraryPlanner._input,
+    CallKind.PURE: LibraryPlanner._write,
+    CallKind.FORMAT: LibraryPlanner._write,
+    CallKind.PARSE: LibraryPlanner._write,
+    CallKind.INPUT: LibraryPlanner._write,
     CallKind.COPY: LibraryPlanner._copy,
     CallKind.FILL: LibraryPlanner._fill,
     CallKind.PERMUTE: LibraryPlanner._permute,
@@ -312,15 +304,12 @@ class CallPlanner:
         pass_variadics(self._labels, instruction, block, out)
         for index, operand in enumerate(instruction.operands[: hooks.MAX_CALL_ARGUMENTS]):
             if self._calls.is_copied(instruction.callee, index, operand.type):
-                label = self._patch.address(out, operand.text)
-            elif not holds_value(operand.type) or (demanded is not None and index not in demanded):
-                continue
-            else:
+                address = self._patch.address(out, operand.text)
+                out.append(f"  store i64 {address}, ptr {label_slot(index)}, align 8")
+            elif holds_value(operand.type) and (demanded is None or index in demanded):
                 split = self._calls.split.get(instruction.callee)
                 with_words = split is None or index in split
                 pass_value(self._labels, operand, block, index, out, with_words=with_words)
-                continue
-            out.append(f"  store i64 {label}, ptr {label_slot(index)}, align 8")
         if demanded is None and holds_value(instruction.type):
             # a function pointer may lead to library code, which leaves the result's labels alone
             for part in range(len(passed_types(instruction.type)) or 1):

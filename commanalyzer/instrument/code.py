@@ -162,6 +162,16 @@ class FunctionPatch:
         typed = ", ".join(f"{t} {a}" for t, a in zip(signature.parameters, uses, strict=True))
         return _appended(out, HookCall, f"call {signature.returns} @{hook}({typed})", result, uses, hook)
 
+    def call_with(self, out: list[str], hook: str, labels: Sequence[str], *first: str | int) -> str:
+        """Append the call of a hook that takes labels behind other arguments, many of them in memory."""
+        if (inline := f"{hook}_{len(labels)}") in HOOKS:
+            return self.call(out, inline, *first, *labels)
+        return self.call(out, f"{hook}_many", *first, len(labels), self.spill(out, labels))
+
+    def offset(self, out: list[str], address: str, number: int) -> str:
+        """Append the addition of bytes to an address, if there are any, and return its register."""
+        return self.compute(out, "add", address, number) if number else address
+
     def value(self, out: list[str], text: str) -> str:
         """Append ``text`` as the right-hand side of a new register that nothing is known of; return it."""
         name = self.fresh()

@@ -204,34 +204,27 @@ def _parts(
     Units may declare a block in different ways: what begins at a place is called by its first name there.
     """
     debug, types = names.debug, names.types
+
+    def part(called: str, start: int, size_bytes: int, place: SourcePlace, type_: int) -> ObjectRecord:
+        strides = types.row_strides(type_, place.file)
+        return ObjectRecord(f"{symbol}+{start}", called, "", place, start, size_bytes, strides=strides)
+
+    found = []
     if len(variables) == 1:
         number = debug.number(debug.fields(variables[0]).get("var", f"!{variables[0]}"))
-        found = [
-            (
-                name + path,
-                start,
-                bytes_,
-                SourcePlace(debug.file_of(member), int(debug.fields(member)["line"])),
-                debug.number(debug.fields(member).get("baseType", "")),
-            )
-            for path, start, bytes_, member in types.arrays(types.of_variable(number))
-            if "line" in debug.fields(member)
-        ]
+        for path, start, bytes_, member in types.arrays(types.of_variable(number)):
+            fields = debug.fields(member)
+            if "line" in fields:
+                place = SourcePlace(debug.file_of(member), int(fields["line"]))
+                type_ = debug.number(fields.get("baseType", ""))
+                found.append(part(name + path, start, bytes_, place, type_))
     else:
         starts = {number: debug.offset(number) for number in variables}
         bounds = [*sorted(set(starts.values())), size]
         first = {start: number for number, start in reversed(starts.items())}
-        arrays = {start: n for start, n in first.items() if types.is_array(types.of_variable(n))}
-        found = [
-            (called, start, bounds[bounds.index(start) + 1] - start, place, types.of_variable(number))
-            for start, number in arrays.items()
-            for called, place in (debug.variable(number),)
-        ]
-    return tuple(
-        ObjectRecord(
-            *(f"{symbol}+{start}", called, "", place, start, bytes_),
-            strides=types.row_strides(type_, place.file),
-        )
-        for called, start, bytes_, place, type_ in sorted(found, key=lambda part: part[1])
-        if bytes_
-    )
+        for start, number in first.items():
+            if types.is_array(type_ := types.of_variable(number)):
+                called, place = debug.variable(number)
+                end = bounds[bounds.index(start) + 1]
+                found.append(part(called, start, end - start, place, type_))
+    return tuple(sorted((p for p in found if p.size_bytes), key=lambda part: part.offset))

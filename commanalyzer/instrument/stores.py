@@ -66,7 +66,7 @@ class StorePlanner:
         if is_wide and len(found.parts) == 2 and all(part.names for part in found.parts):
             # two words that were put together
             for part, offset in zip(found.parts, (0, 4), strict=True):
-                self._plan_part(instruction, I32, part, out, self._offset(out, address, offset))
+                self._plan_part(instruction, I32, part, out, self._patch.offset(out, address, offset))
             return
         labels = list(self._labels.clean(value.text, block, out))
         fold, own = self._accumulation(instruction, block, labels)
@@ -126,7 +126,7 @@ class StorePlanner:
         leaves = scalar_leaves(value.type)
         parts = self._labels.parts(value.text, len(leaves), block)
         for part, (type_, offset) in zip(parts, leaves, strict=True):
-            place = self._offset(out, address, offset)
+            place = self._patch.offset(out, address, offset)
             if type_.kind == "ptr":
                 self._patch.call(out, "ca_forget", place, 2)
             else:
@@ -139,9 +139,6 @@ class StorePlanner:
         if not self._plan_copy(instruction, type_, part, out, address):
             labels = self._labels.clean_part(part, out)
             self._row(out, self._site(instruction, type_), address, _words(type_), labels)
-
-    def _offset(self, out: list[str], address: str, offset: int) -> str:
-        return self._patch.compute(out, "add", address, offset) if offset else address
 
     def plan_masked(self, instruction: Instruction, block: str) -> None:
         """Plan ``llvm.masked.store`` or ``scatter`` (value, pointers, mask): lanes that are on are stores."""
@@ -181,12 +178,7 @@ class StorePlanner:
     def _row(self, out: list[str], site: int, address: str, words: int, labels: Sequence[str]) -> None:
         if len(labels) > hooks.MAX_LABELS:
             labels = (self._labels.name_value(out, site, labels),)
-        count = len(labels)
-        if count <= hooks.MAX_INLINE_LABELS:
-            self._patch.call(out, f"ca_row_{count}", site, address, words, *labels)
-            return
-        pointer = self._patch.spill(out, labels)
-        self._patch.call(out, "ca_row_many", site, address, words, count, pointer)
+        self._patch.call_with(out, "ca_row", labels, site, address, words)
 
     def _site(
         self,

@@ -20,6 +20,7 @@ from commanalyzer.instrument.labelling.values import (
 from commanalyzer.instrument.regions import Regions
 from commanalyzer.instrument.sites import BlockRecord, SiteTable
 from commanalyzer.ir.cfg import ControlFlow
+from commanalyzer.ir.graphs import reached
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Block, Instruction, IrType
 
@@ -330,7 +331,8 @@ class _Costs:
     ) -> None:
         """Add floating-point operations, or what else is done for a value, as often as places are reached."""
         cost = operations_of(what, self.values.calls)
-        if what.opcode in ("select", "phi") and self._is_extremum(what):
+        is_choice = what.opcode in ("select", "phi")
+        if is_choice and what.name in self.values.selected.combined:  # a minimum or maximum
             cost = Operations(integer=1)
         cost = replace(cost, flops=0) if of_values else Operations(cost.flops)
         if cost.integer and not self._varies(what.name, place[0]):
@@ -341,10 +343,6 @@ class _Costs:
                 terms = self.terms.setdefault(site, {})
                 terms[counter] = terms.get(counter, Operations()) + cost.times(times)
 
-    def _is_extremum(self, instruction: Instruction) -> bool:
-        """Whether it is a minimum or maximum, written as a choice."""
-        return instruction.name in self.values.selected.combined
-
     def _varies(self, name: str, block: str) -> bool:
         """Whether a register depends on values that change from round to round of the loop around ``block``.
 
@@ -354,22 +352,21 @@ class _Costs:
         header = cfg.innermost_loop.get(block)
         if header is None:
             return True
-        inside, seen, pending = cfg.loops[header].blocks, {name}, [name]
-        while pending:
-            known = values.definitions.get(pending.pop())
-            if known is None or known.block not in inside:
-                continue
-            result = known.instruction.name
-            if values.flows[result] is Flow.SOURCE:
-                return True
-            if values.flows[result] is Flow.PHI and known.block == header:
-                if not self._is_counter(known.instruction, inside):
-                    return True
-                continue
-            found = [n for n in values.inputs(result) if n not in seen]
-            seen.update(found)
-            pending += found
-        return False
+        inside = cfg.loops[header].blocks
+
+        def is_carried(name: str) -> bool:
+            return values.flows[name] is Flow.PHI and values.definitions[name].block == header
+
+        def inputs(name: str) -> list[str]:
+            found = () if is_carried(name) else values.inputs(name)
+            return [n for n in found if values.block_of(n) in inside and n in values.definitions]
+
+        is_inside = name in values.definitions and values.block_of(name) in inside
+        return any(
+            values.flows[n] is Flow.SOURCE
+            or (is_carried(n) and not self._is_counter(values.definitions[n].instruction, inside))
+            for n in reached([name] if is_inside else [], inputs)
+        )
 
     def _is_counter(self, phi: Instruction, inside: frozenset[str]) -> bool:
         """Whether the header of a loop adds the same in every round."""

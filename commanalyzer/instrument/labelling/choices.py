@@ -24,8 +24,14 @@ from commanalyzer.ir.types import size_bytes
 MAX_PARTS = 32
 Parts = tuple[Labels, ...]
 _UNLIKE_LANES = ("@llvm.vector.", "@llvm.masked.", "@llvm.experimental.", "@llvm.matrix.", "@llvm.vp.")
-_LOW_WORD = str((1 << 32) - 1)
-_HIGH_WORD = str(-(1 << 32))
+# which word of an operand becomes the low one and the high one
+_KEPT_WORDS = {
+    ("shl", "32"): (None, 0),
+    ("lshr", "32"): (1, None),
+    ("ashr", "32"): (1, None),
+    ("and", str((1 << 32) - 1)): (0, None),
+    ("and", str(-(1 << 32))): (None, 1),
+}
 
 
 def part_types(type_: IrType) -> tuple[IrType, ...]:
@@ -209,23 +215,14 @@ class LaneWriter:
 
     # ---- words of 64-bit integers --------------------------------------------------------------------------
 
-    def _shift(self, instruction: Instruction, block: str) -> Parts | None:
-        value, amount = instruction.operands
-        if instruction.type.bits != 64 or amount.text != "32":
+    def _one_word(self, instruction: Instruction, block: str) -> Parts | None:
+        """A shift by a word, or a mask that leaves one."""
+        value, by = instruction.operands
+        kept = _KEPT_WORDS.get((instruction.opcode, by.text)) if instruction.type.bits == 64 else None
+        if kept is None:
             return self._lanewise(instruction, block)
         words = self.words(value, block)
-        if words is None:
-            return None
-        return (NOTHING, words[0]) if instruction.opcode == "shl" else (words[1], NOTHING)
-
-    def _and(self, instruction: Instruction, block: str) -> Parts | None:
-        value, mask = instruction.operands
-        if instruction.type.bits != 64 or mask.text not in (_LOW_WORD, _HIGH_WORD):
-            return self._lanewise(instruction, block)
-        words = self.words(value, block)
-        if words is None:
-            return None
-        return (words[0], NOTHING) if mask.text == _LOW_WORD else (NOTHING, words[1])
+        return None if words is None else tuple(NOTHING if k is None else words[k] for k in kept)
 
     def _or(self, instruction: Instruction, block: str) -> Parts | None:
         """Two words that are put together: each side has one of them."""
@@ -261,8 +258,7 @@ _Handler = Callable[[LaneWriter, Instruction, str], "Parts | None"]
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys((*BINARY, "fneg", "freeze", "icmp", "fcmp"), LaneWriter._lanewise),
     **dict.fromkeys(CASTS, LaneWriter._cast),
-    **dict.fromkeys(("shl", "lshr", "ashr"), LaneWriter._shift),
-    "and": LaneWriter._and,
+    **dict.fromkeys(("shl", "lshr", "ashr", "and"), LaneWriter._one_word),
     "or": LaneWriter._or,
     "call": LaneWriter._call,
     "select": LaneWriter._select,

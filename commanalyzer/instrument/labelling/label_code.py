@@ -269,7 +269,4 @@ class ReductionWriter:
             return
         if len(labels) > hooks.MAX_TERM_LABELS:
             labels = (self._book.name_value(out, self._book.site(name, f"{name}.term"), labels),)
-        if len(labels) <= hooks.MAX_INLINE_TERM_LABELS:
-            self._patch.call(out, f"ca_term_{len(labels)}", storage, *labels)
-        else:
-            self._patch.call(out, "ca_term_many", storage, len(labels), self._patch.spill(out, labels))
+        self._patch.call_with(out, "ca_term", labels, storage)

@@ -270,10 +270,7 @@ class LabelBook:
     def name_value(self, out: list[str], site: int, labels: Sequence[str]) -> str:
         """Code that names a register value with these labels."""
         labels = self.forms.distinct(self._at_most(hooks.MAX_LABELS, site, labels, out))
-        count = len(labels)
-        if count <= hooks.MAX_INLINE_LABELS:
-            return self.patch.call(out, f"ca_register_{count}", site, *labels)
-        return self.patch.call(out, "ca_register_many", site, count, self.patch.spill(out, labels))
+        return self.patch.call_with(out, "ca_register", labels, site)
 
     def register_site(self, name: str, fold: Fold = Fold.NONE) -> int:
         """Site of a register that becomes a value."""

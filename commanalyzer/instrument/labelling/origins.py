@@ -246,7 +246,7 @@ def lane_address(patch: FunctionPatch, out: list[str], pointer: Operand, lane: i
         text = patch.value(out, f"extractelement {pointer.type} {pointer.text}, i64 {lane}")
         return patch.address(out, text)
     first = patch.address(out, pointer.text)
-    return patch.compute(out, "add", first, lane * size) if lane else first
+    return patch.offset(out, first, lane * size)
 
 
 def _load(book: LabelBook, instruction: Instruction, out: list[str], *, is_split: bool) -> Labels:
@@ -282,7 +282,7 @@ def _loaded_parts(book: LabelBook, instruction: Instruction, address: str, out: 
         if leaf.kind == "ptr":
             parts.append(NOTHING)
             continue
-        place = book.patch.compute(out, "add", address, offset) if offset else address
+        place = book.patch.offset(out, address, offset)
         label = book.patch.call(out, "ca_load", place)
         size = size_bytes(leaf)
         if size not in (4, 8):

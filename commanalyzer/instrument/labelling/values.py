@@ -249,13 +249,10 @@ class FunctionValues:
             return ()
         if name in self.selected.kept:
             return self._carrying_operands(self.selected.kept[name].inputs)
-        conditions: Iterable[str] = ()
         if self.flows[name] is Flow.SELECT:
-            conditions = [definition.instruction.operands[0].text]
-        elif self.flows[name] is Flow.PHI:
-            edges = definition.instruction.incoming
-            conditions = [c for p in edges for c in self.selected.deciding.get((definition.block, p), ())]
-        return self._carrying_operands(conditions)
+            return self._carrying_operands([definition.instruction.operands[0].text])
+        edges = definition.instruction.incoming if self.flows[name] is Flow.PHI else ()
+        return tuple(dict.fromkeys(c for p in edges for c in self.edge_conditions(definition.block, p)))
 
     def edge_conditions(self, block: str, predecessor: str) -> tuple[str, ...]:
         """Carrying conditions that select the edge ``predecessor -> block``."""
