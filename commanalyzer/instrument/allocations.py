@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.labelling.labels import LabelBook
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.allocators import Allocators, call_key
 from commanalyzer.ir.model import Function, Instruction
@@ -23,29 +24,14 @@ _OUTER = "%ca.context"
 
 
 class AllocationPlanner:
-    """Plans the paths of one function's calls.
+    """Plans the paths of one function's calls; ``allocators`` says which functions hand out blocks."""
 
-    Args:
-        function: The function.
-        patch: Receives the code.
-        sites: Receives the calls.
-        allocators: Which functions hand out blocks.
-        debug: Source places.
-    """
-
-    def __init__(
-        self,
-        function: Function,
-        patch: FunctionPatch,
-        sites: SiteTable,
-        allocators: Allocators,
-        debug: DebugInfo,
-    ) -> None:
-        self._function, self._patch, self._sites = function, patch, sites
-        self._allocators, self._debug = allocators, debug
-        self._has_outer = allocators.hands_out(function.name)
+    def __init__(self, book: LabelBook, allocators: Allocators) -> None:
+        self._function, self._patch, self._sites = book.values.function, book.patch, book.sites
+        self._allocators, self._debug = allocators, book.debug
+        self._has_outer = allocators.hands_out(self._function.name)
         if self._has_outer:
-            patch.entry.append(f"  {_OUTER} = load i32, ptr @ca_context, align 4")
+            self._patch.entry.append(f"  {_OUTER} = load i32, ptr @ca_context, align 4")
 
     def plan(self, call: Instruction) -> None:
         """Plan a call of the program's own functions."""
@@ -97,36 +83,25 @@ class AllocationPlanner:
 _ALIGNMENT = 64
 
 
-def plan_frame(
-    function: Function,
-    patch: FunctionPatch,
-    sites: SiteTable,
-    debug: DebugInfo,
-    copied: Mapping[int, int],
-    homes: Mapping[str, tuple[str, int]],
-) -> None:
-    """Replace stack slots.
+def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
+    """Replace stack slots, and place the homes of registers that are kept in memory.
 
     Args:
-        function: The function.
-        patch: Receives the code.
-        sites: Receives the local objects.
-        debug: Source places.
+        book: Labels of the function.
         copied: Bytes of the parameters that are structures passed by value: they get copies in the frame.
-        homes: Variable and bytes of registers that are kept in memory, by the pointer to it.
     """
+    function, patch, sites = book.values.function, book.patch, book.sites
     fixed = [i for i in function.blocks[0].instructions if _is_fixed(i)]
-    frame = _Frame(function, debug, patch)
+    frame = _Frame(function, book.debug, patch)
     for index, size in copied.items():
         frame.add_copy(function.parameters[index].text, size)
-    for home, (variable, size) in homes.items():
+    for home, (variable, size) in book.home_sizes().items():
         frame.add_home(home, variable, size)
     for alloca in fixed:
         assert alloca.element_type is not None
         size = alloc_size_bytes(alloca.element_type) * _count(alloca)
-        text = frame.add(
-            alloca.name, size, alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
-        )
+        alignment, strides = alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
+        text = frame.add(alloca.name, size, alignment, strides)
         patch.replaced[alloca.first_line] = f"  {text}"
     frame.finish(sites)
     moved = {alloca.name for alloca in fixed}
@@ -221,7 +196,7 @@ def _remove_lifetimes(function: Function, patch: FunctionPatch, moved: set[str])
     for block in function.blocks:
         for instruction in block.instructions:
             if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
-                patch.replaced[instruction.first_line] = ""
+                patch.replace(instruction)
 
 
 def _count(alloca: Instruction) -> int:

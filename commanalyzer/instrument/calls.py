@@ -193,9 +193,7 @@ class LibraryPlanner:
         if instruction.opcode == "invoke":
             normal, unwind = instruction.targets
             text += f" to label %{normal} unwind label %{unwind}"
-        self._patch.replaced[instruction.first_line] = text
-        for line in range(instruction.first_line + 1, instruction.last_line + 1):
-            self._patch.replaced[line] = ""
+        self._patch.replace(instruction, text)
 
     # ---- small things --------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
+from commanalyzer.ir.model import Instruction
 
 Text = Callable[[int], str]  # gives a line of a module
 SCRATCH = "%ca.scratch"  # labels that a hook takes in memory
@@ -149,6 +150,11 @@ class FunctionPatch:
         for places in (self.before, self.after, self.phis, self.tops):
             for lines in places.values():
                 yield from lines
+
+    def replace(self, instruction: Instruction, text: str = "") -> None:
+        """Write ``text`` in place of an instruction."""
+        lines = range(instruction.first_line, instruction.last_line + 1)
+        self.replaced.update(dict.fromkeys(lines, "") | {instruction.first_line: text})
 
     def fresh(self) -> str:
         """A new register name; the prefix cannot clash with the program's names."""

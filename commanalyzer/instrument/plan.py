@@ -89,13 +89,11 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
     sites = SiteTable()
     _record_globals(module, names, sites)
     facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
-    wanted = {name: _wanted(values, calls) for name, values in facts.items()}
-    parts = {name: components(values, wanted[name]) for name, values in facts.items()}
+    parts = {name: components(values, _wanted(values, calls)) for name, values in facts.items()}
     demanded = demand(module, facts, parts, calls)
     unread = facts.keys() - demanded.results - {"@main"}
     for name in unread:  # nothing is computed for results that nobody reads
-        wanted[name] = _wanted(facts[name], calls, has_result=False)
-        parts[name] = components(facts[name], wanted[name])
+        parts[name] = components(facts[name], _wanted(facts[name], calls, has_result=False))
     demanded = demand(module, facts, parts, calls)
     patches = {}
     for function in module.functions:
@@ -116,14 +114,14 @@ def _plan_function(
     regions: Regions,
     allocators: Allocators,
 ) -> None:
-    values, patch, sites, debug = book.values, book.patch, book.sites, book.debug
+    values, patch, sites = book.values, book.patch, book.sites
     is_region = values.function.name in regions.functions
     first_site = len(sites.sites)
     plan_marks(values.function, patch, regions)
-    counters = plan_blocks(values, patch, sites, regions)
+    counters = plan_blocks(book, regions)
     write_labels(book, parts)
     stores = StorePlanner(book)
-    allocations = AllocationPlanner(values.function, patch, sites, allocators, debug)
+    allocations = AllocationPlanner(book, allocators)
     call_planner = CallPlanner(book, calls, demanded, allocations)
     call_planner.plan_entry()
     extrema = {e.store.first_line: e for e in extremum_stores(values.function, values.cfg)}
@@ -142,11 +140,10 @@ def _plan_function(
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
     plan_variadic_function(values.function, patch)
-    copied = calls.copied.get(values.function.name, {})
-    plan_frame(values.function, patch, sites, debug, copied, book.home_sizes())
+    plan_frame(book, calls.copied.get(values.function.name, {}))
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
-    attribute_work(values, stores.site_of_store, book.site_of, counters, sites, first_site)
+    attribute_work(book, stores.site_of_store, counters, first_site)
 
 
 def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:

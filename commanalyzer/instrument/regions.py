@@ -60,8 +60,7 @@ def plan_marks(function: Function, patch: FunctionPatch, regions: Regions) -> No
         for instruction in block.instructions:
             if not is_mark(instruction):
                 continue
-            for line in range(instruction.first_line, instruction.last_line + 1):
-                patch.replaced[line] = ""
+            patch.replace(instruction)
             kind, name = _mark(instruction.callee)
             if name in regions.marks:
                 out = patch.after.setdefault(instruction.last_line, [])

@@ -416,13 +416,8 @@ class CycleWriter:
     def _exactness(self, component: Component) -> dict[str, Exact]:
         """Fixed point over the component: which members can be copies."""
         kinds = dict.fromkeys(component.members, Exact.NO)
-        changed = True
-        while changed:
-            changed = False
-            for name in component.members:
-                if kinds[name] is Exact.NO and self._can_be_copy(name, kinds):
-                    kinds[name] = Exact.DYNAMIC
-                    changed = True
+        while fresh := [n for n, kind in kinds.items() if kind is Exact.NO and self._can_be_copy(n, kinds)]:
+            kinds.update(dict.fromkeys(fresh, Exact.DYNAMIC))
         return kinds
 
     def _can_be_copy(self, name: str, kinds: dict[str, Exact]) -> bool:

@@ -40,7 +40,7 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
         elif component.members[0] not in book:
             book[component.members[0]] = _plain(book, choices, lanes, component.members[0])
             if component.members[0] in shared:
-                book.name(component.members[0])
+                book[component.members[0]] = book.single(component.members[0])
 
 
 def _totals(values: FunctionValues, components: Sequence[Component]) -> dict[str, tuple[Fold, list[str]]]:

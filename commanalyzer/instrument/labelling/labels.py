@@ -235,11 +235,6 @@ class LabelBook:
             self._high[loaded] = self.patch.call(anchor, "ca_load_high", address)
         return self._high[loaded]
 
-    def name(self, name: str) -> None:
-        """Make a register with several labels a value of its own, for all that read it."""
-        if len(self._labels[name].names) > 1:
-            self._labels[name] = self.joined(name)
-
     def joined(self, name: str) -> Labels:
         """The register as a value of its own (one label)."""
         if name not in self._joined:
@@ -247,11 +242,7 @@ class LabelBook:
             out = self.anchor(name)
             origin = self._origin(name)
             if origin != name and found.exact is Exact.NO:
-                whole = self.joined(origin)
-                label = whole.names[0]
-                if whole.exact is Exact.DYNAMIC:
-                    label = self.without_exact(label, out)
-                self._joined[name] = Labels((label,))
+                self._joined[name] = Labels(self.clean_part(self.joined(origin), out))
             elif found.exact is Exact.DYNAMIC:
                 self._joined[name] = Labels((self.join(out, name, found.names),), Exact.DYNAMIC)
             else:

@@ -11,6 +11,8 @@ labels of variadic arguments only have to be in the shadow there: the caller des
 
 from __future__ import annotations
 
+from functools import reduce
+
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labelling.choices import LaneWriter, Parts, combined, part_types
@@ -213,10 +215,8 @@ def memory_label(book: LabelBook, instruction: Instruction, known: LibraryCall, 
                 site = book.call_site(instruction, "register", known.width)
                 labels.append(book.patch.call(out, "ca_gather", site, address, size, known.width))
         if len(labels) > 1:
-            site, pointer = (
-                book.call_site(instruction, "register", known.width),
-                book.patch.spill(out, labels),
-            )
+            site = book.call_site(instruction, "register", known.width)
+            pointer = book.patch.spill(out, labels)
             labels = [book.patch.call(out, "ca_join", site, len(labels), pointer)]
         book.read_by_library[line] = labels[0]
     return book.read_by_library[line]
@@ -328,10 +328,7 @@ def byte_count(
         factors.append(patch.compute(out, "sub", ends[0], ends[1]))
     if size.constant != 1 or not factors:
         factors.insert(0, str(size.constant))
-    result = factors[0]
-    for factor in factors[1:]:
-        result = patch.compute(out, "mul", result, factor)
-    return result
+    return reduce(lambda left, right: patch.compute(out, "mul", left, right), factors)
 
 
 def as_i64(patch: FunctionPatch, out: list[str], operand: Operand) -> str:

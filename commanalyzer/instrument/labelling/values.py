@@ -38,6 +38,7 @@ _COPIES = frozenset({"bitcast", "freeze", "sext", "zext", "fpext", "sitofp", "ui
 _NO_LABELS = frozenset(
     {"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"}
 )
+_FLOWS = {"load": Flow.SOURCE, "atomicrmw": Flow.SOURCE, "cmpxchg": Flow.SOURCE, "phi": Flow.PHI}
 _CALLS = frozenset({"call", "invoke"})
 ROTATIONS = frozenset({"@llvm.fshl.i64", "@llvm.fshr.i64"})
 MASKED_STORES = ("@llvm.masked.store.", "@llvm.masked.scatter.")
@@ -163,10 +164,8 @@ def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:
     opcode = instruction.opcode
     if not instruction.name or not holds_value(instruction.type) or opcode in _NO_LABELS:
         return Flow.NONE
-    if opcode in ("load", "atomicrmw", "cmpxchg"):
-        return Flow.SOURCE
-    if opcode == "phi":
-        return Flow.PHI
+    if opcode in _FLOWS:
+        return _FLOWS[opcode]
     if opcode == "select":
         scalar = instruction.operands[0].type.kind == "int"
         return Flow.SELECT if scalar else Flow.UNION

@@ -172,10 +172,10 @@ class NestReader:
             self._spilled += line.uses
             return True
         if not isinstance(line, HookCall) or not line.what.startswith(("ca_accumulator_", "ca_term_")):
+            known = len(self._outer.stores)
             taken = self._outer.read(line)
-            known = sum(isinstance(entry, RangeStore) for entry in self.entries)
-            self.entries += self._outer.stores[known:]
-            return taken and all(self._is_outer(store.labels) for store in self._outer.stores[known:])
+            self.entries += (fresh := self._outer.stores[known:])
+            return taken and all(self._is_outer(store.labels) for store in fresh)
         arguments = line.uses
         if line.what == "ca_accumulator_reset":
             return self._begin(arguments[0], int(arguments[1]))

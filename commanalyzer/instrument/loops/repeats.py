@@ -331,12 +331,11 @@ def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:
         entry[1].append((address.constant, address.constant + size))
     result = []
     for shape, pieces in by_shape.values():
-        pieces.sort()
-        first, end = pieces[0]
-        for start, stop in pieces[1:]:
-            if start > end + _NEAR_BYTES:
-                result.append((shape + Polynomial.number(first), Polynomial.number(end - first)))
-                first, end = start, stop
-            end = max(end, stop)
-        result.append((shape + Polynomial.number(first), Polynomial.number(end - first)))
+        near: list[list[int]] = []
+        for start, stop in sorted(pieces):
+            if near and start <= near[-1][1] + _NEAR_BYTES:
+                near[-1][1] = max(near[-1][1], stop)
+            else:
+                near.append([start, stop])
+        result += [(shape + Polynomial.number(a), Polynomial.number(b - a)) for a, b in near]
     return result
