@@ -42,13 +42,11 @@ def passed_types(type_: IrType) -> tuple[IrType, ...]:
 
 def label_slot(index: int, part: int = 0, word: int = 0) -> str:
     """Address of the label of an argument, or of the result (``index`` -1)."""
-    if index < 0 and part == word == 0:
-        return "@ca_result"
-    table, number = ("argument", index) if index >= 0 else ("result", 0)
-    if part == word == 0:
-        return f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
-    number = (number * MAX_PASSED_PARTS + part) * 2 + word
-    return f"getelementptr inbounds (i64, ptr @ca_{table}_parts, i64 {number})"
+    at, is_first = "getelementptr inbounds (i64, ptr @ca_{}, i64 {})".format, part == word == 0
+    if index < 0:
+        return "@ca_result" if is_first else at("result_parts", 2 * part + word)
+    number = (index * MAX_PASSED_PARTS + part) * 2 + word
+    return at("arguments", index) if is_first else at("argument_parts", number)
 
 
 def pass_value(
