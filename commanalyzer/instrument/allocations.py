@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.labelling.labels import LabelBook
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.allocators import Allocators, call_key
 from commanalyzer.ir.model import Function, Instruction
@@ -23,29 +24,14 @@ _OUTER = "%ca.context"
 
 
 class AllocationPlanner:
-    """Plans the paths of one function's calls.
+    """Plans the paths of one function's calls; ``allocators`` says which functions hand out blocks."""
 
-    Args:
-        function: The function.
-        patch: Receives the code.
-        sites: Receives the calls.
-        allocators: Which functions hand out blocks.
-        debug: Source places.
-    """
-
-    def __init__(
-        self,
-        function: Function,
-        patch: FunctionPatch,
-        sites: SiteTable,
-        allocators: Allocators,
-        debug: DebugInfo,
-    ) -> None:
-        self._function, self._patch, self._sites = function, patch, sites
-        self._allocators, self._debug = allocators, debug
-        self._has_outer = allocators.hands_out(function.name)
+    def __init__(self, book: LabelBook, allocators: Allocators) -> None:
+        self._function, self._patch, self._sites = book.values.function, book.patch, book.sites
+        self._allocators, self._debug = allocators, book.debug
+        self._has_outer = allocators.hands_out(self._function.name)
         if self._has_outer:
-            patch.entry.append(f"  {_OUTER} = load i32, ptr @ca_context, align 4")
+            self._patch.entry.append(f"  {_OUTER} = load i32, ptr @ca_context, align 4")
 
     def plan(self, call: Instruction) -> None:
         """Plan a call of the program's own functions."""
@@ -97,38 +83,25 @@ class AllocationPlanner:
 _ALIGNMENT = 64
 
 
-def plan_frame(
-    function: Function,
-    patch: FunctionPatch,
-    sites: SiteTable,
-    debug: DebugInfo,
-    copied: Mapping[int, int],
-    homes: Mapping[str, tuple[str, int]],
-) -> None:
-    """Replace stack slots.
+def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
+    """Replace stack slots, and place the homes of registers that are kept in memory.
 
     Args:
-        function: The function.
-        patch: Receives the code.
-        sites: Receives the local objects.
-        debug: Source places.
+        book: Labels of the function.
         copied: Bytes of the parameters that are structures passed by value: they get copies in the frame.
-        homes: Variable and bytes of registers that are kept in memory, by the pointer to it.
     """
-    declared = {r.value.split()[-1]: r.variable for r in function.debug_records if r.kind == "declare"}
-    naming = _Naming(function, debug, declared)
+    function, patch, sites = book.values.function, book.patch, book.sites
     fixed = [i for i in function.blocks[0].instructions if _is_fixed(i)]
-    frame = _Frame(naming, patch)
+    frame = _Frame(function, book.debug, patch)
     for index, size in copied.items():
         frame.add_copy(function.parameters[index].text, size)
-    for home, (variable, size) in homes.items():
+    for home, (variable, size) in book.home_sizes().items():
         frame.add_home(home, variable, size)
     for alloca in fixed:
         assert alloca.element_type is not None
         size = alloc_size_bytes(alloca.element_type) * _count(alloca)
-        text = frame.add(
-            alloca.name, size, alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
-        )
+        alignment, strides = alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
+        text = frame.add(alloca.name, size, alignment, strides)
         patch.replaced[alloca.first_line] = f"  {text}"
     frame.finish(sites)
     moved = {alloca.name for alloca in fixed}
@@ -136,42 +109,35 @@ def plan_frame(
         for instruction in block.instructions:
             is_alloca = instruction.opcode == "alloca" and "inalloca" not in instruction.flags
             if is_alloca and instruction.name not in moved:
-                _replace_open(instruction, naming, patch, sites)
+                _replace_open(instruction, frame, patch, sites)
                 moved.add(instruction.name)
     _remove_lifetimes(function, patch, moved)
 
 
-class _Naming:
-    """Records of local objects with their source names."""
+class _Frame:
+    """The fixed-size objects of one function, and the names of all its local objects."""
 
-    def __init__(self, function: Function, debug: DebugInfo, declared: Mapping[str, int]) -> None:
-        self._function = function
-        self._debug = debug
-        self._declared = declared
+    def __init__(self, function: Function, debug: DebugInfo, patch: FunctionPatch) -> None:
+        self._function, self._debug, self._patch = function, debug, patch
+        declared = (record for record in function.debug_records if record.kind == "declare")
+        self._declared = {record.register: record.variable for record in declared}
+        self._offset = 0
+        self._records: list[ObjectRecord] = []
+        self._copies: list[str] = []
 
     def record(self, register: str, offset: int, size: int) -> ObjectRecord:
+        """A local object with its source name."""
         variable, place = "", self._debug.subprogram_place(self._function)
         if register in self._declared:
             variable, place = self._debug.variable(self._declared[register])
         key = f"{self._function.name}/{register}"
         return ObjectRecord(key, variable or register[1:], self._function.name, place, offset, size)
 
-
-class _Frame:
-    """The fixed-size objects of one function."""
-
-    def __init__(self, naming: _Naming, patch: FunctionPatch) -> None:
-        self._naming = naming
-        self._patch = patch
-        self._offset = 0
-        self._records: list[ObjectRecord] = []
-        self._copies: list[str] = []
-
     def add(self, register: str, size: int, alignment: int, strides: tuple[int, ...] = ()) -> str:
         """Place an object; returns the instruction that defines its address."""
         alignment = max(16, alignment)
         start = (self._offset + alignment - 1) // alignment * alignment
-        self._records.append(replace(self._naming.record(register, start, size), strides=strides))
+        self._records.append(replace(self.record(register, start, size), strides=strides))
         self._offset = start + size
         return f"{register} = getelementptr inbounds i8, ptr %ca.frame, i64 {start}"
 
@@ -179,7 +145,6 @@ class _Frame:
         """Place a copy of a structure passed by value and use it instead."""
         original = f"%ca.original.{len(self._copies)}"
         self._patch.renamed_parameters[parameter] = original
-        self._patch.used_hooks.add("ca_take_copy")
         self._copies += [
             f"  {self.add(parameter, size, 16)}",
             f"  call void @ca_take_copy(ptr {parameter}, ptr {original}, i64 {size})",
@@ -203,15 +168,14 @@ class _Frame:
             f"  %ca.frame = call ptr @ca_frame(i32 {number}, i64 {size}, i64 %ca.stack.address)",
             *self._copies,
         ]
-        self._patch.used_hooks.add("ca_frame")
         self._patch.is_noinline = True
 
 
-def _replace_open(alloca: Instruction, naming: _Naming, patch: FunctionPatch, sites: SiteTable) -> None:
+def _replace_open(alloca: Instruction, frame: _Frame, patch: FunctionPatch, sites: SiteTable) -> None:
     """An array of variable length (or allocated outside the entry block): its stack slot marks its life."""
     assert alloca.element_type is not None
     number = len(sites.frames)
-    sites.frames.append((naming.record(alloca.name, 0, 0),))
+    sites.frames.append((frame.record(alloca.name, 0, 0),))
     lines: list[str] = []
     count = alloca.operands[0] if alloca.operands else None
     text = f"alloca {alloca.element_type}" + (f", {count.type} {count.text}" if count else "")
@@ -232,7 +196,7 @@ def _remove_lifetimes(function: Function, patch: FunctionPatch, moved: set[str])
     for block in function.blocks:
         for instruction in block.instructions:
             if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
-                patch.replaced[instruction.first_line] = ""
+                patch.replace(instruction)
 
 
 def _count(alloca: Instruction) -> int:

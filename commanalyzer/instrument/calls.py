@@ -8,15 +8,14 @@ from commanalyzer.abi import hooks
 from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.labelling.labels import LabelBook
 from commanalyzer.instrument.labelling.origins import (
-    argument_slot,
     as_i64,
     byte_count,
+    label_slot,
     memory_label,
     pass_value,
     pass_variadics,
     passed_types,
     pointer_value,
-    result_slot,
 )
 from commanalyzer.instrument.labelling.recurrences import Demand
 from commanalyzer.instrument.labelling.values import (
@@ -26,7 +25,6 @@ from commanalyzer.instrument.labelling.values import (
     source_arguments,
     value_width,
 )
-from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.libcalls import CallKind, LibraryCall, MemoryRange
 from commanalyzer.ir.model import Instruction
 from commanalyzer.ir.names.debug_info import SourcePlace
@@ -58,55 +56,43 @@ class LibraryPlanner:
             self._clear_arguments(instruction)
         planned = _PLANS.get(known.kind)
         if planned is not None:
-            after = self._patch.after.setdefault(instruction.last_line, [])
-            if instruction.opcode == "invoke":
-                after = self._patch.tops.setdefault(instruction.targets[0], [])
-            planned(self, instruction, known, after)
+            planned(self, instruction, known, self._labels.behind(instruction))
 
     def _clear_arguments(self, instruction: Instruction) -> None:
         """What is called back gets its arguments from the library: they have no labels."""
         before = self._patch.before.setdefault(instruction.first_line, [])
         for index in range(4):
-            slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
-            before.append(f"  store i64 0, ptr {slot}, align 8")
+            before.append(f"  store i64 0, ptr {label_slot(index)}, align 8")
 
     # ---- values --------------------------------------------------------------------------------------------
 
-    def _write_values(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        """Store new values computed from arguments and memory."""
+    def _write(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        """What a call leaves in memory: values computed from arguments and memory, text, input."""
         if not known.writes:
             return
-        label = self._sources(instruction, known, out)
-        site = self._labels.call_site(instruction, "store", known.width)
+        label, site = self._label_of(instruction, known, out), -1
         for written in known.writes:
-            address, size = self._range(instruction, written, out)
-            self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
-
-    def _write_text(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        label = self._sources(instruction, known, out)
-        for written in known.writes:
-            address, size = self._range(instruction, written, out)
-            self._patch.call(out, "ca_show", address, size, label)
-
-    def _parse(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        for written in known.writes:
-            label = memory_label(self._labels, instruction, known, out)
             if written.size.is_scanned:
                 self._scanned(instruction, written, label, out)
-            else:
-                address, size = self._range(instruction, written, out)
-                site = self._labels.call_site(instruction, "store", known.width)
-                self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
-
-    def _input(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        for written in known.writes:
-            if written.size.is_scanned:
-                self._scanned(instruction, written, "0", out)
                 continue
             address, size = self._range(instruction, written, out)
-            width = written.size.constant if written.size.is_constant else 8
-            site = self._labels.call_site(instruction, "input", min(width, 16))
-            self._patch.call(out, "ca_input", site, address, size)
+            if known.kind is CallKind.FORMAT:
+                self._patch.call(out, "ca_show", address, size, label)
+            elif known.kind is CallKind.INPUT:
+                width = written.size.constant if written.size.is_constant else 8
+                site = self._labels.call_site(instruction, "input", min(width, 16))
+                self._patch.call(out, "ca_input", site, address, size)
+            else:
+                site = self._labels.call_site(instruction, "store", known.width) if site < 0 else site
+                self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
+
+    def _label_of(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> str:
+        """The label of what a call writes; ``0`` if it has no sources."""
+        if known.kind is CallKind.INPUT:
+            return "0"
+        if known.kind is CallKind.PARSE:
+            return memory_label(self._labels, instruction, known, out)
+        return self._sources(instruction, known, out)
 
     def _scanned(self, instruction: Instruction, written: MemoryRange, label: str, out: list[str]) -> None:
         operands = instruction.operands
@@ -136,16 +122,12 @@ class LibraryPlanner:
 
     def _copy(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         assert known.size is not None
-        operands = instruction.operands
-        if known.size.is_string:
-            pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
-            self._patch.call(out, "ca_copy_string", self._labels.call_site(instruction, "copy", 0), *pointers)
-            return
-        size = byte_count(self._patch, out, instruction, known.size)
-        pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
-        self._patch.call(
-            out, "ca_copy_words", self._labels.call_site(instruction, "copy", 0), *pointers, size
-        )
+        hook, size = "ca_copy_string", list[str]()
+        if not known.size.is_string:
+            hook, size = "ca_copy_words", [byte_count(self._patch, out, instruction, known.size)]
+        ends = (instruction.operands[i] for i in (known.pointer, known.source))
+        pointers = [pointer_value(self._patch, out, end) for end in ends]
+        self._patch.call(out, hook, self._labels.call_site(instruction, "copy", 0), *pointers, *size)
 
     def _fill(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         assert known.size is not None
@@ -171,7 +153,7 @@ class LibraryPlanner:
         hook, arguments = "ca_malloc", list[str]()
         if name in _SAME_ARGUMENTS:
             hook = _SAME_ARGUMENTS[name]
-            arguments = [f"{o.type} {o.text}" for o in instruction.operands]
+            arguments = _given(instruction)
         else:
             if known.kind is CallKind.REALLOCATE:
                 hook = "ca_realloc"
@@ -186,35 +168,32 @@ class LibraryPlanner:
         self._replace(instruction, hook, [f"i32 {self._allocations.path(instruction)}", *arguments])
 
     def _free(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        self._replace(instruction, "ca_free", [f"ptr {instruction.operands[known.pointer].text}"])
+        self._replace(instruction, "ca_free", _given(instruction)[known.pointer :][:1])
 
     def _map(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        arguments = [f"{o.type} {o.text}" for o in instruction.operands]
-        self._replace(instruction, "ca_mmap", [f"i32 {self._allocations.path(instruction)}", *arguments])
+        path = f"i32 {self._allocations.path(instruction)}"
+        self._replace(instruction, "ca_mmap", [path, *_given(instruction)])
 
     def _unmap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        self._replace(instruction, "ca_munmap", [f"{o.type} {o.text}" for o in instruction.operands])
+        self._replace(instruction, "ca_munmap", _given(instruction))
 
     def _remap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         if len(instruction.operands) == 4:  # a fifth argument says where: that is the system's business
-            self._replace(instruction, "ca_mremap", [f"{o.type} {o.text}" for o in instruction.operands])
+            self._replace(instruction, "ca_mremap", _given(instruction))
 
     def _exit(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         if instruction.callee in _IMMEDIATE_EXITS:
-            self._replace(instruction, "ca_exit_now", [f"i32 {instruction.operands[0].text}"])
+            self._replace(instruction, "ca_exit_now", _given(instruction))
 
     def _replace(self, instruction: Instruction, hook: str, arguments: Sequence[str]) -> None:
         """Call ``hook`` instead of the library function."""
-        self._patch.used_hooks.add(hook)
         returns = hooks.HOOKS[hook].returns
         result = f"{instruction.name} = " if instruction.name else ""
         text = f"  {result}{instruction.opcode} {returns} @{hook}({', '.join(arguments)})"
         if instruction.opcode == "invoke":
             normal, unwind = instruction.targets
             text += f" to label %{normal} unwind label %{unwind}"
-        self._patch.replaced[instruction.first_line] = text
-        for line in range(instruction.first_line + 1, instruction.last_line + 1):
-            self._patch.replaced[line] = ""
+        self._patch.replace(instruction, text)
 
     # ---- small things --------------------------------------------------------------------------------------
 
@@ -223,12 +202,17 @@ class LibraryPlanner:
         return address, byte_count(self._patch, out, instruction, found.size, address)
 
 
+def _given(instruction: Instruction) -> list[str]:
+    """The arguments of a call as they are written."""
+    return [f"{o.type} {o.text}" for o in instruction.operands]
+
+
 _Plan = Callable[[LibraryPlanner, Instruction, LibraryCall, list[str]], None]
 _PLANS: Mapping[CallKind, _Plan] = {
-    CallKind.PURE: LibraryPlanner._write_values,
-    CallKind.FORMAT: LibraryPlanner._write_text,
-    CallKind.PARSE: LibraryPlanner._parse,
-    CallKind.INPUT: LibraryPlanner._input,
+    CallKind.PURE: LibraryPlanner._write,
+    CallKind.FORMAT: LibraryPlanner._write,
+    CallKind.PARSE: LibraryPlanner._write,
+    CallKind.INPUT: LibraryPlanner._write,
     CallKind.COPY: LibraryPlanner._copy,
     CallKind.FILL: LibraryPlanner._fill,
     CallKind.PERMUTE: LibraryPlanner._permute,
@@ -284,11 +268,10 @@ class CallPlanner:
         function = self._values.function
         out = self._patch.tops.setdefault(self._values.cfg.entry, [])
         for index, size in self._calls.copied.get(function.name, {}).items():
-            slot = argument_slot(index)
-            source = self._patch.value(out, f"load i64, ptr {slot}, align 8")
+            source = self._patch.value(out, f"load i64, ptr {label_slot(index)}, align 8")
             target = self._patch.address(out, function.parameters[index].text)
-            record = SiteRecord(function.name, function.parameters[index].text, "copy", 0, SourcePlace())
-            self._patch.call(out, "ca_copy_words", self._sites.add_site(record), target, source, size)
+            site = self._labels.add_site(function.parameters[index].text, "copy", 0, SourcePlace())
+            self._patch.call(out, "ca_copy_words", site, target, source, size)
 
     def plan_return(self, instruction: Instruction, block: str, *, is_region: bool) -> None:
         """Plan ``ret`` and ``resume``: the label of the result, release of accumulators, end of a region."""
@@ -305,10 +288,9 @@ class CallPlanner:
         if self._values.function.name == "@main":
             labels = self._labels.clean(value.text, block, out)
             if labels:
-                record = SiteRecord(
-                    "@main", "return", "exit", value_width(value.type), self._labels.place(instruction)
-                )
-                self._labels.name_value(out, self._sites.add_site(record), labels)
+                place = self._labels.place(instruction)
+                site = self._labels.add_site("return", "exit", value_width(value.type), place)
+                self._labels.name_value(out, site, labels)
         elif holds_value(value.type) and self._values.function.name in self._demanded.results:
             pass_value(self._labels, value, block, -1, out, with_words=True)
 
@@ -320,17 +302,14 @@ class CallPlanner:
         pass_variadics(self._labels, instruction, block, out)
         for index, operand in enumerate(instruction.operands[: hooks.MAX_CALL_ARGUMENTS]):
             if self._calls.is_copied(instruction.callee, index, operand.type):
-                label = self._patch.address(out, operand.text)
-            elif not holds_value(operand.type) or (demanded is not None and index not in demanded):
-                continue
-            else:
+                address = self._patch.address(out, operand.text)
+                out.append(f"  store i64 {address}, ptr {label_slot(index)}, align 8")
+            elif holds_value(operand.type) and (demanded is None or index in demanded):
                 split = self._calls.split.get(instruction.callee)
                 with_words = split is None or index in split
                 pass_value(self._labels, operand, block, index, out, with_words=with_words)
-                continue
-            out.append(f"  store i64 {label}, ptr {argument_slot(index)}, align 8")
         if demanded is None and holds_value(instruction.type):
             # a function pointer may lead to library code, which leaves the result's labels alone
             for part in range(len(passed_types(instruction.type)) or 1):
                 for word in (0, 1):
-                    out.append(f"  store i64 0, ptr {result_slot(part, word)}, align 8")
+                    out.append(f"  store i64 0, ptr {label_slot(-1, part, word)}, align 8")

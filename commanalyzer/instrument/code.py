@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
+from commanalyzer.ir.model import Instruction
 
 Text = Callable[[int], str]  # gives a line of a module
 SCRATCH = "%ca.scratch"  # labels that a hook takes in memory
@@ -141,7 +142,6 @@ class FunctionPatch:
     renamed_parameters: dict[str, str] = field(default_factory=dict)
     needs_scratch: bool = False
     is_noinline: bool = False
-    used_hooks: set[str] = field(default_factory=set)
     _counter: int = 0
 
     def lines(self) -> Iterator[str]:
@@ -151,6 +151,11 @@ class FunctionPatch:
             for lines in places.values():
                 yield from lines
 
+    def replace(self, instruction: Instruction, text: str = "") -> None:
+        """Write ``text`` in place of an instruction."""
+        lines = range(instruction.first_line, instruction.last_line + 1)
+        self.replaced.update(dict.fromkeys(lines, "") | {instruction.first_line: text})
+
     def fresh(self) -> str:
         """A new register name; the prefix cannot clash with the program's names."""
         self._counter += 1
@@ -158,11 +163,20 @@ class FunctionPatch:
 
     def call(self, out: list[str], hook: str, *arguments: str | int, result: str = "") -> str:
         """Append a hook call to ``out`` and return its result register (empty for void hooks)."""
-        self.used_hooks.add(hook)
         signature, uses = HOOKS[hook], [str(argument) for argument in arguments]
         result = "" if signature.returns == "void" else result or self.fresh()
         typed = ", ".join(f"{t} {a}" for t, a in zip(signature.parameters, uses, strict=True))
         return _appended(out, HookCall, f"call {signature.returns} @{hook}({typed})", result, uses, hook)
+
+    def call_with(self, out: list[str], hook: str, labels: Sequence[str], *first: str | int) -> str:
+        """Append the call of a hook that takes labels behind other arguments, many of them in memory."""
+        if (inline := f"{hook}_{len(labels)}") in HOOKS:
+            return self.call(out, inline, *first, *labels)
+        return self.call(out, f"{hook}_many", *first, len(labels), self.spill(out, labels))
+
+    def offset(self, out: list[str], address: str, number: int) -> str:
+        """Append the addition of bytes to an address, if there are any, and return its register."""
+        return self.compute(out, "add", address, number) if number else address
 
     def value(self, out: list[str], text: str) -> str:
         """Append ``text`` as the right-hand side of a new register that nothing is known of; return it."""

@@ -72,7 +72,6 @@ class ModulePlan:
     patches: Mapping[str, FunctionPatch]
     sites: SiteTable
     options: PlanOptions
-    used_hooks: frozenset[str] = field(default=frozenset())
 
 
 def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -> ModulePlan:
@@ -90,13 +89,11 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
     sites = SiteTable()
     _record_globals(module, names, sites)
     facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
-    wanted = {name: _wanted(values, calls) for name, values in facts.items()}
-    parts = {name: components(values, wanted[name]) for name, values in facts.items()}
+    parts = {name: components(values, _wanted(values, calls)) for name, values in facts.items()}
     demanded = demand(module, facts, parts, calls)
     unread = facts.keys() - demanded.results - {"@main"}
     for name in unread:  # nothing is computed for results that nobody reads
-        wanted[name] = _wanted(facts[name], calls, has_result=False)
-        parts[name] = components(facts[name], wanted[name])
+        parts[name] = components(facts[name], _wanted(facts[name], calls, has_result=False))
     demanded = demand(module, facts, parts, calls)
     patches = {}
     for function in module.functions:
@@ -106,8 +103,7 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
         if time.monotonic() < until:
             plan_repeats(values, patch, module, options.mechanisms)
         patches[function.name] = patch
-    used = frozenset(hook for patch in patches.values() for hook in patch.used_hooks)
-    return ModulePlan(patches, sites, options, used)
+    return ModulePlan(patches, sites, options)
 
 
 def _plan_function(
@@ -118,14 +114,14 @@ def _plan_function(
     regions: Regions,
     allocators: Allocators,
 ) -> None:
-    values, patch, sites, debug = book.values, book.patch, book.sites, book.debug
+    values, patch, sites = book.values, book.patch, book.sites
     is_region = values.function.name in regions.functions
     first_site = len(sites.sites)
     plan_marks(values.function, patch, regions)
-    counters = plan_blocks(values, patch, sites, regions)
+    counters = plan_blocks(book, regions)
     write_labels(book, parts)
     stores = StorePlanner(book)
-    allocations = AllocationPlanner(values.function, patch, sites, allocators, debug)
+    allocations = AllocationPlanner(book, allocators)
     call_planner = CallPlanner(book, calls, demanded, allocations)
     call_planner.plan_entry()
     extrema = {e.store.first_line: e for e in extremum_stores(values.function, values.cfg)}
@@ -144,11 +140,10 @@ def _plan_function(
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
     plan_variadic_function(values.function, patch)
-    copied = calls.copied.get(values.function.name, {})
-    plan_frame(values.function, patch, sites, debug, copied, book.home_sizes())
+    plan_frame(book, calls.copied.get(values.function.name, {}))
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
-    attribute_work(values, stores.site_of_store, book.site_of, counters, sites, first_site)
+    attribute_work(book, stores.site_of_store, counters, first_site)
 
 
 def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:
@@ -206,34 +201,27 @@ def _parts(
     Units may declare a block in different ways: what begins at a place is called by its first name there.
     """
     debug, types = names.debug, names.types
+
+    def part(called: str, start: int, size_bytes: int, place: SourcePlace, type_: int) -> ObjectRecord:
+        strides = types.row_strides(type_, place.file)
+        return ObjectRecord(f"{symbol}+{start}", called, "", place, start, size_bytes, strides=strides)
+
+    found = []
     if len(variables) == 1:
         number = debug.number(debug.fields(variables[0]).get("var", f"!{variables[0]}"))
-        found = [
-            (
-                name + path,
-                start,
-                bytes_,
-                SourcePlace(debug.file_of(member), int(debug.fields(member)["line"])),
-                debug.number(debug.fields(member).get("baseType", "")),
-            )
-            for path, start, bytes_, member in types.arrays(types.of_variable(number))
-            if "line" in debug.fields(member)
-        ]
+        for path, start, bytes_, member in types.arrays(types.of_variable(number)):
+            fields = debug.fields(member)
+            if "line" in fields:
+                place = SourcePlace(debug.file_of(member), int(fields["line"]))
+                type_ = debug.number(fields.get("baseType", ""))
+                found.append(part(name + path, start, bytes_, place, type_))
     else:
         starts = {number: debug.offset(number) for number in variables}
         bounds = [*sorted(set(starts.values())), size]
         first = {start: number for number, start in reversed(starts.items())}
-        arrays = {start: n for start, n in first.items() if types.is_array(types.of_variable(n))}
-        found = [
-            (called, start, bounds[bounds.index(start) + 1] - start, place, types.of_variable(number))
-            for start, number in arrays.items()
-            for called, place in (debug.variable(number),)
-        ]
-    return tuple(
-        ObjectRecord(
-            *(f"{symbol}+{start}", called, "", place, start, bytes_),
-            strides=types.row_strides(type_, place.file),
-        )
-        for called, start, bytes_, place, type_ in sorted(found, key=lambda part: part[1])
-        if bytes_
-    )
+        for start, number in first.items():
+            if types.is_array(type_ := types.of_variable(number)):
+                called, place = debug.variable(number)
+                end = bounds[bounds.index(start) + 1]
+                found.append(part(called, start, end - start, place, type_))
+    return tuple(sorted((p for p in found if p.size_bytes), key=lambda part: part.offset))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from commanalyzer.errors import ConfigError
 from commanalyzer.frontend.marks import BEGIN, END
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.ir.graphs import reached
 from commanalyzer.ir.model import Function, Instruction, Module
 
 _CALLS = frozenset({"call", "invoke"})
@@ -32,7 +33,7 @@ class Regions:
         if not self.marks or instruction.opcode not in _CALLS:
             return False
         callee = instruction.callee
-        return callee.startswith("%") or callee in self.switching or _mark(callee)[1] in self.marks
+        return callee in self.switching or _may_switch(callee, self.marks)
 
 
 def resolve_regions(module: Module, wanted: Sequence[str]) -> Regions:
@@ -59,8 +60,7 @@ def plan_marks(function: Function, patch: FunctionPatch, regions: Regions) -> No
         for instruction in block.instructions:
             if not is_mark(instruction):
                 continue
-            for line in range(instruction.first_line, instruction.last_line + 1):
-                patch.replaced[line] = ""
+            patch.replace(instruction)
             kind, name = _mark(instruction.callee)
             if name in regions.marks:
                 out = patch.after.setdefault(instruction.last_line, [])
@@ -83,18 +83,12 @@ def _switching(module: Module, marks: frozenset[str]) -> frozenset[str]:
         f.name: {i.callee for b in f.blocks for i in b.instructions if i.opcode in _CALLS}
         for f in module.functions
     }
-    found: set[str] = set()
-    grows = True
-    while grows:
-        fresh = {
-            name
-            for name, called in callees.items()
-            if name not in found
-            and (any(_mark(c)[1] in marks or c.startswith("%") for c in called) or called & found)
-        }
-        grows = bool(fresh)
-        found |= fresh
-    return frozenset(found)
+    switching = (n for n, called in callees.items() if any(_may_switch(c, marks) for c in called))
+    return frozenset(reached(switching, lambda name: [n for n, called in callees.items() if name in called]))
+
+
+def _may_switch(callee: str, marks: frozenset[str]) -> bool:
+    return callee.startswith("%") or _mark(callee)[1] in marks
 
 
 def _functions_named(module: Module, wanted: str) -> list[str]:

@@ -43,6 +43,7 @@ class Inlining:
 
 
 INLINING = Inlining()
+_USED = re.compile(rf"@({hooks.PREFIX}\w+)\(")
 _HOOK = re.compile(rf"  (?:%\S+ = )?call [^\n]*@{hooks.PREFIX}\w+\(.*\)")
 
 
@@ -59,7 +60,8 @@ def rewrite(module: Module, plan: ModulePlan) -> str:
         )
     lines = patched(module, plan.patches, _word_aligned(module))
     lines.extend(_tables(plan))
-    lines.extend(hook.declaration() for name, hook in hooks.HOOKS.items() if name in plan.used_hooks)
+    used = {name for line in lines for name in _USED.findall(line)}
+    lines.extend(hook.declaration() for name, hook in hooks.HOOKS.items() if name in used)
     return "\n".join(lines) + "\n"
 
 

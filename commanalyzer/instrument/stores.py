@@ -7,30 +7,13 @@ from collections.abc import Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.origins import lane_address
-from commanalyzer.instrument.labelling.recurrences import accumulated_load, fold_of
+from commanalyzer.instrument.labelling.recurrences import FOLDS, accumulated_load, fold_of
 from commanalyzer.instrument.labelling.values import holds_value, scalar_leaves, value_width
-from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.types import I32, size_bytes
 from commanalyzer.vcg.graph import Fold
-
-_ATOMIC_FOLDS = {
-    "add": Fold.SUM,
-    "sub": Fold.SUM,
-    "fadd": Fold.SUM,
-    "fsub": Fold.SUM,
-    "and": Fold.BITWISE,
-    "or": Fold.BITWISE,
-    "xor": Fold.BITWISE,
-    "max": Fold.MAX,
-    "umax": Fold.MAX,
-    "fmax": Fold.MAX,
-    "min": Fold.MIN,
-    "umin": Fold.MIN,
-    "fmin": Fold.MIN,
-}
 
 
 class StorePlanner:
@@ -83,7 +66,7 @@ class StorePlanner:
         if is_wide and len(found.parts) == 2 and all(part.names for part in found.parts):
             # two words that were put together
             for part, offset in zip(found.parts, (0, 4), strict=True):
-                self._plan_part(instruction, I32, part, out, self._offset(out, address, offset))
+                self._plan_part(instruction, I32, part, out, self._patch.offset(out, address, offset))
             return
         labels = list(self._labels.clean(value.text, block, out))
         fold, own = self._accumulation(instruction, block, labels)
@@ -143,7 +126,7 @@ class StorePlanner:
         leaves = scalar_leaves(value.type)
         parts = self._labels.parts(value.text, len(leaves), block)
         for part, (type_, offset) in zip(parts, leaves, strict=True):
-            place = self._offset(out, address, offset)
+            place = self._patch.offset(out, address, offset)
             if type_.kind == "ptr":
                 self._patch.call(out, "ca_forget", place, 2)
             else:
@@ -156,9 +139,6 @@ class StorePlanner:
         if not self._plan_copy(instruction, type_, part, out, address):
             labels = self._labels.clean_part(part, out)
             self._row(out, self._site(instruction, type_), address, _words(type_), labels)
-
-    def _offset(self, out: list[str], address: str, offset: int) -> str:
-        return self._patch.compute(out, "add", address, offset) if offset else address
 
     def plan_masked(self, instruction: Instruction, block: str) -> None:
         """Plan ``llvm.masked.store`` or ``scatter`` (value, pointers, mask): lanes that are on are stores."""
@@ -189,7 +169,7 @@ class StorePlanner:
         own = self._labels.clean(instruction.name, block, out)
         others = self._labels.united([o.text for o in operands[-1:]], block, out)
         labels = tuple(dict.fromkeys((*own, *others)))
-        fold = _ATOMIC_FOLDS.get(instruction.predicate, Fold.NONE)
+        fold = FOLDS.get(instruction.predicate, Fold.NONE)
         site = self._site(instruction, type_, fold, 0 if fold is not Fold.NONE and own else -1)
         self._row(out, site, address, words, labels)
 
@@ -198,12 +178,7 @@ class StorePlanner:
     def _row(self, out: list[str], site: int, address: str, words: int, labels: Sequence[str]) -> None:
         if len(labels) > hooks.MAX_LABELS:
             labels = (self._labels.name_value(out, site, labels),)
-        count = len(labels)
-        if count <= hooks.MAX_INLINE_LABELS:
-            self._patch.call(out, f"ca_row_{count}", site, address, words, *labels)
-            return
-        pointer = self._patch.spill(out, labels)
-        self._patch.call(out, "ca_row_many", site, address, words, count, pointer)
+        self._patch.call_with(out, "ca_row", labels, site, address, words)
 
     def _site(
         self,
@@ -213,16 +188,8 @@ class StorePlanner:
         self_label: int = -1,
         kind: str = "store",
     ) -> int:
-        record = SiteRecord(
-            self._values.function.name,
-            instruction.operands[-1].text,
-            kind,
-            value_width(type_),
-            self._labels.place(instruction),
-            fold,
-            self_label,
-        )
-        number = self._sites.add_site(record)
+        width, place = value_width(type_), self._labels.place(instruction)
+        number = self._labels.add_site(instruction.operands[-1].text, kind, width, place, fold, self_label)
         self.site_of_store.setdefault(instruction.first_line, number)
         return number
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from commanalyzer.foundation.work import Operations
 from commanalyzer.frontend.decisions import is_added
-from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.labelling.labels import LabelBook
 from commanalyzer.instrument.labelling.values import (
     MASKED_STORES,
     CallFacts,
@@ -18,8 +18,9 @@ from commanalyzer.instrument.labelling.values import (
     source_arguments,
 )
 from commanalyzer.instrument.regions import Regions
-from commanalyzer.instrument.sites import BlockRecord, SiteTable
+from commanalyzer.instrument.sites import BlockRecord
 from commanalyzer.ir.cfg import ControlFlow
+from commanalyzer.ir.graphs import reached
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Block, Instruction, IrType
 
@@ -75,9 +76,7 @@ def _lanes(type_: IrType) -> int:
 
 def _is_integer(type_: IrType) -> bool:
     """Whether it is an integer, several of them, or one with a flag (of an overflow)."""
-    if type_.kind in ("vector", "struct"):
-        return bool(type_.elements) and type_.elements[0].kind == "int"
-    return type_.kind == "int"
+    return (type_.elements or (type_,))[0].kind == "int"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +100,13 @@ class BlockCounters:
         return counter
 
 
-def plan_blocks(
-    values: FunctionValues, patch: FunctionPatch, sites: SiteTable, regions: Regions
-) -> BlockCounters:
+def plan_blocks(book: LabelBook, regions: Regions) -> BlockCounters:
     """Count executions of every block.
 
     Blocks that always execute together share a counter, unless a marked region may begin or end between them;
     then what lies behind a mark in its block is counted by itself, too.
     """
+    values, patch, sites = book.values, book.patch, book.sites
     cfg = values.cfg
     leader_of = {} if regions.marks else _leaders(cfg)
     leaders: dict[str, list[Block]] = {}
@@ -166,12 +164,7 @@ _ENDS = frozenset({"load", "atomicrmw", "cmpxchg"})  # what they read was comput
 
 
 def attribute_work(
-    values: FunctionValues,
-    site_of_store: Mapping[int, int],
-    site_of_register: Mapping[str, int],
-    counters: BlockCounters,
-    sites: SiteTable,
-    first_site: int,
+    book: LabelBook, site_of_store: Mapping[int, int], counters: BlockCounters, first_site: int
 ) -> None:
     """Give every operation of a function to a site that its result flows into.
 
@@ -186,6 +179,7 @@ def attribute_work(
     addresses, loop counters, and what is computed from these, parameters and constants alone (any node can
     do that for itself) are no work.
     """
+    values, sites, site_of_register = book.values, book.sites.sites, book.site_of
     places: dict[int, _Place] = {}
     order, cfg = {block: i for i, block in enumerate(values.cfg.reverse_postorder)}, values.cfg
     back = ((a, b) for a in order for b in cfg.successors[a] if order[b] <= order[a])
@@ -213,7 +207,7 @@ def attribute_work(
     costs.add_claims(served, of_values=True)
     for site, terms in costs.terms.items():
         assert site >= first_site
-        sites.sites[site] = replace(sites.sites[site], cost_terms=tuple(sorted(terms.items())))
+        sites[site] = replace(sites[site], cost_terms=tuple(sorted(terms.items())))
 
 
 @dataclass(slots=True)
@@ -330,7 +324,8 @@ class _Costs:
     ) -> None:
         """Add floating-point operations, or what else is done for a value, as often as places are reached."""
         cost = operations_of(what, self.values.calls)
-        if what.opcode in ("select", "phi") and self._is_extremum(what):
+        is_choice = what.opcode in ("select", "phi")
+        if is_choice and what.name in self.values.selected.combined:  # a minimum or maximum
             cost = Operations(integer=1)
         cost = replace(cost, flops=0) if of_values else Operations(cost.flops)
         if cost.integer and not self._varies(what.name, place[0]):
@@ -341,10 +336,6 @@ class _Costs:
                 terms = self.terms.setdefault(site, {})
                 terms[counter] = terms.get(counter, Operations()) + cost.times(times)
 
-    def _is_extremum(self, instruction: Instruction) -> bool:
-        """Whether it is a minimum or maximum, written as a choice."""
-        return instruction.name in self.values.selected.combined
-
     def _varies(self, name: str, block: str) -> bool:
         """Whether a register depends on values that change from round to round of the loop around ``block``.
 
@@ -354,22 +345,20 @@ class _Costs:
         header = cfg.innermost_loop.get(block)
         if header is None:
             return True
-        inside, seen, pending = cfg.loops[header].blocks, {name}, [name]
-        while pending:
-            known = values.definitions.get(pending.pop())
-            if known is None or known.block not in inside:
-                continue
-            result = known.instruction.name
-            if values.flows[result] is Flow.SOURCE:
-                return True
-            if values.flows[result] is Flow.PHI and known.block == header:
-                if not self._is_counter(known.instruction, inside):
-                    return True
-                continue
-            found = [n for n in values.inputs(result) if n not in seen]
-            seen.update(found)
-            pending += found
-        return False
+        inside = cfg.loops[header].blocks
+
+        def is_carried(name: str) -> bool:
+            return values.flows[name] is Flow.PHI and values.definitions[name].block == header
+
+        def inputs(name: str) -> list[str]:
+            found = () if is_carried(name) else values.inputs(name)
+            return [n for n in found if values.block_of(n) in inside]
+
+        return any(
+            values.flows[n] is Flow.SOURCE
+            or (is_carried(n) and not self._is_counter(values.definitions[n].instruction, inside))
+            for n in reached([name] if values.block_of(name) in inside else [], inputs)
+        )
 
     def _is_counter(self, phi: Instruction, inside: frozenset[str]) -> bool:
         """Whether the header of a loop adds the same in every round."""
@@ -378,7 +367,6 @@ class _Costs:
             if known is None or known.block not in inside or known.instruction.opcode not in ("add", "sub"):
                 continue
             before, step = known.instruction.operands
-            added = self.values.definitions.get(step.text)
-            if before.text == phi.name and (added is None or added.block not in inside):
+            if before.text == phi.name and self.values.block_of(step.text) not in inside:
                 return True
         return False

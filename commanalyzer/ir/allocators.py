@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from commanalyzer.ir.carving import carvers
 from commanalyzer.ir.cfg import control_flow
-from commanalyzer.ir.graphs import strong_components
+from commanalyzer.ir.graphs import reached, strong_components
 from commanalyzer.ir.libcalls import CallKind, LibraryModel
 from commanalyzer.ir.model import Function, Instruction, Module
 from commanalyzer.ir.names.addresses import ModuleNames, Root
@@ -104,13 +104,7 @@ class Allocators:
                 }
                 inside = (c for call in calls if call.first_line in lines for c in self._callees(call))
                 pending += [*inside, *([name] if name in self._called(name) else [])]
-            repeated = set[str]()
-            while pending:
-                name = pending.pop()
-                if name not in repeated:
-                    repeated.add(name)
-                    pending += self._called(name)
-            self._repeated = frozenset(repeated)
+            self._repeated = frozenset(reached(pending, self._called))
         return function in self._repeated
 
     def _called(self, function: str) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from commanalyzer.ir.graphs import reached
 from commanalyzer.ir.model import Function
 
 _Graph = Mapping[str, Sequence[str]]
@@ -256,14 +257,10 @@ def _loops(
 
 
 def _body(header: str, latches: Sequence[str], predecessors: _Graph, reachable: _Intervals) -> set[str]:
-    body = {header}
-    pending = list(latches)
-    while pending:
-        block = pending.pop()
-        if block not in body:
-            body.add(block)
-            pending.extend(p for p in predecessors[block] if p in reachable)
-    return body
+    def before(block: str) -> list[str]:
+        return [p for p in predecessors[block] if p in reachable and p != header]
+
+    return {header, *reached((b for b in latches if b != header), before)}
 
 
 def _innermost(loops: Mapping[str, Loop]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Strongly connected components of what depends on each other, such as registers."""
+"""What depends on each other, such as registers: strongly connected components, and all that is reached."""
 
 from __future__ import annotations
 
@@ -49,6 +49,17 @@ def strong_components(
             elif following in on_stack:
                 low[name] = min(low[name], number[following])
     return result
+
+
+def reached(start: Iterable[Node], following: Callable[[Node], Iterable[Node]]) -> dict[Node, None]:
+    """All nodes on ways from ``start``, these included, in the order in which they are found."""
+    found = dict.fromkeys(start)
+    pending = list(found)
+    while pending:
+        fresh = [node for node in dict.fromkeys(following(pending.pop())) if node not in found]
+        found.update(dict.fromkeys(fresh))
+        pending += fresh
+    return found
 
 
 def _pop_component(root: Node, stack: list[Node], on_stack: set[Node]) -> tuple[Node, ...]:

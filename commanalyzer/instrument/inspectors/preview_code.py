@@ -110,12 +110,12 @@ class PreviewWriter:
         yield from ("", f"{self._name(f'%{block.label}')[1:]}:", *(self._copied(phi) for phi in phis))
         for phi in phis:
             yield from self._noted(phi)
-        yield from self._behind_inner_loop(block.label)
+        yield from self._ends_of_inner_loops(block.label, are_first=False)
         for instruction in block.instructions[:-1]:
             if instruction.name in self._plan.computed and instruction.opcode != "phi":
                 yield self._copied(instruction)
                 yield from self._noted(instruction)
-        yield from self._before_inner_loop(block.label)
+        yield from self._ends_of_inner_loops(block.label, are_first=True)
         yield self._copied(block.terminator)
 
     def _begin_advancing(self, out: list[str]) -> None:
@@ -201,28 +201,21 @@ class PreviewWriter:
         self._num_hashed += 1
         self._set(out, _HASH, self._patch.compute(out, "add", total, value))
 
-    def _before_inner_loop(self, block: str) -> list[str]:
-        """The first addresses of the loop that is entered from ``block``."""
+    def _ends_of_inner_loops(self, block: str, *, are_first: bool) -> list[str]:
+        """The first addresses of loops entered from ``block``, or the last of those that lead to it."""
         out: list[str] = []
         for name, steady in self._plan.steady.items():
             slots = self._steady_slots(name)
-            if steady.ends.preheader == block and slots:
+            if not slots or block != (steady.ends.preheader if are_first else steady.ends.exit):
+                continue
+            if are_first:
                 writer = GuardWriter(self._patch, steady.types)
-                value = writer.value(steady.first)
-                out += [TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), line) for line in writer.lines]
-                for slot in slots:
-                    self._note(out, slot, self._renamed.get(value, value))
-        return out
-
-    def _behind_inner_loop(self, block: str) -> list[str]:
-        """The last addresses of the loop that leads to ``block``."""
-        out: list[str] = []
-        for name, steady in self._plan.steady.items():
-            slots = self._steady_slots(name)
-            if steady.ends.exit == block and slots:
-                value = as_i64(self._patch, out, self._renamed[name], self._plan.computed[name].type)
-                for slot in slots:
-                    self._note(out, slot, value)
+                value = self._name(writer.value(steady.first))
+                out += [TOKEN.sub(lambda m: self._name(m[0]), line) for line in writer.lines]
+            else:
+                value = as_i64(self._patch, out, self._name(name), self._plan.computed[name].type)
+            for slot in slots:
+                self._note(out, slot, value)
         return out
 
     def _steady_slots(self, name: str) -> list[int]:

@@ -120,9 +120,7 @@ def overlaps(
         for load in loads if place.end else ():
             if accesses.are_apart(text(load.first_line), text(written.first_line)):
                 continue
-            if _is_read_before(values, loop, numbers, load, written):
-                continue
-            if _are_interleaved(loop, numbers, load, written):
+            if written.opcode == "store" and _never_meet(values, loop, numbers, load, written):
                 continue
             read = Place(load.operands[0].text, 0, alloc_size_bytes(load.type))
             if _base(values, read.address) == _base(values, place.address):
@@ -158,49 +156,42 @@ def _base(values: FunctionValues, name: str) -> str:
     return name
 
 
-def _is_read_before(
+def _never_meet(
     values: FunctionValues, loop: Loop, numbers: NestNumbers, load: Instruction, store: Instruction
 ) -> bool:
-    """An update in place: each round reads before it writes, and no later round reads what it wrote."""
-    if store.opcode != "store":
-        return False
-    definition = values.definitions[load.name]
-    written_in = _block_of_store(values, store)
-    if {values.cfg.innermost_loop[definition.block], values.cfg.innermost_loop[written_in]} != {loop.header}:
-        return False
-    if definition.block == written_in:
-        if load.first_line > store.first_line:
-            return False
-    elif not values.cfg.dominates(definition.block, written_in):
-        return False
-    read = numbers.polynomial(load.operands[0])
-    written = numbers.polynomial(store.operands[1])
-    if read is None or written is None or not (ahead := read - written).is_constant:
-        return False
-    stride = written.coefficient(round_number(loop.header))
-    if stride is None or not stride.is_constant:
-        return False
-    size = max(alloc_size_bytes(load.type), alloc_size_bytes(store.operands[0].type))
-    return abs(stride.constant) >= size and stride.constant * ahead.constant >= 0
+    """The load reads nothing that the store wrote before.
 
-
-def _are_interleaved(loop: Loop, numbers: NestNumbers, load: Instruction, store: Instruction) -> bool:
-    """Different members of structures that lie one behind the other: apart in all rounds."""
-    if store.opcode != "store":
+    It is an update in place, which reads before it writes, and no later round reads what it wrote; or they
+    are different members of structures that lie one behind the other: apart in all rounds.
+    """
+    read, written = numbers.polynomial(load.operands[0]), numbers.polynomial(store.operands[1])
+    stride = None if written is None else written.coefficient(round_number(loop.header))
+    if read is None or written is None or stride is None:
         return False
-    read = numbers.polynomial(load.operands[0])
-    written = numbers.polynomial(store.operands[1])
-    if read is None or written is None or not (ahead := read - written).is_constant:
+    ahead, loaded, stored = (
+        read - written,
+        alloc_size_bytes(load.type),
+        alloc_size_bytes(store.operands[0].type),
+    )
+    if not ahead.is_constant or not stride.is_constant or not (step := abs(stride.constant)):
         return False
-    stride = written.coefficient(round_number(loop.header))
-    if stride is None or not stride.is_constant or not stride.constant:
-        return False
+    is_left_behind = step >= max(loaded, stored) and stride.constant * ahead.constant >= 0
+    if is_left_behind and _is_first(values, loop, load, store):
+        return True
     if written.symbols & {round_number(inner) for inner in loop.blocks - {loop.header}}:
         return False  # rounds of an inner loop may make up for those of this one
-    inside = ahead.constant % abs(stride.constant)
-    size = alloc_size_bytes(store.operands[0].type)
-    return inside >= size and inside + alloc_size_bytes(load.type) <= abs(stride.constant)
+    inside = ahead.constant % step
+    return inside >= stored and inside + loaded <= step
 
 
-def _block_of_store(values: FunctionValues, store: Instruction) -> str:
-    return next(b.label for b in values.function.blocks if b.first_line <= store.first_line <= b.last_line)
+def _is_first(values: FunctionValues, loop: Loop, load: Instruction, store: Instruction) -> bool:
+    """Each round of the loop, in no inner one, loads before it stores."""
+    blocks = values.function.blocks
+    read_in = values.block_of(load.name)
+    written_in = next(b.label for b in blocks if b.first_line <= store.first_line <= b.last_line)
+    loops = values.cfg.innermost_loop
+    if {loops[read_in], loops[written_in]} != {loop.header}:
+        return False
+    if read_in == written_in:
+        return load.first_line < store.first_line
+    return values.cfg.dominates(read_in, written_in)

@@ -182,24 +182,13 @@ def previewed(
     computed = preview_slice(values, roots, defined)
     if computed is None:
         return _NOT_TWICE
-    steady, advancing = _constant_strides(values, loop, [*tracked, *ends, *_loaded(computed)])
-    reads = _preview_reads(values, computed.values(), {name: found.ends for name, found in steady.items()})
+    loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
+    found = {n: s for n in (*tracked, *ends, *loaded) if (s := _steady(values, loop, n)) is not None}
+    advancing = {name: own for name, own in found.items() if own.header == loop.header}
+    steady = {name: inner for name, inner in found.items() if name not in advancing}
+    reads = _preview_reads(values, computed.values(), steady)
     outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
     return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads)
-
-
-def _loaded(computed: Mapping[str, Instruction]) -> list[str]:
-    """Addresses that are loaded from."""
-    return [i.operands[0].text for i in computed.values() if i.opcode == "load"]
-
-
-def _constant_strides(
-    values: FunctionValues, nest: Loop, names: Iterable[str]
-) -> tuple[dict[str, Steady], dict[str, Steady]]:
-    """Which addresses advance by a constant in loops inside of ``nest``, and in that loop itself."""
-    found = {name: steady for name in names if (steady := _steady(values, nest, name)) is not None}
-    own = {name for name in found if found[name].header == nest.header}
-    return {n: s for n, s in found.items() if n not in own}, {n: found[n] for n in found if n in own}
 
 
 def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
@@ -263,41 +252,28 @@ def _outside(
 
 
 def _preview_reads(
-    values: FunctionValues, computed: Iterable[Instruction], steady: Mapping[str, LoopEnds]
+    values: FunctionValues, computed: Iterable[Instruction], steady: Mapping[str, Steady]
 ) -> PreviewReads | None:
     """What a preview reads; ``None`` if it is not worth while to keep it, or too much.
 
     Args:
         values: Facts of the function.
         computed: Instructions of the preview.
-        steady: Addresses that advance by a constant in an inner loop, with the edges of that loop.
+        steady: Addresses that advance by a constant in an inner loop.
     """
     instructions = list(computed)
     if any(o.type.kind == "float" for i in instructions for o in i.operands):
         return None  # numbers are what programs compute: they change
     sizes: dict[str, int] = {}
     elsewhere: set[str] = set()
-    for load in instructions:
-        if load.opcode != "load":
-            continue
-        address = load.operands[0].text
+    for load in (i for i in instructions if i.opcode == "load"):
+        address, block = load.operands[0].text, values.block_of(load.name)
         sizes[address] = max(sizes.get(address, 0), alloc_size_bytes(load.type))
-        if not _is_in_every_round(values, load, steady.get(address)):
+        # a load in the loop through which its address advances, not in a loop inside it, is in every round
+        exiting, loops = steady[address].ends.exiting if address in steady else "", values.cfg.innermost_loop
+        if not exiting or loops[block] != loops[exiting] or not values.cfg.dominates(block, exiting):
             elsewhere.add(address)
-    if len(sizes) > _MOST_READS:
-        return None
-    return PreviewReads(sizes, frozenset(sizes.keys() - elsewhere))
-
-
-def _is_in_every_round(values: FunctionValues, load: Instruction, ends: LoopEnds | None) -> bool:
-    """A load in the loop through which its address advances, not in a loop inside it."""
-    if ends is None:
-        return False
-    block = values.block_of(load.name)
-    cfg = values.cfg
-    return cfg.innermost_loop[block] == cfg.innermost_loop[ends.exiting] and cfg.dominates(
-        block, ends.exiting
-    )
+    return PreviewReads(sizes, frozenset(sizes.keys() - elsewhere)) if len(sizes) <= _MOST_READS else None
 
 
 def may_protect_memory(module: Module) -> bool:

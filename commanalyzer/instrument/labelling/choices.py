@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import zip_longest
 
 from commanalyzer.instrument.labelling.labels import MAX_STATIC_LABELS, NOTHING, Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.recurrences import Component
@@ -23,8 +24,14 @@ from commanalyzer.ir.types import size_bytes
 MAX_PARTS = 32
 Parts = tuple[Labels, ...]
 _UNLIKE_LANES = ("@llvm.vector.", "@llvm.masked.", "@llvm.experimental.", "@llvm.matrix.", "@llvm.vp.")
-_LOW_WORD = str((1 << 32) - 1)
-_HIGH_WORD = str(-(1 << 32))
+# which word of an operand becomes the low one and the high one
+_KEPT_WORDS = {
+    ("shl", "32"): (None, 0),
+    ("lshr", "32"): (1, None),
+    ("ashr", "32"): (1, None),
+    ("and", str((1 << 32) - 1)): (0, None),
+    ("and", str(-(1 << 32))): (None, 1),
+}
 
 
 def part_types(type_: IrType) -> tuple[IrType, ...]:
@@ -152,19 +159,14 @@ class LaneWriter:
         high = self._book.high_label(part.high)
         return (Labels(part.names[:1], Exact.YES), Labels((high,), Exact.YES))
 
-    def _extractelement(self, instruction: Instruction, block: str) -> Parts | None:
-        vector, index = instruction.operands
+    def _element(self, instruction: Instruction, block: str) -> Parts | None:
+        """``extractelement`` (vector, index) and ``insertelement`` (vector, element, index)."""
+        vector, *elements, index = instruction.operands
         parts = self.parts(vector, block)
         if not index.text.isdigit() or int(index.text) >= len(parts) or len(parts) != vector.type.count:
             return None
-        return (parts[int(index.text)],)
-
-    def _insertelement(self, instruction: Instruction, block: str) -> Parts | None:
-        vector, element, index = instruction.operands
-        parts = self.parts(vector, block)
-        if not index.text.isdigit() or int(index.text) >= len(parts) or len(parts) != vector.type.count:
-            return None
-        return _replaced(parts, int(index.text), self.parts(element, block))
+        at = int(index.text)
+        return _replaced(parts, at, self.parts(elements[0], block)) if elements else (parts[at],)
 
     def _shufflevector(self, instruction: Instruction, block: str) -> Parts | None:
         left, right = (self.parts(o, block) for o in instruction.operands)
@@ -173,19 +175,14 @@ class LaneWriter:
         pool = left + right
         return tuple(NOTHING if lane < 0 else pool[lane] for lane in instruction.indices)
 
-    def _extractvalue(self, instruction: Instruction, block: str) -> Parts | None:
-        aggregate = instruction.operands[0]
+    def _member(self, instruction: Instruction, block: str) -> Parts | None:
+        """``extractvalue`` (aggregate) and ``insertvalue`` (aggregate, member)."""
+        aggregate, *members = instruction.operands
         if not part_types(aggregate.type):
             return None
         first, count = _leaf_range(aggregate.type, instruction.indices)
-        return self.parts(aggregate, block)[first : first + count]
-
-    def _insertvalue(self, instruction: Instruction, block: str) -> Parts | None:
-        aggregate, member = instruction.operands
-        if not part_types(aggregate.type):
-            return None
-        first, _ = _leaf_range(aggregate.type, instruction.indices)
-        return _replaced(self.parts(aggregate, block), first, self.parts(member, block))
+        parts = self.parts(aggregate, block)
+        return _replaced(parts, first, self.parts(members[0], block)) if members else parts[first:][:count]
 
     # ---- choices -------------------------------------------------------------------------------------------
 
@@ -207,37 +204,25 @@ class LaneWriter:
         if self._book.values.control_flows and condition.text in self._book.values.carrying:
             parts = self.parts(condition, block)
             part = parts[lane] if len(parts) > 1 else parts[0]
-            control = tuple(patch.call(out, "ca_control", n) for n in self._book.clean_part(part, out))
+            control = tuple(self._book.control(n, out) for n in self._book.clean_part(part, out))
         bit = condition.text
         if condition.type.kind == "vector":
             bit = patch.value(out, f"extractelement {condition.type} {bit}, i64 {lane}")
         is_copy = not control and yes.exact is no.exact is Exact.YES and yes.words == no.words == 1
-        texts = [side.names if is_copy else self._book.clean_part(side, out) for side in (yes, no)]
-        names = []
-        for k in range(max(len(t) for t in texts)):
-            a, b = (t[k] if k < len(t) else "0" for t in texts)
-            names.append(patch.choose(out, bit, a, b))
+        ways = [side.names if is_copy else self._book.clean_part(side, out) for side in (yes, no)]
+        names = self._book.chosen_of(bit, ways[0], ways[1], out)
         return Labels(tuple(dict.fromkeys((*names, *control))), Exact.YES if is_copy else Exact.NO)
 
     # ---- words of 64-bit integers --------------------------------------------------------------------------
 
-    def _shift(self, instruction: Instruction, block: str) -> Parts | None:
-        value, amount = instruction.operands
-        if instruction.type.bits != 64 or amount.text != "32":
+    def _one_word(self, instruction: Instruction, block: str) -> Parts | None:
+        """A shift by a word, or a mask that leaves one."""
+        value, by = instruction.operands
+        kept = _KEPT_WORDS.get((instruction.opcode, by.text)) if instruction.type.bits == 64 else None
+        if kept is None:
             return self._lanewise(instruction, block)
         words = self.words(value, block)
-        if words is None:
-            return None
-        return (NOTHING, words[0]) if instruction.opcode == "shl" else (words[1], NOTHING)
-
-    def _and(self, instruction: Instruction, block: str) -> Parts | None:
-        value, mask = instruction.operands
-        if instruction.type.bits != 64 or mask.text not in (_LOW_WORD, _HIGH_WORD):
-            return self._lanewise(instruction, block)
-        words = self.words(value, block)
-        if words is None:
-            return None
-        return (words[0], NOTHING) if mask.text == _LOW_WORD else (NOTHING, words[1])
+        return None if words is None else tuple(NOTHING if k is None else words[k] for k in kept)
 
     def _or(self, instruction: Instruction, block: str) -> Parts | None:
         """Two words that are put together: each side has one of them."""
@@ -273,16 +258,13 @@ _Handler = Callable[[LaneWriter, Instruction, str], "Parts | None"]
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys((*BINARY, "fneg", "freeze", "icmp", "fcmp"), LaneWriter._lanewise),
     **dict.fromkeys(CASTS, LaneWriter._cast),
-    **dict.fromkeys(("shl", "lshr", "ashr"), LaneWriter._shift),
-    "and": LaneWriter._and,
+    **dict.fromkeys(("shl", "lshr", "ashr", "and"), LaneWriter._one_word),
     "or": LaneWriter._or,
     "call": LaneWriter._call,
     "select": LaneWriter._select,
-    "extractelement": LaneWriter._extractelement,
-    "insertelement": LaneWriter._insertelement,
+    **dict.fromkeys(("extractelement", "insertelement"), LaneWriter._element),
     "shufflevector": LaneWriter._shufflevector,
-    "extractvalue": LaneWriter._extractvalue,
-    "insertvalue": LaneWriter._insertvalue,
+    **dict.fromkeys(("extractvalue", "insertvalue"), LaneWriter._member),
 }
 
 
@@ -307,11 +289,8 @@ class ChoiceWriter:
         sides = [self._book.labels(o.text, block) for o in (yes, no)]
         carrying = [o.text in self._values.carrying for o in (yes, no)]
         exact, words = _meet(sides, carrying, bool(control))
-        texts = [self._side(side, exact, control, out) for side in sides]
-        chosen = []
-        for k in range(max(len(t) for t in texts)):
-            a, b = (t[k] if k < len(t) else "0" for t in texts)
-            chosen.append(self._book.chosen(condition.text, a, b, out))
+        yes_labels, no_labels = (self._side(side, exact, control, out) for side in sides)
+        chosen = self._book.chosen_of(condition.text, yes_labels, no_labels, out)
         names = tuple(dict.fromkeys((*chosen, *control)))
         return self._finish(instruction.name, Labels(names, exact, words), result)
 
@@ -369,13 +348,11 @@ class ChoiceWriter:
         self, block: str, predecessors: Sequence[str], texts: Sequence[Sequence[str]], result: str = ""
     ) -> tuple[str, ...]:
         lines = self._patch.phis.setdefault(block, [])
-        names = []
-        for k in range(max((len(t) for t in texts), default=0)):
-            incoming = [
-                (t[k] if k < len(t) else "0", f"%{p}") for t, p in zip(texts, predecessors, strict=True)
-            ]
-            names.append(self._patch.join(lines, incoming, result=result))
-        return tuple(names)
+        edges = [f"%{p}" for p in predecessors]
+        rows = zip_longest(*texts, fillvalue="0")
+        return tuple(
+            self._patch.join(lines, list(zip(row, edges, strict=True)), result=result) for row in rows
+        )
 
     def _side(self, side: Labels, exact: Exact, control: tuple[str, ...], out: list[str]) -> tuple[str, ...]:
         """Labels of one alternative in the form that the choice's exactness asks for."""
@@ -439,13 +416,8 @@ class CycleWriter:
     def _exactness(self, component: Component) -> dict[str, Exact]:
         """Fixed point over the component: which members can be copies."""
         kinds = dict.fromkeys(component.members, Exact.NO)
-        changed = True
-        while changed:
-            changed = False
-            for name in component.members:
-                if kinds[name] is Exact.NO and self._can_be_copy(name, kinds):
-                    kinds[name] = Exact.DYNAMIC
-                    changed = True
+        while fresh := [n for n, kind in kinds.items() if kind is Exact.NO and self._can_be_copy(n, kinds)]:
+            kinds.update(dict.fromkeys(fresh, Exact.DYNAMIC))
         return kinds
 
     def _can_be_copy(self, name: str, kinds: dict[str, Exact]) -> bool:

@@ -6,7 +6,7 @@ register, :class:`Labels` in the book.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.labelling.choices import ChoiceWriter, CycleWriter, LaneWriter, part_types
@@ -14,6 +14,7 @@ from commanalyzer.instrument.labelling.labels import LabelBook, Labels
 from commanalyzer.instrument.labelling.origins import source_labels
 from commanalyzer.instrument.labelling.recurrences import Accumulator, Component, accumulated_load, fold_of
 from commanalyzer.instrument.labelling.values import Flow, FunctionValues
+from commanalyzer.ir.graphs import reached
 from commanalyzer.ir.loops.extremum_stores import extremum_stores
 from commanalyzer.ir.loops.selections import Selection
 from commanalyzer.vcg.graph import Fold
@@ -39,7 +40,7 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
         elif component.members[0] not in book:
             book[component.members[0]] = _plain(book, choices, lanes, component.members[0])
             if component.members[0] in shared:
-                book.name(component.members[0])
+                book[component.members[0]] = book.single(component.members[0])
 
 
 def _totals(values: FunctionValues, components: Sequence[Component]) -> dict[str, tuple[Fold, list[str]]]:
@@ -75,14 +76,12 @@ def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:
     values = book.values
     plain = {c.members[0] for c in components if c.kind == "plain"}
 
-    def origins(names: Iterable[str]) -> set[str]:
-        pending, found = [n for n in names if n in plain], set[str]()
-        while pending:
-            name = pending.pop()
-            if name not in found and values.flows[name] is not Flow.SOURCE:
-                found.add(name)
-                pending += [n for n in values.data_inputs(name) if n in plain]
-        return found
+    def inputs(name: str) -> list[str]:
+        return [n for n in values.data_inputs(name) if n in plain and values.flows[n] is not Flow.SOURCE]
+
+    def origins(names: Iterable[str]) -> Set[str]:
+        own = (n for n in names if n in plain and values.flows[n] is not Flow.SOURCE)
+        return reached(own, inputs).keys()
 
     accumulators = [c.accumulator for c in components if c.accumulator is not None]
     terms = {o.text: n for a in accumulators for n in a.updates for o in values.data_operands(n)}
@@ -103,7 +102,7 @@ def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:
     loops = values.cfg.innermost_loop
     rounds = {loops.get(values.block_of(n)) for n in terms.values()}
     both = {n for n in both if loops.get(values.block_of(n)) in rounds}
-    return {n for n in both if not any(use.user.name in both for use in values.uses[n])}
+    return {n for n in both if not any(use.instruction.name in both for use in values.uses[n])}
 
 
 def _plain(book: LabelBook, choices: ChoiceWriter, lanes: LaneWriter, name: str) -> Labels:
@@ -262,15 +261,12 @@ class ReductionWriter:
         self, condition: str, labels: tuple[str, ...], out: list[str], *, takes: bool
     ) -> tuple[str, ...]:
         """The labels where the condition is ``takes``, 0 elsewhere."""
-        sides = [(label, "0") if takes else ("0", label) for label in labels]
-        return tuple(self._patch.choose(out, condition, *both) for both in sides)
+        yes, no = (labels, ()) if takes else ((), labels)
+        return self._book.chosen_of(condition, yes, no, out)
 
     def _write_term(self, out: list[str], name: str, storage: str, labels: tuple[str, ...]) -> None:
         if not labels:
             return
         if len(labels) > hooks.MAX_TERM_LABELS:
             labels = (self._book.name_value(out, self._book.site(name, f"{name}.term"), labels),)
-        if len(labels) <= hooks.MAX_INLINE_TERM_LABELS:
-            self._patch.call(out, f"ca_term_{len(labels)}", storage, *labels)
-        else:
-            self._patch.call(out, "ca_term_many", storage, len(labels), self._patch.spill(out, labels))
+        self._patch.call_with(out, "ca_term", labels, storage)

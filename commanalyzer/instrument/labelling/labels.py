@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import zip_longest
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
@@ -224,10 +225,7 @@ class LabelBook:
     def passed(self, name: str, block: str, out: list[str]) -> str:
         """One label for a call or return: exactness in its EXACT bit; ``0`` for none."""
         found = self.labels(name, block)
-        if not found.names:
-            return "0"
-        found = self.joined(name) if len(found.names) > 1 else found
-        return self.with_exact(found, out) if found.exact is Exact.YES else found.names[0]
+        return self.passed_part(name, 0, self.single(name) if len(found.names) > 1 else found, out)
 
     def high_label(self, loaded: str) -> str:
         """Label of the second word of a loaded register (or of its part ``register NUL number``)."""
@@ -237,11 +235,6 @@ class LabelBook:
             self._high[loaded] = self.patch.call(anchor, "ca_load_high", address)
         return self._high[loaded]
 
-    def name(self, name: str) -> None:
-        """Make a register with several labels a value of its own, for all that read it."""
-        if len(self._labels[name].names) > 1:
-            self._labels[name] = self.joined(name)
-
     def joined(self, name: str) -> Labels:
         """The register as a value of its own (one label)."""
         if name not in self._joined:
@@ -249,11 +242,7 @@ class LabelBook:
             out = self.anchor(name)
             origin = self._origin(name)
             if origin != name and found.exact is Exact.NO:
-                whole = self.joined(origin)
-                label = whole.names[0]
-                if whole.exact is Exact.DYNAMIC:
-                    label = self.without_exact(label, out)
-                self._joined[name] = Labels((label,))
+                self._joined[name] = Labels(self.clean_part(self.joined(origin), out))
             elif found.exact is Exact.DYNAMIC:
                 self._joined[name] = Labels((self.join(out, name, found.names),), Exact.DYNAMIC)
             else:
@@ -272,10 +261,7 @@ class LabelBook:
     def name_value(self, out: list[str], site: int, labels: Sequence[str]) -> str:
         """Code that names a register value with these labels."""
         labels = self.forms.distinct(self._at_most(hooks.MAX_LABELS, site, labels, out))
-        count = len(labels)
-        if count <= hooks.MAX_INLINE_LABELS:
-            return self.patch.call(out, f"ca_register_{count}", site, *labels)
-        return self.patch.call(out, "ca_register_many", site, count, self.patch.spill(out, labels))
+        return self.patch.call_with(out, "ca_register", labels, site)
 
     def register_site(self, name: str, fold: Fold = Fold.NONE) -> int:
         """Site of a register that becomes a value."""
@@ -289,10 +275,25 @@ class LabelBook:
         location = -1 if definition is None else definition.instruction.debug_location
         width = _width(self._type_of(name))
         place = self.debug.place(location)
-        function = self.values.function.name
         variable, _ = self.debug.variable(self.variables.get(name, -1))
         kind = "store" if name in self.homes else "register"
-        return self.sites.add_site(SiteRecord(function, result, kind, width, place, fold, variable=variable))
+        return self.add_site(result, kind, width, place, fold, variable=variable)
+
+    def add_site(
+        self,
+        result: str,
+        kind: str,
+        width: int,
+        place: SourcePlace,
+        fold: Fold = Fold.NONE,
+        self_label: int = -1,
+        variable: str = "",
+    ) -> int:
+        """A new site of the function, see :class:`SiteRecord`."""
+        function = self.values.function.name
+        return self.sites.add_site(
+            SiteRecord(function, result, kind, width, place, fold, self_label, variable=variable)
+        )
 
     def place(self, instruction: Instruction) -> SourcePlace:
         """Where the source has ``instruction``."""
@@ -301,14 +302,11 @@ class LabelBook:
     def call_site(self, instruction: Instruction, kind: str, width: int) -> int:
         """A new site for what a library call makes."""
         result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
-        function, place = self.values.function.name, self.place(instruction)
-        return self.sites.add_site(SiteRecord(function, result, kind, width, place))
+        return self.add_site(result, kind, width, self.place(instruction))
 
     def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
         """A new site for an argument as a value of its own."""
-        function, result = self.values.function.name, f"{call.callee}.{number}"
-        width = _width(operand.type)
-        return self.sites.add_site(SiteRecord(function, result, "register", width, self.place(call)))
+        return self.add_site(f"{call.callee}.{number}", "register", _width(operand.type), self.place(call))
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""
@@ -318,6 +316,10 @@ class LabelBook:
         instruction = definition.instruction
         if instruction.opcode == "phi":
             return self.patch.tops.setdefault(definition.block, [])
+        return self.behind(instruction)
+
+    def behind(self, instruction: Instruction) -> list[str]:
+        """Lines right behind an instruction, where it has its result."""
         if instruction.opcode == "invoke":
             return self.patch.tops.setdefault(instruction.targets[0], [])
         return self.patch.after.setdefault(instruction.last_line, [])
@@ -383,6 +385,12 @@ class LabelBook:
         result = self.patch.choose(out, condition, yes, no)
         self.forms.chosen(result, condition, yes, no)
         return result
+
+    def chosen_of(
+        self, condition: str, yes: Sequence[str], no: Sequence[str], out: list[str]
+    ) -> tuple[str, ...]:
+        """The labels ``yes`` where the condition holds, else ``no``; 0 where one side has fewer."""
+        return tuple(self.chosen(condition, a, b, out) for a, b in zip_longest(yes, no, fillvalue="0"))
 
     def _type_of(self, name: str) -> IrType:
         """Type of a register or parameter."""

@@ -11,11 +11,13 @@ labels of variadic arguments only have to be in the shadow there: the caller des
 
 from __future__ import annotations
 
+from functools import reduce
+
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labelling.choices import LaneWriter, Parts, combined, part_types
 from commanalyzer.instrument.labelling.labels import NOTHING, Exact, LabelBook, Labels
-from commanalyzer.instrument.labelling.values import MASKED_LOADS, Definition, scalar_leaves, splits_words
+from commanalyzer.instrument.labelling.values import MASKED_LOADS, Place, scalar_leaves, splits_words
 from commanalyzer.ir.libcalls import ByteCount, CallKind, LibraryCall
 from commanalyzer.ir.model import Function, Instruction, IrType, Operand
 from commanalyzer.ir.types import alloc_size_bytes, size_bytes
@@ -38,19 +40,13 @@ def passed_types(type_: IrType) -> tuple[IrType, ...]:
     return parts if len(parts) <= MAX_PASSED_PARTS else ()
 
 
-def argument_slot(index: int, part: int = 0, word: int = 0) -> str:
-    """Address of an argument's label."""
-    if part == word == 0:
-        return f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
+def label_slot(index: int, part: int = 0, word: int = 0) -> str:
+    """Address of the label of an argument, or of the result (``index`` -1)."""
+    at, is_first = "getelementptr inbounds (i64, ptr @ca_{}, i64 {})".format, part == word == 0
+    if index < 0:
+        return "@ca_result" if is_first else at("result_parts", 2 * part + word)
     number = (index * MAX_PASSED_PARTS + part) * 2 + word
-    return f"getelementptr inbounds (i64, ptr @ca_argument_parts, i64 {number})"
-
-
-def result_slot(part: int = 0, word: int = 0) -> str:
-    """Address of a result's label."""
-    if part == word == 0:
-        return "@ca_result"
-    return f"getelementptr inbounds (i64, ptr @ca_result_parts, i64 {2 * part + word})"
+    return at("arguments", index) if is_first else at("argument_parts", number)
 
 
 def pass_value(
@@ -77,8 +73,7 @@ def pass_value(
         else:
             words = (book.passed(operand.text, block, out),)
         for word, label in enumerate(words):
-            slot = argument_slot(index, k, word) if index >= 0 else result_slot(k, word)
-            out.append(f"  store i64 {label}, ptr {slot}, align 8")
+            out.append(f"  store i64 {label}, ptr {label_slot(index, k, word)}, align 8")
 
 
 def _words(book: LabelBook, name: str, number: int, part: Labels, out: list[str]) -> tuple[str, str]:
@@ -128,8 +123,7 @@ def received(book: LabelBook, type_: IrType, index: int, out: list[str], *, with
 
 
 def _fetch(book: LabelBook, index: int, part: int, word: int, out: list[str]) -> str:
-    slot = argument_slot(index, part, word) if index >= 0 else result_slot(part, word)
-    return book.patch.value(out, f"load i64, ptr {slot}, align 8")
+    return book.patch.value(out, f"load i64, ptr {label_slot(index, part, word)}, align 8")
 
 
 def _wide(book: LabelBook, low: str, high: str, out: list[str]) -> Labels:
@@ -183,8 +177,8 @@ def source_labels(book: LabelBook, lanes: LaneWriter, name: str) -> Labels:
     """Labels of a register that reads memory or comes through a call, and the code that finds them."""
     definition = book.values.definitions.get(name)
     out = book.anchor(name)
-    is_split = splits_words(use.user for use in book.values.uses.get(name, ()))
-    is_stored = any(use.user.opcode == "store" for use in book.values.uses.get(name, ()))
+    is_split = splits_words(use.instruction for use in book.values.uses.get(name, ()))
+    is_stored = any(use.instruction.opcode == "store" for use in book.values.uses.get(name, ()))
     if definition is None:
         slot = book.values.parameters[name]
         type_ = book.values.function.parameters[slot].type
@@ -219,16 +213,14 @@ def memory_label(book: LabelBook, instruction: Instruction, known: LibraryCall, 
                 site = book.call_site(instruction, "register", known.width)
                 labels.append(book.patch.call(out, "ca_gather", site, address, size, known.width))
         if len(labels) > 1:
-            site, pointer = (
-                book.call_site(instruction, "register", known.width),
-                book.patch.spill(out, labels),
-            )
+            site = book.call_site(instruction, "register", known.width)
+            pointer = book.patch.spill(out, labels)
             labels = [book.patch.call(out, "ca_join", site, len(labels), pointer)]
         book.read_by_library[line] = labels[0]
     return book.read_by_library[line]
 
 
-def _masked_load(book: LabelBook, lanes: LaneWriter, definition: Definition, out: list[str]) -> Labels:
+def _masked_load(book: LabelBook, lanes: LaneWriter, definition: Place, out: list[str]) -> Labels:
     """``llvm.masked.load`` (pointer, mask, other) and ``gather`` (pointers, mask, other), lane by lane."""
     instruction = definition.instruction
     pointer, mask, other = (o for o in instruction.operands if o.type.text != "i32")
@@ -252,7 +244,7 @@ def lane_address(patch: FunctionPatch, out: list[str], pointer: Operand, lane: i
         text = patch.value(out, f"extractelement {pointer.type} {pointer.text}, i64 {lane}")
         return patch.address(out, text)
     first = patch.address(out, pointer.text)
-    return patch.compute(out, "add", first, lane * size) if lane else first
+    return patch.offset(out, first, lane * size)
 
 
 def _load(book: LabelBook, instruction: Instruction, out: list[str], *, is_split: bool) -> Labels:
@@ -288,7 +280,7 @@ def _loaded_parts(book: LabelBook, instruction: Instruction, address: str, out: 
         if leaf.kind == "ptr":
             parts.append(NOTHING)
             continue
-        place = book.patch.compute(out, "add", address, offset) if offset else address
+        place = book.patch.offset(out, address, offset)
         label = book.patch.call(out, "ca_load", place)
         size = size_bytes(leaf)
         if size not in (4, 8):
@@ -334,10 +326,7 @@ def byte_count(
         factors.append(patch.compute(out, "sub", ends[0], ends[1]))
     if size.constant != 1 or not factors:
         factors.insert(0, str(size.constant))
-    result = factors[0]
-    for factor in factors[1:]:
-        result = patch.compute(out, "mul", result, factor)
-    return result
+    return reduce(lambda left, right: patch.compute(out, "mul", left, right), factors)
 
 
 def as_i64(patch: FunctionPatch, out: list[str], operand: Operand) -> str:

@@ -18,42 +18,28 @@ A component grows if a register in it unites labels of the component with others
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.instrument.labelling.values import CallFacts, Flow, FunctionValues
-from commanalyzer.ir.graphs import strong_components
+from commanalyzer.ir.graphs import reached, strong_components
 from commanalyzer.ir.loops.selections import Selection
 from commanalyzer.ir.model import Instruction, Module
 from commanalyzer.vcg.graph import Fold
 
-_FOLDS = {
-    "fadd": Fold.SUM,
-    "fsub": Fold.SUM,
-    "add": Fold.SUM,
-    "sub": Fold.SUM,
-    "fmul": Fold.PRODUCT,
-    "mul": Fold.PRODUCT,
-    "and": Fold.BITWISE,
-    "or": Fold.BITWISE,
-    "xor": Fold.BITWISE,
+# by instruction, by function, and by operation of an atomic update
+FOLDS = {
+    operation: fold
+    for fold, operations in {
+        Fold.SUM: "add sub fadd fsub @fma @llvm.fma @llvm.fmuladd",
+        Fold.PRODUCT: "mul fmul",
+        Fold.BITWISE: "and or xor",
+        Fold.MIN: "min umin fmin @fmin @llvm.minnum @llvm.minimum @llvm.umin @llvm.smin",
+        Fold.MAX: "max umax fmax @fmax @llvm.maxnum @llvm.maximum @llvm.umax @llvm.smax",
+    }.items()
+    for operation in operations.split()
 }
-_CALL_FOLDS = {
-    "@llvm.fmuladd": Fold.SUM,
-    "@llvm.fma": Fold.SUM,
-    "@fma": Fold.SUM,
-    "@llvm.minnum": Fold.MIN,
-    "@llvm.minimum": Fold.MIN,
-    "@llvm.umin": Fold.MIN,
-    "@llvm.smin": Fold.MIN,
-    "@fmin": Fold.MIN,
-    "@llvm.maxnum": Fold.MAX,
-    "@llvm.maximum": Fold.MAX,
-    "@llvm.umax": Fold.MAX,
-    "@llvm.smax": Fold.MAX,
-    "@fmax": Fold.MAX,
-}
-
+_CALLED = re.compile(r"@(?:llvm\.)?[^.]*")  # a function without the types that it is made for
 _SYMBOL = re.compile(r'@(?:[\w.$-]+|"[^"]*")')
 _BLOCK_END = 1 << 30  # behind every instruction of a block
 
@@ -102,17 +88,12 @@ def fold_of(values: FunctionValues, name: str, member: str) -> Fold:
     texts = [operand.text for operand in values.data_operands(name)]
     if texts.count(member) != 1:
         return Fold.NONE
-    position = texts.index(member)
     if name in values.selected.combined:
         return values.selected.combined[name].fold
-    if instruction.opcode in ("call", "invoke"):
-        name = instruction.callee
-        for prefix, fold in _CALL_FOLDS.items():
-            if name == prefix or name.startswith(prefix + "."):
-                return Fold.NONE if fold is Fold.SUM and position != 2 else fold
-        return Fold.NONE
-    fold = _FOLDS.get(instruction.opcode, Fold.NONE)
-    if instruction.opcode in ("sub", "fsub") and position != 0:
+    called, position = _CALLED.match(instruction.callee), texts.index(member)
+    fold = FOLDS.get(called[0] if called else instruction.opcode, Fold.NONE)
+    is_fused = called is not None and fold is Fold.SUM
+    if (is_fused and position != 2) or (instruction.opcode in ("sub", "fsub") and position != 0):
         return Fold.NONE
     return fold
 
@@ -148,49 +129,10 @@ def components(values: FunctionValues, wanted: Sequence[str]) -> list[Component]
     Returns:
         Components, each behind all that it depends on.
     """
-    demanded = _closure(values, wanted)
-    roots = frozenset(wanted)
-    result: list[Component] = []
-    for members in strong_components(demanded, values.inputs):
-        result += _parts(values, members, frozenset(demanded), roots)
-    return result
-
-
-def _parts(
-    values: FunctionValues, members: tuple[str, ...], demanded: frozenset[str], roots: frozenset[str]
-) -> list[Component]:
-    """Components of registers that depend on each other: with reductions in inner loops, several."""
-    whole = _classify(values, members, demanded, roots)
-    inner = _inner_reductions(values, members, demanded, roots) if whole.kind == "chain" else []
-    if not inner:
-        return [whole]
-    named = {name for accumulator in inner for name in accumulator.exits}
-    result = [Component("result", accumulator.exits) for accumulator in inner]
-    for part in _components_among(values, members, named):
-        for found in _parts(values, part, demanded, roots):
-            result.append(replace(found, kind="variable") if found.kind == "chain" else found)
-    return result
-
-
-def _inner_reductions(
-    values: FunctionValues, members: tuple[str, ...], demanded: frozenset[str], roots: frozenset[str]
-) -> list[Accumulator]:
-    """Outermost reductions that run in inner loops of the loop that carries all of ``members``."""
-    header = _common_loop(values, members)
-    inner: dict[str, list[str]] = {}
-    for name in members:
-        around = [loop.header for loop in values.cfg.loops_around(values.block_of(name))]
-        if header in around[1:]:
-            inner.setdefault(around[around.index(header) - 1], []).append(name)
-    found = []
-    for names in inner.values():
-        for part in _components_among(values, names):
-            component = _classify(values, part, demanded, roots)
-            if component.accumulator is not None:
-                found.append(component.accumulator)
-            elif component.kind == "chain":
-                found += _inner_reductions(values, part, demanded, roots)
-    return found
+    demanded = reached((name for name in wanted if name in values.carrying), values.inputs)
+    finder = _Classifier(values, demanded.keys(), frozenset(wanted))
+    groups = strong_components(demanded, values.inputs)
+    return [found for members in groups for found in finder.parts(members)]
 
 
 def _components_among(
@@ -203,235 +145,199 @@ def _components_among(
     )
 
 
-def _closure(values: FunctionValues, wanted: Iterable[str]) -> list[str]:
-    pending = [name for name in dict.fromkeys(wanted) if name in values.carrying]
-    seen = dict.fromkeys(pending)
-    while pending:
-        for name in values.inputs(pending.pop()):
-            if name not in seen:
-                seen[name] = None
-                pending.append(name)
-    return list(seen)
+@dataclass(frozen=True, slots=True)
+class _Classifier:
+    """Tells what registers are that depend on each other.
+
+    Attributes:
+        values: Facts of the function.
+        demanded: Registers whose labels are wanted, by hooks or for others.
+        roots: Those that hooks read.
+    """
+
+    values: FunctionValues
+    demanded: Set[str]
+    roots: Set[str]
+
+    def parts(self, members: tuple[str, ...]) -> list[Component]:
+        """Components of registers that depend on each other: with reductions in inner loops, several."""
+        whole = self._classified(members)
+        inner = self._inner_reductions(members) if whole.kind == "chain" else []
+        if not inner:
+            return [whole]
+        named = {name for accumulator in inner for name in accumulator.exits}
+        result = [Component("result", accumulator.exits) for accumulator in inner]
+        for part in _components_among(self.values, members, named):
+            for found in self.parts(part):
+                result.append(replace(found, kind="variable") if found.kind == "chain" else found)
+        return result
+
+    def _inner_reductions(self, members: tuple[str, ...]) -> list[Accumulator]:
+        """Outermost reductions that run in inner loops of the loop that carries all of ``members``."""
+        header = self._common_loop(members)
+        inner: dict[str, list[str]] = {}
+        for name in members:
+            around = [loop.header for loop in self.values.cfg.loops_around(self.values.block_of(name))]
+            if header in around[1:]:
+                inner.setdefault(around[around.index(header) - 1], []).append(name)
+        found = []
+        for names in inner.values():
+            for part in _components_among(self.values, names):
+                component = self._classified(part)
+                if component.accumulator is not None:
+                    found.append(component.accumulator)
+                elif component.kind == "chain":
+                    found += self._inner_reductions(part)
+        return found
+
+    def _classified(self, members: tuple[str, ...]) -> Component:
+        values = self.values
+        if len(members) == 1 and members[0] not in values.inputs(members[0]):
+            return Component("plain", members)
+        inside = dict.fromkeys(members).keys()
+        selection = values.selected.kept.get(members[0]) if values.control_flows else None
+        if selection is not None and selection.members.issuperset(members):
+            return Component("accumulator", members, self._selecting(inside, selection))
+        unions = [name for name in members if _unites(values, name, inside)]
+        if not unions:
+            return Component("rotation", members)
+        accumulator = self._reduction(inside, unions)
+        return Component("chain" if accumulator is None else "accumulator", members, accumulator)
+
+    def _selecting(self, members: KeysView[str], selection: Selection) -> Accumulator:
+        values = self.values
+        exits = {
+            use.instruction.name: None
+            for name in members
+            for use in values.uses.get(name, ())
+            if use.instruction.name in self.demanded and use.instruction.name not in selection.members
+        }
+        resets = tuple((block, operand.text) for block, operand in selection.initial)
+        updates = tuple(name for name in selection.choices if name in values.selected.combined)
+        choices = tuple(name for name in selection.choices if name not in updates)
+        return Accumulator(
+            selection.members, updates, choices, resets, tuple(exits), Fold.SELECTION, {}, selection
+        )
+
+    def _reduction(self, members: KeysView[str], unions: list[str]) -> Accumulator | None:
+        values, header = self.values, self._common_loop(members)
+        running = {  # what each update adds to
+            name: [i for i in values.data_inputs(name) if i in members]
+            for name in unions
+            if values.flows[name] is Flow.UNION
+        }
+        tentative = {
+            name: select
+            for name, (first, *_) in running.items()
+            if (select := self._taken_back(name, first, members))
+        }
+        choices = [
+            name
+            for name in unions
+            if name in tentative.values() or _is_choice_from_outside(values, name, members)
+        ]
+        updates_are_linear = all(len(found) == 1 for found in running.values())
+        if len(running) + len(choices) != len(unions) or not running or not updates_are_linear:
+            return None
+        phis = [values.block_of(name) for name in members if values.flows[name] is Flow.PHI]
+        if header is None or len(phis) != len(set(phis)):
+            return None
+        exits, resets = self._exit_phis(members, header), _resets(values, members)
+        if exits is None or resets is None:
+            return None
+        # a member that is still read after its accumulator was changed: one buffer cannot hold both
+        edges = [p for p, _ in resets]
+        edges += [p for name in choices for p in values.definitions[name].instruction.incoming]
+        if any(_read_after(values, member, p, _BLOCK_END) for p in edges for member in members):
+            return None
+        for name, (before,) in running.items():
+            changed = values.definitions[tentative.get(name, name)]
+            if _read_after(values, before, changed.block, changed.index):
+                return None
+        folds = {fold_of(values, name, before) for name, (before,) in running.items()}
+        # scaling or converting the running value forbids reordering
+        passing = {*running, *tentative.values()}
+        is_pure = all(name in passing or values.flows[name] is Flow.PHI for name in members)
+        fold = next(iter(folds)) if len(folds) == 1 and is_pure else Fold.NONE
+        updates = sorted(running, key=lambda name: values.definitions[name].instruction.first_line)
+        return Accumulator(frozenset(members), tuple(updates), tuple(choices), resets, exits, fold, tentative)
+
+    def _taken_back(self, name: str, running: str, members: Set[str]) -> str:
+        """The select of an update that is computed in advance: ``t = s + x; s = c ? t : s``, or nothing."""
+        values = self.values
+        readers = [u for u in values.uses.get(name, ()) if u.instruction.name in self.demanded]
+        if len(readers) != 1 or values.flows[readers[0].instruction.name] is not Flow.SELECT:
+            return ""
+        select, block = readers[0].instruction, readers[0].block
+        outside = members.isdisjoint(values.control_inputs(select.name))
+        sides = {o.text for o in select.operands[1:]}
+        is_taken_back = sides == {name, running} and block == values.block_of(name) and outside
+        return select.name if is_taken_back else ""
+
+    def _common_loop(self, members: Iterable[str]) -> str | None:
+        """Header of the innermost loop that contains all members."""
+        blocks = {self.values.block_of(name) for name in members}
+        around = self.values.cfg.loops_around(next(iter(blocks)))
+        return next((loop.header for loop in around if blocks <= loop.blocks), None)
+
+    def _exit_phis(self, members: KeysView[str], header: str) -> tuple[str, ...] | None:
+        """Phis that read the result behind the loop; ``None`` if anything else wants a running value."""
+        loop = self.values.cfg.loops[header]
+        exits: dict[str, None] = {}
+        if not self.roots.isdisjoint(members):  # in loop-closed form such a hook stands inside the loop
+            return None
+        for use in (use for name in members for use in self.values.uses.get(name, ())):
+            user = use.instruction.name
+            if user in members or user not in self.demanded:
+                continue
+            is_exit = use.instruction.opcode == "phi" and use.block not in loop.blocks
+            if not is_exit or not all(o.text in members for o in use.instruction.operands):
+                return None
+            exits[user] = None
+        return tuple(exits)
 
 
-def _classify(
-    values: FunctionValues, members: tuple[str, ...], demanded: frozenset[str], roots: frozenset[str]
-) -> Component:
-    inside = set(members)
-    if len(members) == 1 and members[0] not in values.inputs(members[0]):
-        return Component("plain", members)
-    selection = _selects(values, inside)
-    if selection is not None:
-        return Component("accumulator", members, _as_selection(values, members, selection, demanded))
-    unions = [name for name in members if unites(values, name, inside)]
-    if not unions:
-        return Component("rotation", members)
-    accumulator = _as_accumulator(values, members, unions, demanded, roots)
-    return Component("chain" if accumulator is None else "accumulator", members, accumulator)
-
-
-def unites(values: FunctionValues, name: str, inside: set[str]) -> bool:
+def _unites(values: FunctionValues, name: str, members: Set[str]) -> bool:
     """The register combines labels of its own component with other labels."""
     data, control = values.data_inputs(name), values.control_inputs(name)
     if values.flows[name] in (Flow.PHI, Flow.SELECT):
-        return bool(control) and (any(i in inside for i in data) or any(i in inside for i in control))
-    return len(data) > 1 and any(i in inside for i in data)
+        return bool(control) and not members.isdisjoint((*data, *control))
+    return len(data) > 1 and not members.isdisjoint(data)
 
 
-def _selects(values: FunctionValues, inside: set[str]) -> Selection | None:
-    """The selecting reduction that these registers are."""
-    found = values.selected.kept.get(next(iter(inside))) if values.control_flows else None
-    return found if found is not None and found.members.issuperset(inside) else None
-
-
-def _as_selection(
-    values: FunctionValues, members: tuple[str, ...], selection: Selection, demanded: frozenset[str]
-) -> Accumulator:
-    exits = {
-        use.user.name: None
-        for name in members
-        for use in values.uses.get(name, ())
-        if use.user.name in demanded and use.user.name not in selection.members
-    }
-    resets = tuple((block, operand.text) for block, operand in selection.initial)
-    updates = tuple(name for name in selection.choices if name in values.selected.combined)
-    choices = tuple(name for name in selection.choices if name not in updates)
-    return Accumulator(
-        selection.members, updates, choices, resets, tuple(exits), Fold.SELECTION, {}, selection
-    )
-
-
-def _as_accumulator(
-    values: FunctionValues,
-    members: tuple[str, ...],
-    unions: list[str],
-    demanded: frozenset[str],
-    roots: frozenset[str],
-) -> Accumulator | None:
-    inside = set(members)
-    loop = _common_loop(values, members)
-    updates = [name for name in unions if values.flows[name] is Flow.UNION]
-    tentative = _tentative(values, updates, inside, demanded)
-    choices = [
-        name for name in unions if name in tentative.values() or _is_choice_from_outside(values, name, inside)
-    ]
-    updates_are_linear = all(sum(i in inside for i in values.data_inputs(name)) == 1 for name in updates)
-    if len(updates) + len(choices) != len(unions) or not updates or not updates_are_linear:
-        return None
-    if loop is None or _phis_share_block(values, members):
-        return None
-    exits = _exit_phis(values, members, inside, loop, demanded, roots)
-    resets = _resets(values, members, inside)
-    if exits is None or resets is None or _interferes(values, members, updates, choices, resets, tentative):
-        return None
-    ordered = sorted(updates, key=lambda name: values.definitions[name].instruction.first_line)
-    fold = _common_fold(values, members, updates, tentative)
-    return Accumulator(frozenset(members), tuple(ordered), tuple(choices), resets, exits, fold, tentative)
-
-
-def _is_choice_from_outside(values: FunctionValues, name: str, inside: set[str]) -> bool:
+def _is_choice_from_outside(values: FunctionValues, name: str, members: Set[str]) -> bool:
     """A phi whose selecting conditions do not depend on the running value, on edges that can hold code."""
-    if values.flows[name] is not Flow.PHI or any(i in inside for i in values.control_inputs(name)):
+    if values.flows[name] is not Flow.PHI or not members.isdisjoint(values.control_inputs(name)):
         return False
     edges = values.definitions[name].instruction.incoming
     return all(len(values.cfg.successors[p]) == 1 for p in edges)
 
 
-def _tentative(
-    values: FunctionValues, updates: Iterable[str], inside: set[str], demanded: frozenset[str]
-) -> dict[str, str]:
-    """Updates computed in advance: ``t = s + x; s = c ? t : s`` adds x only where c holds."""
-    found = {}
-    for name in updates:
-        readers = [u for u in values.uses.get(name, ()) if u.user.name in inside or u.user.name in demanded]
-        running = [i for i in values.data_inputs(name) if i in inside]
-        if len(readers) != 1 or len(running) != 1 or values.flows[readers[0].user.name] is not Flow.SELECT:
-            continue
-        select, block = readers[0].user, readers[0].block
-        sides = {o.text for o in select.operands[1:]}
-        outside = not any(i in inside for i in values.control_inputs(select.name))
-        if sides == {name, running[0]} and block == values.block_of(name) and outside:
-            found[name] = select.name
-    return found
-
-
-def _common_fold(
-    values: FunctionValues, members: tuple[str, ...], updates: list[str], tentative: Mapping[str, str]
-) -> Fold:
-    """How the terms of all updates combine; scaling or converting the running value forbids reordering."""
-    inside = set(members)
-    folds = {fold_of(values, name, i) for name in updates for i in values.data_inputs(name) if i in inside}
-    passing = {*updates, *tentative.values()}
-    pure = all(name in passing or values.flows[name] is Flow.PHI for name in members)
-    return next(iter(folds)) if len(folds) == 1 and pure else Fold.NONE
-
-
-def _common_loop(values: FunctionValues, members: tuple[str, ...]) -> str | None:
-    """Header of the innermost loop that contains all members."""
-    blocks = {values.block_of(name) for name in members}
-    for loop in values.cfg.loops_around(next(iter(blocks))):
-        if blocks <= loop.blocks:
-            return loop.header
-    return None
-
-
-def _phis_share_block(values: FunctionValues, members: tuple[str, ...]) -> bool:
-    blocks = [values.block_of(name) for name in members if values.flows[name] is Flow.PHI]
-    return len(blocks) != len(set(blocks))
-
-
-def _exit_phis(
-    values: FunctionValues,
-    members: tuple[str, ...],
-    inside: set[str],
-    header: str,
-    demanded: frozenset[str],
-    roots: frozenset[str],
-) -> tuple[str, ...] | None:
-    """Phis that read the result behind the loop; ``None`` if anything else wants a running value."""
-    loop = values.cfg.loops[header]
-    exits: dict[str, None] = {}
-    for name in members:
-        if name in roots:  # in loop-closed form a hook that reads a member stands inside the loop
-            return None
-        for use in values.uses.get(name, ()):
-            user = use.user.name
-            if user in inside or user not in demanded:
-                continue
-            is_exit = use.user.opcode == "phi" and use.block not in loop.blocks
-            if not is_exit or not all(o.text in inside for o in use.user.operands):
-                return None
-            exits[user] = None
-    return tuple(exits)
-
-
-def _resets(
-    values: FunctionValues, members: Iterable[str], inside: Set[str]
-) -> tuple[tuple[str, str], ...] | None:
-    resets: dict[tuple[str, str], None] = {}
-    for name in members:
-        definition = values.definitions[name]
-        if values.flows[name] is not Flow.PHI:
-            continue
-        for operand, predecessor in zip(
-            definition.instruction.operands, definition.instruction.incoming, strict=True
-        ):
-            if operand.text not in inside:
-                if len(values.cfg.successors[predecessor]) != 1:
-                    return None
-                resets[predecessor, operand.text] = None
-    return tuple(resets)
-
-
-def _interferes(
-    values: FunctionValues,
-    members: tuple[str, ...],
-    updates: list[str],
-    choices: list[str],
-    resets: tuple[tuple[str, str], ...],
-    tentative: Mapping[str, str],
-) -> bool:
-    """A member is still read after its accumulator was changed: one buffer cannot hold both."""
-    inside = set(members)
-    edges = [p for p, _ in resets]
-    edges += [p for name in choices for p in values.definitions[name].instruction.incoming]
-    changes: list[tuple[str, int, str | None]] = [(p, _BLOCK_END, None) for p in edges]
-    for name in updates:
-        definition = values.definitions[tentative.get(name, name)]
-        operand = next(i for i in values.data_inputs(name) if i in inside)
-        changes.append((definition.block, definition.index, operand))
-    return any(
-        _read_after(values, member, block, index)
-        for block, index, source in changes
-        for member in (members if source is None else (source,))
-    )
+def _resets(values: FunctionValues, members: KeysView[str]) -> tuple[tuple[str, str], ...] | None:
+    """Edges on which values from outside come in; ``None`` if one of them cannot hold code."""
+    phis = (values.definitions[n].instruction for n in members if values.flows[n] is Flow.PHI)
+    edges = (edge for phi in phis for edge in zip(phi.incoming, phi.operands, strict=True))
+    found = dict.fromkeys((p, operand.text) for p, operand in edges if operand.text not in members)
+    return tuple(found) if all(len(values.cfg.successors[p]) == 1 for p, _ in found) else None
 
 
 def _read_after(values: FunctionValues, member: str, block: str, index: int) -> bool:
     """``member`` can be read behind (block, index) without being defined again in between."""
-    defined_in = values.block_of(member)
-    reached = _reachable_without(values.cfg.successors, block, defined_in)
+    defined_in, successors = values.block_of(member), values.cfg.successors
+
+    def following(at: str) -> list[str]:
+        return [s for s in successors[at] if s != defined_in]
+
+    behind = reached(following(block), following)
     for use in values.uses.get(member, ()):
-        if use.user.opcode == "phi":
-            places = [
-                p for o, p in zip(use.user.operands, use.user.incoming, strict=True) if o.text == member
-            ]
-            if any(p in reached or (p == block and index < _BLOCK_END) for p in places):
+        if use.instruction.opcode == "phi":
+            edges = zip(use.instruction.operands, use.instruction.incoming, strict=True)
+            places = [p for operand, p in edges if operand.text == member]
+            if any(p in behind or (p == block and index < _BLOCK_END) for p in places):
                 return True
-        elif use.block in reached or (use.block == block and use.index > index):
+        elif use.block in behind or (use.block == block and use.index > index):
             return True
     return False
-
-
-def _reachable_without(successors: Mapping[str, tuple[str, ...]], start: str, stop: str) -> set[str]:
-    reached: set[str] = set()
-    pending = [s for s in successors[start] if s != stop]
-    while pending:
-        block = pending.pop()
-        if block not in reached:
-            reached.add(block)
-            pending.extend(s for s in successors[block] if s != stop)
-    return reached
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from enum import Enum
 
 from commanalyzer.abi import hooks
 from commanalyzer.ir.cfg import ControlFlow, control_flow
+from commanalyzer.ir.graphs import reached
 from commanalyzer.ir.libcalls import CallKind, LibraryCall, LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.loops.selections import Selections, selections
@@ -37,6 +38,7 @@ _COPIES = frozenset({"bitcast", "freeze", "sext", "zext", "fpext", "sitofp", "ui
 _NO_LABELS = frozenset(
     {"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"}
 )
+_FLOWS = {"load": Flow.SOURCE, "atomicrmw": Flow.SOURCE, "cmpxchg": Flow.SOURCE, "phi": Flow.PHI}
 _CALLS = frozenset({"call", "invoke"})
 ROTATIONS = frozenset({"@llvm.fshl.i64", "@llvm.fshr.i64"})
 MASKED_STORES = ("@llvm.masked.store.", "@llvm.masked.scatter.")
@@ -44,19 +46,10 @@ MASKED_LOADS = ("@llvm.masked.load.", "@llvm.masked.gather.")
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """Where a register is defined."""
+class Place:
+    """Where a register is defined or used; ``index`` is the position of the instruction in its block."""
 
     instruction: Instruction
-    block: str
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """Where a register is used; ``index`` is the position of the user in its block."""
-
-    user: Instruction
     block: str
     index: int
 
@@ -171,10 +164,8 @@ def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:
     opcode = instruction.opcode
     if not instruction.name or not holds_value(instruction.type) or opcode in _NO_LABELS:
         return Flow.NONE
-    if opcode in ("load", "atomicrmw", "cmpxchg"):
-        return Flow.SOURCE
-    if opcode == "phi":
-        return Flow.PHI
+    if opcode in _FLOWS:
+        return _FLOWS[opcode]
     if opcode == "select":
         scalar = instruction.operands[0].type.kind == "int"
         return Flow.SELECT if scalar else Flow.UNION
@@ -221,9 +212,9 @@ class FunctionValues:
 
     function: Function
     cfg: ControlFlow
-    definitions: Mapping[str, Definition]
+    definitions: Mapping[str, Place]
     parameters: Mapping[str, int]
-    uses: Mapping[str, tuple[Use, ...]]
+    uses: Mapping[str, tuple[Place, ...]]
     flows: Mapping[str, Flow]
     carrying: frozenset[str]
     selected: Selections
@@ -257,13 +248,10 @@ class FunctionValues:
             return ()
         if name in self.selected.kept:
             return self._carrying_operands(self.selected.kept[name].inputs)
-        conditions: Iterable[str] = ()
         if self.flows[name] is Flow.SELECT:
-            conditions = [definition.instruction.operands[0].text]
-        elif self.flows[name] is Flow.PHI:
-            edges = definition.instruction.incoming
-            conditions = [c for p in edges for c in self.selected.deciding.get((definition.block, p), ())]
-        return self._carrying_operands(conditions)
+            return self._carrying_operands([definition.instruction.operands[0].text])
+        edges = definition.instruction.incoming if self.flows[name] is Flow.PHI else ()
+        return tuple(dict.fromkeys(c for p in edges for c in self.edge_conditions(definition.block, p)))
 
     def edge_conditions(self, block: str, predecessor: str) -> tuple[str, ...]:
         """Carrying conditions that select the edge ``predecessor -> block``."""
@@ -293,15 +281,15 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
         control_flows: Count conditions that select between values as sources.
     """
     cfg = control_flow(function)
-    definitions: dict[str, Definition] = {}
-    uses: dict[str, list[Use]] = {}
+    definitions: dict[str, Place] = {}
+    uses: dict[str, list[Place]] = {}
     for block in function.blocks:
         for index, instruction in enumerate(block.instructions):
             if instruction.name:
-                definitions[instruction.name] = Definition(instruction, block.label, index)
+                definitions[instruction.name] = Place(instruction, block.label, index)
             for operand in instruction.operands:
                 if operand.is_local:
-                    uses.setdefault(operand.text, []).append(Use(instruction, block.label, index))
+                    uses.setdefault(operand.text, []).append(Place(instruction, block.label, index))
     is_main = function.name == "@main"
     passed = () if is_main else function.parameters[: hooks.MAX_CALL_ARGUMENTS]
     parameters = {p.text: i for i, p in enumerate(passed) if holds_value(p.type)}
@@ -325,8 +313,8 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
 
 
 def _carrying(
-    definitions: Mapping[str, Definition],
-    uses: Mapping[str, list[Use]],
+    definitions: Mapping[str, Place],
+    uses: Mapping[str, list[Place]],
     flows: Mapping[str, Flow],
     deciding: Mapping[tuple[str, str], tuple[str, ...]],
 ) -> frozenset[str]:
@@ -337,14 +325,9 @@ def _carrying(
             for predecessor in definition.instruction.incoming:
                 for condition in deciding.get((definition.block, predecessor), ()):
                     selected.setdefault(condition, []).append(name)
-    pending = [name for name, flow in flows.items() if flow is Flow.SOURCE]
-    carrying = set(pending)
-    while pending:
-        name = pending.pop()
-        readers = [use.user.name for use in uses.get(name, ())] + selected.get(name, [])
-        for reader in readers:
-            flow = flows.get(reader, Flow.NONE)
-            if reader not in carrying and flow not in (Flow.NONE, Flow.SOURCE):
-                carrying.add(reader)
-                pending.append(reader)
-    return frozenset(carrying)
+
+    def readers(name: str) -> list[str]:
+        found = [use.instruction.name for use in uses.get(name, ())] + selected.get(name, [])
+        return [n for n in found if flows.get(n, Flow.NONE) not in (Flow.NONE, Flow.SOURCE)]
+
+    return frozenset(reached((name for name, flow in flows.items() if flow is Flow.SOURCE), readers))

@@ -118,7 +118,8 @@ class _Reader:
             return False
         address = computed_address(line, self._numbers, self._addresses)
         if address is not None:
-            return self._set_address(line.result, address)
+            self._addresses[line.result] = address
+            return self._define(line.result)
         if isinstance(line, HookCall):
             return self._call(line, block)
         if isinstance(line, Choice) and not self._is_followed(line.what):
@@ -146,20 +147,13 @@ class _Reader:
 
     def _are_whole(self, patch: FunctionPatch) -> bool:
         """Reductions that begin or end in the loop do both there, and nowhere else."""
-        begun_or_ended = Counter((*self._resets, *self._closed))
+        begun, ended = Counter(self._resets), Counter(self._closed)
         everywhere = Counter(
             line.uses[0]
             for line in patch.lines()
             if isinstance(line, HookCall) and line.what in ("ca_accumulator_reset", "ca_accumulator_close")
         )
-        for storage, count in begun_or_ended.items():
-            if count != everywhere[storage] or storage not in self._resets or storage not in self._closed:
-                return False
-        return True
-
-    def _set_address(self, name: str, address: Polynomial) -> bool:
-        self._addresses[name] = address
-        return self._define(name)
+        return all(begun[s] and ended[s] and begun[s] + ended[s] == everywhere[s] for s in begun | ended)
 
     def _define(self, name: str) -> bool:
         if name:

@@ -168,9 +168,4 @@ def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
             where = f"{place.file}:{place.line}" if place.line else finding.header
             rows.append((where, function.name.removeprefix("@"), finding.how, finding.reason))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
-    return "\n".join(_padded(row, widths) for row in rows)
-
-
-def _padded(row: tuple[str, ...], widths: list[int]) -> str:
-    columns = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
-    return "  ".join([*columns, *row[len(widths) :]]).rstrip()
+    return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)

@@ -172,10 +172,10 @@ class NestReader:
             self._spilled += line.uses
             return True
         if not isinstance(line, HookCall) or not line.what.startswith(("ca_accumulator_", "ca_term_")):
+            known = len(self._outer.stores)
             taken = self._outer.read(line)
-            known = sum(isinstance(entry, RangeStore) for entry in self.entries)
-            self.entries += self._outer.stores[known:]
-            return taken and all(self._is_outer(store.labels) for store in self._outer.stores[known:])
+            self.entries += (fresh := self._outer.stores[known:])
+            return taken and all(self._is_outer(store.labels) for store in fresh)
         arguments = line.uses
         if line.what == "ca_accumulator_reset":
             return self._begin(arguments[0], int(arguments[1]))
@@ -256,14 +256,14 @@ def offer(
     """
     around = [round_number(header) for header in headers]
     words = [str(len(headers) - (hook == "ca_range")), *(made[header] for header in headers)]
-    for entry in entries:
-        if isinstance(entry, RangeStore):
-            described = _store_words(guard, entry, around[-1], around[:-1])
-        else:
-            described = _reduction_words(guard, entry, around, made[entry.header])
-        if described is None:
-            return None
-        words += described
+    try:
+        for entry in entries:
+            if isinstance(entry, RangeStore):
+                words += _store_words(guard, entry, [around[-1], *around[:-1]])
+            else:
+                words += _reduction_words(guard, entry, around, made[entry.header])
+    except _UnsteadyError:
+        return None
     if len(words) > MAX_LABELS:
         return None
     pointer = patch.spill(guard.lines, words)
@@ -271,70 +271,61 @@ def offer(
     return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
 
 
-def _store_words(
-    guard: GuardWriter, store: RangeStore, number: str, outer: Sequence[str]
-) -> list[str] | None:
-    """What describes a store to the recorder, see ``ranges.c``; ``None`` if it does not advance by constants.
+class _UnsteadyError(Exception):
+    """An address or label does not change by the same in every round."""
+
+
+def _store_words(guard: GuardWriter, store: RangeStore, numbers: Sequence[str]) -> list[str]:
+    """What describes a store to the recorder, see ``ranges.c``.
 
     Args:
         guard: Where the code goes.
         store: The store.
-        number: Symbol of the loop's round.
-        outer: Symbols of the rounds of loops around it.
+        numbers: Symbols of the rounds of its loop and of those around it.
+
+    Raises:
+        _UnsteadyError: If it cannot be described.
     """
-    place = _first_and_stride(guard, store.address, number, outer)
-    labels = [_written_label(guard, label, number, outer) for label in store.labels]
-    if place is None or any(label is None for label in labels):
-        return None
+    place = _first_and_strides(guard, store.address, numbers)
+    labels = [_written_label(guard, label, numbers) for label in store.labels]
     head = int(store.site) | len(labels) << 32 | store.words << 48
     for k, label in enumerate(store.labels):
         is_loaded = isinstance(label.source, Polynomial)
         head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
         head |= isinstance(label.source, int) << (_IS_RESULT + k)
-    known = [label for label in labels if label is not None]
     words = [str(signed(head)), place[0], place[1]]
-    words += [label[0] for label in known] + [label[1] for label in known]
-    for strides in zip(place[2:], *(label[2:] for label in known), strict=True):
+    words += [label[0] for label in labels] + [label[1] for label in labels]
+    for strides in zip(place[2:], *(label[2:] for label in labels), strict=True):
         words += strides
     return words
 
 
-def _first_and_stride(
-    guard: GuardWriter, address: Polynomial, number: str, outer: Sequence[str]
-) -> tuple[str, ...] | None:
+def _first_and_strides(guard: GuardWriter, address: Polynomial, numbers: Sequence[str]) -> tuple[str, ...]:
     """The address in the first round and its change per round, then per round of the loops around.
 
     Changes are four times the bytes, and where the bytes are no multiple of four, the place in the word.
     """
-    numbers = [number, *outer]
-    strides = [address.coefficient(symbol) for symbol in numbers]
-    first = address.without(numbers)
-    for polynomial in (first, *strides):
-        if polynomial is None or any(symbol.startswith("#") for symbol in polynomial.symbols):
-            return None
-    known = [stride for stride in strides if stride is not None]
+    found = [address.coefficient(symbol) for symbol in numbers]
+    first, strides = address.without(numbers), [stride for stride in found if stride is not None]
+    symbols = (symbol for polynomial in (first, *strides) for symbol in polynomial.symbols)
+    if len(strides) < len(found) or any(symbol.startswith("#") for symbol in symbols):
+        raise _UnsteadyError
     place = guard.value(first)
-    is_whole = not any(c % _WORD_BYTES for stride in known for c in stride.terms.values())
+    is_whole = not any(c % _WORD_BYTES for stride in strides for c in stride.terms.values())
     inside = "0" if is_whole else guard.compute("and", place, str(_WORD_BYTES - 1))
-    changes = [guard.value(stride * Polynomial.number(_WORD_BYTES)) for stride in known]
+    changes = [guard.value(stride * Polynomial.number(_WORD_BYTES)) for stride in strides]
     return place, *(c if is_whole else guard.compute("or", c, inside) for c in changes)
 
 
-def _written_label(
-    guard: GuardWriter, label: RangeLabel, number: str, outer: Sequence[str]
-) -> tuple[str, ...] | None:
-    """The label of the first round, and its changes as those of addresses; ``None`` if it has none."""
-    still = ("0",) * (1 + len(outer))
-    if isinstance(label.source, int):
-        return None if label.marks else (str(label.source), *still)
-    if isinstance(label.source, str):
-        value, strides = label.source, still
-    else:
-        place = _first_and_stride(guard, label.source, number, outer)
-        if place is None:
-            return None
-        inside = guard.compute("and", place[0], str(ADDRESS_MASK))
-        value, strides = guard.compute("lshr", inside, "2"), place[1:]
+def _written_label(guard: GuardWriter, label: RangeLabel, numbers: Sequence[str]) -> tuple[str, ...]:
+    """The label of the first round, and its changes as those of addresses."""
+    value, strides = str(label.source), ("0",) * len(numbers)
+    if isinstance(label.source, int) and label.marks:
+        raise _UnsteadyError  # the result of a reduction is known later
+    if isinstance(label.source, Polynomial):
+        found = _first_and_strides(guard, label.source, numbers)
+        inside = guard.compute("and", found[0], str(ADDRESS_MASK))
+        value, strides = guard.compute("lshr", inside, "2"), found[1:]
     for operation, operand in label.marks:
         if operation in _ROLES:
             value = guard.call(operation, value)
@@ -345,18 +336,16 @@ def _written_label(
 
 def _reduction_words(
     guard: GuardWriter, reduction: NestReduction, around: Sequence[str], terms: str
-) -> list[str] | None:
+) -> list[str]:
     """What describes a reduction to the recorder, see ``nests.c``."""
     head = int(reduction.site) | len(reduction.labels) << 32 | 1 << _IS_REDUCTION
     head |= len(reduction.initial) << _INITIAL
-    inner, words = round_number(reduction.header), [terms]
-    first_bits = (_IS_INITIAL_LOADED, _IS_LOADED)
-    symbols = (around, [inner, *around])
-    for bit, names, labels in zip(first_bits, symbols, (reduction.initial, reduction.labels), strict=True):
+    words, inner = [terms], [round_number(reduction.header), *around]
+    for bit, numbers, labels in (
+        (_IS_INITIAL_LOADED, around, reduction.initial),
+        (_IS_LOADED, inner, reduction.labels),
+    ):
         for k, label in enumerate(labels):
-            written = _written_label(guard, label, names[0], names[1:])
-            if written is None:
-                return None
+            words += _written_label(guard, label, numbers)
             head |= isinstance(label.source, Polynomial) << (bit + k)
-            words += written
     return [str(signed(head)), *words]

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, HookCall, RepeatedLoop
@@ -31,6 +31,7 @@ from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, inserted_lines, loop_code
 from commanalyzer.instrument.loops.range_events import (
     MOST_OUTER,
+    Entry,
     NestReader,
     RangeReader,
     RangeStore,
@@ -69,7 +70,8 @@ def by_polynomials(
         return None
     if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
-    return _write(patch, nest, numbers, code, known, identity(values, loop, code), mechanisms)
+    writer = _RepeatWriter(patch, nest, numbers, code, known)
+    return writer.write(identity(values, loop, code), mechanisms)
 
 
 def identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
@@ -154,112 +156,165 @@ def is_read_outside(
     if any(used_in.get(name, set()) - inside for name in (*registers, *code.defined)):
         return True
     return any(
-        use.block not in inside and not (use.block == ends.exit and use.user.opcode == "phi")
+        use.block not in inside and not (use.block == ends.exit and use.instruction.opcode == "phi")
         for name in registers
         for use in values.uses.get(name, ())
     )
 
 
-def _write(
-    patch: FunctionPatch,
-    nest: _Nest,
-    numbers: NestNumbers,
-    code: LoopCode,
-    rounds: dict[str, Rounds],
-    identity: int,
-    mechanisms: Mechanisms,
-) -> RepeatedLoop | None:
-    """Code of the guard and of what surrounds the copy and the instrumented loop."""
-    guard = GuardWriter(patch, numbers.types)
-    made = {header: guard.rounds(found) for header, found in rounds.items()}
-    total = reduce(lambda a, b: guard.compute("mul", a, b), made.values())
-    behind: list[str] = []
-    offered: tuple[str, ...] = ()
-    taken = ""
-    if code.has_effect:
-        found_spans = [_span(guard, nest, made, *found) for found in (*_ranges(code), *code.blocks)]
-        spans = [span for span in found_spans if span is not None]
-        if len(spans) < len(found_spans) or len(spans) > MAX_RANGES:
-            return None
-        ranges = [(span.low, span.high) for span in spans]
-        values = [*made.values(), *(v for span in spans for v in span.hashed)]
-        key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
-        before = changes(patch, guard.lines, ranges)
-        offered, taken = _offer(patch, nest, numbers, made, (key, before, total), mechanisms)
-        found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, before, total)
-        known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
-        patch.call(behind, "ca_repeat_end", changes(patch, behind, ranges))
-    else:
-        known = patch.compute(guard.lines, "icmp ne", total, "0")
-    before_copy = _counts(patch, nest, code, made)
-    ends = nest.ends[nest.loop.header]
-    return RepeatedLoop(
-        ends.preheader, nest.loop.header, ends.exiting, ends.exit, tuple(b.label for b in nest.blocks),
-        len(patch.repeated), tuple(guard.lines), known, tuple(before_copy), tuple(behind),
-        offer=offered, is_taken=taken,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Addresses that a nest looks at: registers with the first and last byte, and what determines them."""
+
+    low: str
+    high: str
+    hashed: tuple[str, ...]
 
 
-def _offer(
-    patch: FunctionPatch,
-    nest: _Nest,
-    numbers: NestNumbers,
-    made: dict[str, str],
-    loop: tuple[str, str, str],
-    mechanisms: Mechanisms,
-) -> tuple[tuple[str, ...], str]:
-    """Code that offers what a loop stores, or sums and stores, to the recorder, and whether it was taken."""
-    busy = [block for block in nest.blocks if not _only_counts(patch, block)]
-    busy.sort(key=lambda block: -len(nest.behind[block.label]))
-    if any(nest.short[block.label] for block in busy):
-        return (), ""
-    if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
-        return (), ""  # some may be left out
-    guard = GuardWriter(patch, numbers.types)
-    taken = None
-    reader = NestReader(numbers)
-    if mechanisms.range_events and (stores := _stores(patch, nest, busy, numbers)):
-        taken = offer(patch, guard, "ca_range", stores, nest.by_depth, made, loop)
-    elif mechanisms.nest_events and (around := loops_around(nest.loops, nest.loop.header)):
-        if not _are_read(patch, nest, busy, reader, around):
+class _RepeatWriter:
+    """Writes the guard and what surrounds the copy and the instrumented loop.
+
+    Args:
+        patch: What was inserted; gives names to registers.
+        nest: The loops.
+        numbers: What is known about integers and addresses.
+        code: What the inserted code does.
+        rounds: Of each loop, by header.
+    """
+
+    def __init__(
+        self,
+        patch: FunctionPatch,
+        nest: _Nest,
+        numbers: NestNumbers,
+        code: LoopCode,
+        rounds: dict[str, Rounds],
+    ) -> None:
+        self._patch, self._nest, self._numbers, self._code = patch, nest, numbers, code
+        self._guard = GuardWriter(patch, numbers.types)
+        self._made = {header: self._guard.rounds(found) for header, found in rounds.items()}
+
+    def write(self, identity: int, mechanisms: Mechanisms) -> RepeatedLoop | None:
+        """The loop as it will be; ``identity`` is a block counter of its own."""
+        guard, patch, code = self._guard, self._patch, self._code
+        total = reduce(lambda a, b: guard.compute("mul", a, b), self._made.values())
+        behind, offered, taken = list[str](), tuple[str, ...](), ""
+        if code.has_effect:
+            found_spans = [self._span(*found) for found in (*_ranges(code), *code.blocks)]
+            spans = [span for span in found_spans if span is not None]
+            if len(spans) < len(found_spans) or len(spans) > MAX_RANGES:
+                return None
+            ranges = [(span.low, span.high) for span in spans]
+            values = [*self._made.values(), *(v for span in spans for v in span.hashed)]
+            key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
+            before = changes(patch, guard.lines, ranges)
+            offered, taken = self._offer((key, before, total), mechanisms)
+            found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, before, total)
+            known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
+            patch.call(behind, "ca_repeat_end", changes(patch, behind, ranges))
+        else:
+            known = patch.compute(guard.lines, "icmp ne", total, "0")
+        before_copy, header = self._counts(), self._nest.loop.header
+        ends = self._nest.ends[header]
+        return RepeatedLoop(
+            ends.preheader, header, ends.exiting, ends.exit, tuple(b.label for b in self._nest.blocks),
+            len(patch.repeated), tuple(guard.lines), known, tuple(before_copy), tuple(behind),
+            offer=offered, is_taken=taken,
+        )  # fmt: skip
+
+    def _offer(self, loop: tuple[str, str, str], mechanisms: Mechanisms) -> tuple[tuple[str, ...], str]:
+        """Code that offers what a loop stores, or sums and stores, and the register: it was taken."""
+        nest = self._nest
+        busy = [block for block in nest.blocks if not _only_counts(self._patch, block)]
+        busy.sort(key=lambda block: -len(nest.behind[block.label]))
+        if any(nest.short[block.label] for block in busy):
             return (), ""
-        taken = offer(patch, guard, "ca_nest", reader.entries, around, made, loop)
-    return (tuple(guard.lines), taken) if taken else ((), "")
+        if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
+            return (), ""  # some may be left out
+        guard, taken = GuardWriter(self._patch, self._numbers.types), None
+        if mechanisms.range_events and (stores := self._stores(busy)):
+            taken = offer(self._patch, guard, "ca_range", stores, nest.by_depth, self._made, loop)
+        elif mechanisms.nest_events:
+            around, entries = self._entries(busy)
+            if entries:
+                taken = offer(self._patch, guard, "ca_nest", entries, around, self._made, loop)
+        return (tuple(guard.lines), taken) if taken else ((), "")
 
-
-def _stores(
-    patch: FunctionPatch, nest: _Nest, busy: list[Block], numbers: NestNumbers
-) -> Sequence[RangeStore]:
-    """Stores of the innermost loop, if the nest does nothing else and is one loop in the other."""
-    *_, innermost = nest.by_depth
-    is_chain = all(nest.loops[inner].parent == outer for outer, inner in pairwise(nest.by_depth))
-    if not is_chain or len(nest.loops) > 1 + MOST_OUTER:
-        return ()
-    reader = RangeReader(numbers)
-    for block in busy:
-        known = len(reader.stores)
-        if not all(reader.read(line) for line in inserted_lines(patch, block)):
+    def _stores(self, busy: list[Block]) -> Sequence[RangeStore]:
+        """Stores of the innermost loop, if the nest does nothing else and is one loop in the other."""
+        nest = self._nest
+        *_, innermost = nest.by_depth
+        is_chain = all(nest.loops[inner].parent == outer for outer, inner in pairwise(nest.by_depth))
+        if not is_chain or len(nest.loops) > 1 + MOST_OUTER:
             return ()
-        if len(reader.stores) > known and block.label not in nest.loops[innermost].blocks:
-            return ()
-    return reader.stores
+        reader = RangeReader(self._numbers)
+        for block in busy:
+            known = len(reader.stores)
+            if not all(reader.read(line) for line in inserted_lines(self._patch, block)):
+                return ()
+            if len(reader.stores) > known and block.label not in nest.loops[innermost].blocks:
+                return ()
+        return reader.stores
 
-
-def _are_read(
-    patch: FunctionPatch, nest: _Nest, busy: list[Block], reader: NestReader, around: Sequence[str]
-) -> bool:
-    """The reader can follow the blocks of the loops ``around`` reductions, and of those."""
-    inside = {label: h for h, inner in nest.loops.items() if h not in around for label in inner.blocks}
-    outer = nest.loops[around[-1]].blocks
-    for block in busy:
-        for line in inserted_lines(patch, block):
+    def _entries(self, busy: list[Block]) -> tuple[Sequence[str], Sequence[Entry]]:
+        """Loops around reductions, with these and the stores, if the nest does nothing else."""
+        loops, reader = self._nest.loops, NestReader(self._numbers)
+        around = loops_around(loops, self._nest.loop.header)
+        if not around:
+            return (), ()
+        inside = {label: h for h, inner in loops.items() if h not in around for label in inner.blocks}
+        outer = loops[around[-1]].blocks
+        for block in busy:
+            read = reader.read_outer if block.label in outer else reader.read_around
             if block.label in inside:
-                is_read = reader.read_inner(line, inside[block.label])
+                read = partial(reader.read_inner, header=inside[block.label])
+            if not all(read(line) for line in inserted_lines(self._patch, block)):
+                return (), ()
+        is_stored = any(isinstance(entry, RangeStore) for entry in reader.entries)
+        return around, reader.entries if is_stored else ()
+
+    def _span(self, start: Polynomial, size: Polynomial) -> _Span | None:
+        guard, loops = self._guard, self._nest.loops
+        if any(symbol.startswith("#") for symbol in size.symbols):
+            return None
+        shape = start.without_constant()
+        base = guard.value(shape.without(round_number(h) for h in loops))
+        hashed, low, high = [base], base, base
+        if not size.is_constant:
+            hashed.append(guard.value(size))
+        for header in loops:
+            stride = shape.coefficient(round_number(header))
+            if stride is None or any(s.startswith("#") for s in stride.symbols):
+                return None
+            if not stride.terms:
+                continue
+            step = guard.value(stride)
+            way = guard.compute("mul", step, guard.compute("add", self._made[header], "-1"))
+            if not stride.is_constant:
+                hashed.append(step)
+                low = guard.compute("add", low, guard.smaller(way, "0"))
+                high = guard.compute("add", high, guard.smaller(way, "0", wanted=False))
+            elif stride.constant > 0:
+                high = guard.compute("add", high, way)
             else:
-                is_read = (reader.read_outer if block.label in outer else reader.read_around)(line)
-            if not is_read:
-                return False
-    return any(isinstance(entry, RangeStore) for entry in reader.entries)
+                low = guard.compute("add", low, way)
+        if start.constant:
+            low = guard.compute("add", low, str(start.constant))
+        high = guard.compute("add", high, guard.value(size + Polynomial.number(start.constant - 1)))
+        return _Span(low, high, tuple(hashed))
+
+    def _counts(self) -> list[str]:
+        """Executions of blocks, all at once."""
+        lines: list[str] = []
+        for counter, block in self._code.counters:
+            product = "1"
+            for header in (h for h, loop in self._nest.loops.items() if block in loop.blocks):
+                factor = self._made[header]
+                if header in self._nest.short[block]:
+                    factor = self._patch.compute(lines, "add", factor, "-1")
+                product = factor if product == "1" else self._patch.compute(lines, "mul", product, factor)
+            self._patch.call(lines, "ca_count_blocks", counter, product)
+        return lines
 
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:
@@ -276,70 +331,11 @@ def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:
         entry[1].append((address.constant, address.constant + size))
     result = []
     for shape, pieces in by_shape.values():
-        pieces.sort()
-        first, end = pieces[0]
-        for start, stop in pieces[1:]:
-            if start > end + _NEAR_BYTES:
-                result.append((shape + Polynomial.number(first), Polynomial.number(end - first)))
-                first, end = start, stop
-            end = max(end, stop)
-        result.append((shape + Polynomial.number(first), Polynomial.number(end - first)))
+        near: list[list[int]] = []
+        for start, stop in sorted(pieces):
+            if near and start <= near[-1][1] + _NEAR_BYTES:
+                near[-1][1] = max(near[-1][1], stop)
+            else:
+                near.append([start, stop])
+        result += [(shape + Polynomial.number(a), Polynomial.number(b - a)) for a, b in near]
     return result
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """Addresses that a nest looks at: registers with the first and last byte, and what determines them."""
-
-    low: str
-    high: str
-    hashed: tuple[str, ...]
-
-
-def _span(
-    guard: GuardWriter, nest: _Nest, made: dict[str, str], start: Polynomial, size: Polynomial
-) -> _Span | None:
-    if any(symbol.startswith("#") for symbol in size.symbols):
-        return None
-    shape = start.without_constant()
-    base = guard.value(shape.without(round_number(h) for h in nest.loops))
-    hashed, low, high = [base], base, base
-    if not size.is_constant:
-        hashed.append(guard.value(size))
-    for header in nest.loops:
-        stride = shape.coefficient(round_number(header))
-        if stride is None or any(s.startswith("#") for s in stride.symbols):
-            return None
-        if not stride.terms:
-            continue
-        step = guard.value(stride)
-        way = guard.compute("mul", step, guard.compute("add", made[header], "-1"))
-        if stride.is_constant:
-            low, high = (
-                (low, guard.compute("add", high, way))
-                if stride.constant > 0
-                else (guard.compute("add", low, way), high)
-            )
-            continue
-        hashed.append(step)
-        low = guard.compute("add", low, guard.smaller(way, "0"))
-        high = guard.compute("add", high, guard.smaller(way, "0", wanted=False))
-    if start.constant:
-        low = guard.compute("add", low, str(start.constant))
-    high = guard.compute("add", high, guard.value(size + Polynomial.number(start.constant - 1)))
-    return _Span(low, high, tuple(hashed))
-
-
-def _counts(patch: FunctionPatch, nest: _Nest, code: LoopCode, made: dict[str, str]) -> list[str]:
-    """Executions of blocks, all at once."""
-    lines: list[str] = []
-    for counter, block in code.counters:
-        product = "1"
-        for header, loop in nest.loops.items():
-            if block in loop.blocks:
-                factor = made[header]
-                if header in nest.short[block]:
-                    factor = patch.compute(lines, "add", factor, "-1")
-                product = factor if product == "1" else patch.compute(lines, "mul", product, factor)
-        patch.call(lines, "ca_count_blocks", counter, product)
-    return lines

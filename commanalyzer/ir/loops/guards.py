@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from commanalyzer.ir.cfg import ControlFlow, Loop
+from commanalyzer.ir.graphs import reached
 from commanalyzer.ir.model import Function, Instruction
 
 _ENDS = frozenset({"load", "phi", "atomicrmw", "cmpxchg", "alloca", "invoke", "va_arg", "landingpad"})
@@ -65,19 +66,15 @@ def _trip_leaves(
 
 def _leaves(names: Iterable[str], definitions: Mapping[str, Instruction]) -> frozenset[str]:
     """Registers that ``names`` are computed from: loaded, passed, chosen, or results of calls."""
-    pending = [name for name in names if name.startswith("%")]
-    seen = set(pending)
-    leaves = set()
-    while pending:
-        name = pending.pop()
-        instruction = definitions.get(name)
-        if instruction is None or instruction.opcode in _ENDS or _is_foreign_call(instruction):
-            leaves.add(name)
-            continue
-        fresh = [o.text for o in instruction.operands if o.is_local and o.text not in seen]
-        seen.update(fresh)
-        pending.extend(fresh)
-    return frozenset(leaves)
+
+    def is_leaf(name: str) -> bool:
+        made = definitions.get(name)
+        return made is None or made.opcode in _ENDS or _is_foreign_call(made)
+
+    def operands(name: str) -> list[str]:
+        return [] if is_leaf(name) else [o.text for o in definitions[name].operands if o.is_local]
+
+    return frozenset(filter(is_leaf, reached((n for n in names if n.startswith("%")), operands)))
 
 
 def _is_foreign_call(instruction: Instruction) -> bool:
