@@ -19,6 +19,7 @@ from commanalyzer.vcg.structure.segments import (
     group_starts,
     pointer_from_counts,
     sink_of_source,
+    sorted_unique,
 )
 
 
@@ -99,7 +100,7 @@ def hypergraph_nets(graph: ValueGraph) -> tuple[Int64, Int64, Int64]:
     used = np.zeros(2 * v, dtype=np.int64)
     np.maximum.at(used, net, count_of_source(graph.rows))
     used[:v][: graph.num_vertices] = np.minimum(used[:v][: graph.num_vertices], np.maximum(graph.versions, 1))
-    keys = np.unique(np.concatenate((net * v + pin, net * v + own)))
+    keys = sorted_unique(np.concatenate((net * v + pin, net * v + own)))
     net, pin = np.divmod(keys, v)
     start = group_starts(net)
     names = net[start]

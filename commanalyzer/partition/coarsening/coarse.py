@@ -29,6 +29,7 @@ from commanalyzer.vcg.structure.segments import (
     expand_ranges,
     group_starts,
     pointer_from_counts,
+    sorted_unique,
 )
 
 _MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -233,7 +234,7 @@ def _distinct(pins: list[Int64]) -> Int64:
     """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many."""
     every = np.concatenate(pins)
     pins.clear()
-    return np.unique(every)
+    return sorted_unique(every)
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:

@@ -24,6 +24,7 @@ from commanalyzer.vcg.structure.segments import (
     order_by,
     pointer_from_counts,
     row_of_term,
+    sorted_unique,
 )
 
 _MANY = 2  # times the readers of an operand: as many terms of a sink make it worth combining them beside it
@@ -164,7 +165,7 @@ def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> t
     owned = np.flatnonzero((net_bytes > 0) & (owner >= 0))
     nets = np.concatenate((source[expands], v + sink[folds], owned))
     pins = np.concatenate((reader[expands], where[folds], owner[owned]))
-    net, pin = np.divmod(np.unique(nets * size + pins), size)
+    net, pin = np.divmod(sorted_unique(nets * size + pins), size)
     degree = np.bincount(net, minlength=2 * v)
     is_kept = (degree > 1) & (net_bytes > 0)
     work = _work(graph, work_flops, vertex, terms, place, size)

@@ -31,6 +31,7 @@ from commanalyzer.vcg.structure.segments import (
     order_by,
     pointer_from_counts,
     sink_of_source,
+    sorted_unique,
 )
 
 DEFAULT_LIMIT = 200_000_000
@@ -116,7 +117,7 @@ def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
     node = label.astype(np.int64)
     used = node[sink] != node[source]
     pair = node[sink[used]] * count + node[source[used]]
-    keys = np.unique(pair * kernels.ROLES + role[used])  # of equal pairs, the strongest role is first
+    keys = sorted_unique(pair * kernels.ROLES + role[used])  # of equal pairs, the strongest role is first
     pair, role = keys // kernels.ROLES, (keys % kernels.ROLES).astype(np.uint8)
     first = group_starts(pair)
     to, by = np.divmod(pair[first], max(count, 1))

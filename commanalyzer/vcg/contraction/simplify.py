@@ -27,6 +27,7 @@ from commanalyzer.vcg.structure.segments import (
     pointer_from_counts,
     row_of_term,
     sink_of_source,
+    sorted_unique,
 )
 
 _MAX_DEPTH = 8
@@ -111,7 +112,7 @@ def _repeatable(graph: AnyGraph) -> tuple[Bool, csr_array]:
     key = np.zeros(0, np.int64)
     for rows in row_slices(graph) if is_open.any() else ():
         chosen = is_open[of := sink_of_source(rows)] & (rows.source != of)
-        key = np.unique(np.append(key, of[chosen].astype(np.int64) * v + rows.source[chosen]))
+        key = sorted_unique(np.append(key, of[chosen].astype(np.int64) * v + rows.source[chosen]))
     sink, source = np.divmod(key, max(v, 1))
     while (lost := is_open[sink] & ~(is_fixed | is_open)[source]).any():
         is_open[sink[lost]] = False
