@@ -7,7 +7,6 @@ sorting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,33 +152,18 @@ class _Outside:
 
 def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, _Outside]:
     """Widths stored and what is read, per dense number or block, and for words in no range."""
-    from commanalyzer.vcg.reading.mark_kernels import mark_ranges
+    from commanalyzer.vcg.reading.mark_kernels import mark
+    from commanalyzer.vcg.reading.trace_kernels import CACHED
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
-    found = list(_mark_rows(tables, places, site_width, width, is_read))
-    if tables.ranges is not None:
-        found.append(mark_ranges(tables.ranges, site_width, places, is_read, width))
-    return width, is_read, _Outside.of(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
-
-
-def _mark_rows(
-    tables: Tables, places: tuple[Int64, Int64, Int64, int], site_width: Int64, width: UInt8, is_read: Bool
-) -> Iterator[tuple[Int64, Int64]]:
-    """Mark what rows that are no ranges store and read; yield words in no range, and widths stored there."""
-    from commanalyzer.vcg.reading.mark_kernels import mark_rows
-    from commanalyzer.vcg.reading.trace_kernels import CACHED
-
     trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed, tables.rows_by_name()
-    cache, outside = np.zeros(CACHED + 1, np.int64), np.empty((2, CHUNK), np.int64)
-    at, used = (0, 0, 0), 0
-    yield outside[0, :used], outside[1, :used]
-    while at[0] < tables.num_rows:
-        before = at
-        used, at = mark_rows(trace, at, site_width, places, is_read, width, cache, outside)
-        yield outside[0, :used].copy(), outside[1, :used].copy()
-        if at == before:  # a row with more labels than there is room for
-            outside = np.empty((2, 2 * outside.shape[1]), np.int64)
+    cache, room, found = np.zeros(CACHED + 1, np.int64), 0, CHUNK
+    while found > room:  # marks are the same the second time
+        room, outside = found, np.empty((2, found), np.int64)
+        state = cache, outside
+        found = mark(trace, tables.ranges[2:6], site_width, places, is_read.view(np.uint8), width, state)
+    return width, is_read, _Outside.of(*outside[:, :found])
 
 
 def _with_outside(
