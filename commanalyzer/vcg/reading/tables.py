@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.reading.nests import without_nests
 from commanalyzer.vcg.reading.ranges import RangeTable, range_table
@@ -82,9 +83,12 @@ class Tables:
         """Number of recorded rows."""
         return len(self.heads)
 
-    def flags(self, first: int, last: int) -> Int64:
-        """int64[last - first], flags of rows."""
-        return self.heads[first:last, 1] >> 48
+    def defining(self) -> Iterator[Int64]:
+        """Rows that define a vertex: register values, lifetimes in workspaces; some at a time."""
+        for first in range(0, self.num_rows, CHUNK):
+            flags = self.heads[first : first + CHUNK, 1] >> 48
+            is_defining = (flags & (ROW_REGISTER | ROW_TEMPORARY) != 0) & (flags & ROW_UPDATE == 0)
+            yield first + np.flatnonzero(is_defining)
 
     def chunks(self) -> Iterator[Chunk]:
         """All rows, those of ranges written out, each where it comes first; some at a time.

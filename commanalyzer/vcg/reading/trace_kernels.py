@@ -1,4 +1,4 @@
-"""Compiled loops over a trace: what its rows hold, homes numbered.
+"""Compiled loops over a trace: what its rows hold, homes numbered, what fills cover.
 
 Columns of records are seen as int64 tables, straight from the mapped trace::
 
@@ -193,3 +193,53 @@ def next_homes(vertex: Any, width: Any, dense: Any, home: Any, home_width: Any) 
             count += 1
         dense += 1
     return count, dense
+
+
+@compiled_in_place
+def next_filled(
+    fills: Any,
+    fill: Any,
+    dense: Any,
+    starts: Any,
+    length: Any,
+    base: Any,
+    vertex: Any,
+    home: Any,
+    count: Any,
+    site: Any,
+) -> Any:
+    """Fill vertices, counts and sites of the homes that fills cover.
+
+    Args:
+        fills: int64[n, 4]: first word, words, count, site.
+        fill: Fill to begin with.
+        dense: 0, or the dense word at which to go on.
+        starts: Ranges, as the next two.
+        length: int64.
+        base: int64.
+        vertex: int32, per dense word.
+        home: int32, result.
+        count: int64, result.
+        site: int32, result.
+
+    Returns:
+        How many, and the fill and the dense word to go on with when the results are full.
+    """
+    found = 0
+    while fill < len(fills):
+        first = fills[fill, 0]
+        last = first + fills[fill, 1]
+        c = find_range(first, starts)
+        while c < len(base) and starts[c] < last:
+            low, high = max(first, starts[c]), min(last, starts[c] + length[c])
+            for d in range(max(dense, base[c] + low - starts[c]), base[c] + high - starts[c]):
+                if vertex[d] < 0:
+                    continue
+                if found == len(home):
+                    return found, fill, d
+                home[found], count[found], site[found] = vertex[d], fills[fill, 2], fills[fill, 3]
+                found += 1
+            c += 1
+        fill += 1
+        dense = 0
+    return found, fill, dense
