@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -136,9 +135,8 @@ def _rewritten(
     """Return ``graph`` with other rows and work; ``taken``: values whose work goes to others, known then."""
     if isinstance(graph, LargeGraph):
         return recoded(graph, slices, lambda: _work_moved(work, taken))
-    joined = joined_rows(list(slices))
-    columns: dict[str, Any] = joined._asdict()
-    return replace(graph, work_flops=_work_moved(work, taken), **columns)
+    rows = joined_rows(list(slices))
+    return replace(graph, work_flops=_work_moved(work, taken), rows=rows)
 
 
 def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:
