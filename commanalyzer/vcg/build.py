@@ -306,17 +306,15 @@ def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, 
     Where only a region was counted, all that were read are: the order inside it is not known.
     """
     from commanalyzer.vcg.reading.form_kernels import FIRST_READ, READ
-    from commanalyzer.vcg.reading.trace_kernels import next_homes
 
     asked = READ if has_regions else FIRST_READ
-    home, width = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.uint8)
-    first, dense = 0, 0
-    while first < homes.count:
-        count, dense = next_homes(homes.vertex, homes.width, dense, home, width)
-        places = name_homes(names, homes.ranges, trace, home[:count])
-        is_input = (writer.vertices.state[first : first + count] & asked) != 0
-        writer.add(first, places, width[:count], is_input, np.zeros(count, np.bool_))
-        first += count
+    first = 0
+    for home, width in homes.widths():
+        behind = first + len(home)
+        is_input = (writer.vertices.state[first:behind] & asked) != 0
+        places = name_homes(names, homes.ranges, trace, home)
+        writer.add(first, places, width, is_input, np.zeros(len(home), np.bool_))
+        first = behind
 
 
 def _add_defined(

@@ -70,7 +70,7 @@ def _mark(line: Any, slot: Any, raised: Any, places: Any, marked: Any, state: An
     return used
 
 
-@compiled_in_place
+@compiled_inline
 def _mark_read(
     label: Any, stride: Any, rounds: Any, at: Any, places: Any, read: Any, state: Any, used: Any
 ) -> Any:

@@ -1,4 +1,4 @@
-"""Compiled loops over a trace: what its rows hold, homes numbered, what fills cover.
+"""Compiled loops over a trace: what its rows hold, what fills cover.
 
 Columns of records are seen as int64 tables, straight from the mapped trace::
 
@@ -146,53 +146,6 @@ def find_range(word: Any, starts: Any) -> Any:
         else:
             high = middle
     return low
-
-
-@compiled_in_place
-def number_homes(width: Any, is_read: Any, vertex: Any) -> Any:
-    """Number the homes among the dense words; return how many there are.
-
-    A word that nobody stores to and that is covered by a wider value is a part of that value: instead of a
-    vertex it gets ``-1 - distance``, with the distance to the home in words.
-
-    Args:
-        width: uint8, greatest width stored to each word, bytes; 0 for none.
-        is_read: bool.
-        vertex: int32, result; -1 for words that are no home.
-    """
-    homes = 0
-    for d in range(len(width)):
-        vertex[d] = NONE
-        if width[d] == 0 and not is_read[d]:
-            continue
-        if width[d] == 0:
-            for distance in range(1, min(4, d + 1)):
-                if width[d - distance] > 4 * distance:
-                    vertex[d] = NONE - distance
-                    break
-        if vertex[d] == NONE:
-            vertex[d] = homes
-            homes += 1
-    return homes
-
-
-@compiled_in_place
-def next_homes(vertex: Any, width: Any, dense: Any, home: Any, home_width: Any) -> Any:
-    """Fill ``home`` with dense words that are homes, from ``dense`` on; return how many and where it stopped.
-
-    ``home_width`` becomes the width of the widest value stored there. An input that was never stored has no
-    store that tells its width; its neighbours do: 4 bytes when the next word is a home, else 8.
-    """
-    count = 0
-    while dense < len(vertex) and count < len(home):
-        if vertex[dense] >= 0:
-            home[count] = dense
-            home_width[count] = width[dense]
-            if width[dense] == 0:
-                home_width[count] = 4 if dense + 1 < len(vertex) and vertex[dense + 1] >= 0 else 8
-            count += 1
-        dense += 1
-    return count, dense
 
 
 @compiled_in_place
