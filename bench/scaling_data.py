@@ -72,7 +72,8 @@ def _analysed(case: ScalingCase, workload: Workload, size: int, counts: Sequence
     flat, hubs = volume_view(graph, HIGH)
     if not case.combines:
         # Sums at a place that is no hub are not combined on the way: every term is sent by itself.
-        flat = replace(flat, row_fold=np.where(hubs[flat.row_sink], flat.row_fold, int(Fold.NONE)))
+        folds = np.where(hubs[flat.rows.row_sink], flat.rows.row_fold, int(Fold.NONE))
+        flat = replace(flat, rows=flat.rows._replace(row_fold=folds))
     found = []
     for p in counts:  # one step per number of processes
         values, grid = workload.values(arguments, p), workload.extents(p)

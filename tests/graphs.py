@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, SourceRole, ValueGraph
+from commanalyzer.vcg.graph import OF_VERTICES, Fold, HomeKind, HomeObject, Rows, Site, SourceRole, ValueGraph
 
 Source = int | tuple[int, SourceRole]
 
@@ -74,15 +75,17 @@ def build(
         is_input=np.array(is_input, dtype=np.bool_),
         producer_site=np.array([0 if m else -1 for m in made], dtype=np.int32),
         work_flops=np.array([(work or {}).get(v, 0.0) for v in range(num_vertices)], dtype=np.float64),
-        row_sink=np.array([r.sink for r in rows], dtype=np.int32),
-        row_count=np.array([r.count for r in rows], dtype=np.int64),
-        row_site=np.array([r.copies for r in rows], dtype=np.int32),
-        row_fold=np.array([int(r.fold) for r in rows], dtype=np.uint8),
-        row_accumulates=np.array([r.accumulates for r in rows], dtype=np.bool_),
-        term_ptr=_pointer([len(r.terms) for r in rows]),
-        source_ptr=_pointer([len(term) for term in terms]),
-        source=np.array([s for term in terms for s, _ in term], dtype=np.int32),
-        source_role=np.array([int(role) for term in terms for _, role in term], dtype=np.uint8),
+        rows=Rows(
+            row_sink=np.array([r.sink for r in rows], dtype=np.int32),
+            row_count=np.array([r.count for r in rows], dtype=np.int64),
+            row_site=np.array([r.copies for r in rows], dtype=np.int32),
+            row_fold=np.array([int(r.fold) for r in rows], dtype=np.uint8),
+            row_accumulates=np.array([r.accumulates for r in rows], dtype=np.bool_),
+            term_ptr=_pointer([len(r.terms) for r in rows]),
+            source_ptr=_pointer([len(term) for term in terms]),
+            source=np.array([s for term in terms for s, _ in term], dtype=np.int32),
+            source_role=np.array([int(role) for term in terms for _, role in term], dtype=np.uint8),
+        ),
         objects=(
             HomeObject(HomeKind.HEAP, "memory"),
             HomeObject(HomeKind.REGISTER, "tmp", function="main"),
@@ -90,6 +93,19 @@ def build(
         ),
         sites=(Site("main", "test.c", 7, "store", 8), Site("main", "test.c", 8, "copy", 8)),
     )
+
+
+def plain_rows(
+    sink: Sequence[int], source: Sequence[int], pointers: tuple[ArrayLike, ArrayLike], *, count: int,
+    site: Sequence[int], fold: Sequence[int] | int = Fold.NONE,
+) -> Rows:  # fmt: skip
+    """Rows by their columns, ``pointers`` to terms and sources; all by data, none accumulates."""
+    term_ptr, source_ptr = (np.asarray(pointer, np.int64) for pointer in pointers)
+    return Rows(
+        np.array(sink, np.int32), np.full(len(sink), count), np.array(site, np.int32),
+        np.full(len(sink), fold, np.uint8), np.zeros(len(sink), np.bool_), term_ptr, source_ptr,
+        np.array(source, np.int32), np.zeros(len(source), np.uint8),
+    )  # fmt: skip
 
 
 def _plain(source: Source) -> tuple[int, SourceRole]:
@@ -136,18 +152,16 @@ def grid(n: int, *, count: int = 1, fold: bool = False) -> ValueGraph:
 
 def assert_same_graph(found: ValueGraph, expected: ValueGraph) -> None:
     """All arrays, their types and all names are the same."""
-    for f in fields(ValueGraph):
-        left, right = getattr(found, f.name), getattr(expected, f.name)
-        if isinstance(right, np.ndarray):
-            assert left.dtype == right.dtype, f.name
-            assert np.array_equal(left, right), f.name
-        else:
-            assert left == right, f.name
+    assert (found.objects, found.sites) == (expected.objects, expected.sites)
+    columns = ({n: getattr(g, n) for n in OF_VERTICES} | g.rows._asdict() for g in (found, expected))
+    for (name, left), right in zip(next(columns).items(), next(columns).values(), strict=True):
+        assert left.dtype == right.dtype, name
+        assert np.array_equal(left, right), name
 
 
 def flows_of(graph: ValueGraph) -> Iterator[tuple[int, int, int]]:
     """Row, sink and source of each flow."""
-    for r, sink in enumerate(graph.row_sink.tolist()):
-        first, last = graph.source_ptr[graph.term_ptr[r]], graph.source_ptr[graph.term_ptr[r + 1]]
-        for source in graph.source[first:last].tolist():
+    start = graph.rows.row_ptr
+    for r, sink in enumerate(graph.rows.row_sink.tolist()):
+        for source in graph.rows.source[start[r] : start[r + 1]].tolist():
             yield r, sink, source

@@ -19,6 +19,7 @@ from commanalyzer.result.results import (
 )
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 from commanalyzer.vcg.storage.store import GraphStore
+from tests.graphs import plain_rows
 
 
 def sample_graph() -> ValueGraph:
@@ -32,15 +33,7 @@ def sample_graph() -> ValueGraph:
         is_input=np.array([True, False, True]),
         producer_site=np.array([-1, 0, -1], dtype=np.int32),
         work_flops=np.array([0.0, 5.0, 0.0]),
-        row_sink=np.array([1], dtype=np.int32),
-        row_count=np.array([5], dtype=np.int64),
-        row_site=np.array([0], dtype=np.int32),
-        row_fold=np.array([int(Fold.SUM)], dtype=np.uint8),
-        row_accumulates=np.array([False]),
-        term_ptr=np.array([0, 2], dtype=np.int64),
-        source_ptr=np.array([0, 1, 2], dtype=np.int64),
-        source=np.array([0, 2], dtype=np.int32),
-        source_role=np.zeros(2, dtype=np.uint8),
+        rows=plain_rows([1], [0, 2], ([0, 2], [0, 1, 2]), count=5, site=[0], fold=Fold.SUM),
         objects=(HomeObject(HomeKind.GLOBAL, "u", file="größe.c", line=3, size_bytes=24, strides=(16, 8)),),
         sites=(Site("main", "größe.c", 7, "store", 8, Fold.SUM, 5),),
     )

@@ -70,8 +70,8 @@ def traffic_of_lines(graph: ValueGraph, part: Int32, charges: Charges) -> tuple[
 def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, count: int) -> Float64:
     """Return float64[count], bytes of the transfers because of each line."""
     p = charges.num_parts
-    source, sink = graph.source.astype(np.int64), sink_of_source(graph.rows).astype(np.int64)
-    line = of_site[graph.row_site[graph.rows.row_of_source()]]
+    source, sink = graph.rows.source.astype(np.int64), sink_of_source(graph.rows).astype(np.int64)
+    line = of_site[graph.rows.row_site[graph.rows.row_of_source()]]
     expand, fold = charges.expand, charges.fold
     total = np.zeros(count)
     arriving = expand.value.astype(np.int64) * p + expand.receiver

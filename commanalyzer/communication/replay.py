@@ -54,7 +54,7 @@ def replayed(
     number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     row = np.where(timeline.row >= 0, number[timeline.row], -1).astype(np.int32)
     renamed = timeline.sink.copy()
-    renamed[row >= 0] = graph.row_sink[row[row >= 0]]
+    renamed[row >= 0] = graph.rows.row_sink[row[row >= 0]]
     renamed[(timeline.row >= 0) & (row < 0)] = kernels.NO_STORE  # its value was stored with another row
     decided = totals.decisions
     removed = np.zeros(0, np.bool_) if decided is None else decided.is_variable

@@ -34,7 +34,6 @@ from commanalyzer.result.results import (
     WorkCounts,
 )
 from commanalyzer.runtime.launch import TargetRun
-from commanalyzer.vcg.graph import empty_graph
 from commanalyzer.vcg.storage.store import GraphStore
 
 _OFF_MARK = "\2"
@@ -105,7 +104,7 @@ def counted_result(
         provenance=provenance,
         work=WorkCounts(0, 0, 0, 0),
         recording=Recording(None, run.cpu_s, run.peak_rss_bytes, run.exit_status),
-        store=GraphStore.of(empty_graph()),
+        store=GraphStore.empty(),
         singletons=SingletonCounts(),
         vcg_words=0,
         machine=MachineParameters(),

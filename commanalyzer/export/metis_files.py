@@ -90,9 +90,9 @@ def hypergraph_nets(graph: ValueGraph) -> tuple[Int64, Int64, Int64]:
     Expand nets come first, by value, then fold nets, by sink. Nets with a single pin are left out.
     """
     v = max(graph.num_vertices, 1)
-    sink, source = sink_of_source(graph.rows).astype(np.int64), graph.source.astype(np.int64)
-    fold = graph.row_fold != int(Fold.NONE)
-    folds = np.repeat(fold, np.diff(graph.source_ptr[graph.term_ptr]))
+    sink, source = sink_of_source(graph.rows).astype(np.int64), graph.rows.source.astype(np.int64)
+    fold = graph.rows.row_fold != int(Fold.NONE)
+    folds = np.repeat(fold, np.diff(graph.rows.row_ptr))
     # Net v is the expand net of value v, net V + t the fold net of sink t; the owner is a pin of its own net.
     net = np.where(folds, v + sink, source)
     pin = np.where(folds, source, sink)
@@ -100,8 +100,7 @@ def hypergraph_nets(graph: ValueGraph) -> tuple[Int64, Int64, Int64]:
     used = np.zeros(2 * v, dtype=np.int64)
     np.maximum.at(used, net, count_of_source(graph.rows))
     used[:v][: graph.num_vertices] = np.minimum(used[:v][: graph.num_vertices], np.maximum(graph.versions, 1))
-    keys = sorted_unique(np.concatenate((net * v + pin, net * v + own)))
-    net, pin = np.divmod(keys, v)
+    net, pin = np.divmod(sorted_unique(np.concatenate((net * v + pin, net * v + own))), v)
     start = group_starts(net)
     names = net[start]
     width = graph.width_bytes[names % v].astype(np.int64) if len(names) else names

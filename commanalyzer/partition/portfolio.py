@@ -150,8 +150,7 @@ class Portfolio:
                 return build_by_value(self._graph, self._removed, near, with_terms=True)
             return build_coarse(self._graph, self._removed, merged, with_terms=True)
         usual = min(max(near.num_anchors // SEARCH.per_vertex, SEARCH.least_vertices), SEARCH.most_vertices)
-        wanted = self._wanted or max(usual, LEAST_PER_PART * most)
-        wanted = max(wanted, _LEAST_FORCED * most)
+        wanted = max(self._wanted or max(usual, LEAST_PER_PART * most), _LEAST_FORCED * most)
         tried, tiling = 0, None
         while True:
             size = wanted if self._wanted else near.tiles_wanted(wanted)
@@ -173,11 +172,10 @@ class Portfolio:
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
-        for partitioners in () if self._options.given else self._asked_about:
+        options = self._options
+        for partitioners in () if options.given else self._asked_about:
             partitioners.prepare()
-        structured = self._options.structured
-        self._options.caller.both(lambda: self.surface, lambda: structured and self.layouts.heavy)
-        _ = self.structure
+        options.caller.both(lambda: self.structure, lambda: options.structured and self.layouts.heavy)
 
     @property
     def coarse_vertices(self) -> int:

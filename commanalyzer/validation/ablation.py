@@ -26,7 +26,7 @@ from commanalyzer.validation.jobs import Case, Failure, each_case
 from commanalyzer.validation.mpi_build import build_mpi
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.validation.run import HIGH, Selection, counted_run, request_for, selected
-from commanalyzer.vcg.graph import Fold, ValueGraph
+from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.views import volume_view
 
@@ -150,7 +150,7 @@ def _prediction(
 
 def without_folds(graph: ValueGraph) -> ValueGraph:
     """Return ``graph`` where no contributions may be combined: every source is sent to the sink's owner."""
-    return replace(graph, row_fold=np.full(graph.num_rows, int(Fold.NONE), dtype=np.uint8))
+    return replace(graph, rows=graph.rows._replace(row_fold=np.zeros_like(graph.rows.row_fold)))
 
 
 def _own_accuracy(

@@ -146,7 +146,7 @@ def spread(graph: ValueGraph, hubs: Bool, part: Int64, parts: int) -> Int32:
 
 def _neighbours(graph: ValueGraph, hubs: Bool) -> tuple[Int64, Int64]:
     """Return both ends of every flow between values that are no hubs, in both directions."""
-    sink, source = sink_of_source(graph.rows).astype(np.int64), graph.source.astype(np.int64)
+    sink, source = sink_of_source(graph.rows).astype(np.int64), graph.rows.source.astype(np.int64)
     kept = ~hubs[sink] & ~hubs[source]
     sink, source = sink[kept], source[kept]
     return np.concatenate((sink, source)), np.concatenate((source, sink))

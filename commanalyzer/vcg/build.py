@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.abi.trace_layout import ROW_REGISTER
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Rows, Site
-from commanalyzer.vcg.homes import Homes, find_homes
-from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
+from commanalyzer.vcg.homes import Homes, Ranges, find_homes
+from commanalyzer.vcg.naming import Names, name_homes
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.storage.coding import read_only
@@ -116,10 +117,11 @@ class Vertices:
     @classmethod
     def make(cls, tables: Tables, homes: Homes) -> Vertices:
         """Numbers of all vertices, nothing noted about them."""
-        from commanalyzer.vcg.reading.row_kernels import number_defined
-
         of_row = np.full(max(tables.num_rows, len(tables.kept)), -1, np.int32)
-        count = int(number_defined(tables.heads, tables.names, homes.count, of_row))
+        count = homes.count
+        for rows in tables.defining():
+            of_row[tables.names_of(rows)] = np.arange(count, count + len(rows))
+            count += len(rows)
         if len(tables.kept):
             of_row = of_row[tables.kept]
         stores = np.zeros((2, count), np.int64)
@@ -245,7 +247,7 @@ def _fills(chunk: Chunk) -> Int64:
 
 def _filled(fills: Int64, homes: Homes) -> Iterator[tuple[Int32, Int64, Int32]]:
     """Homes that fills cover, with counts and sites; filled words that nobody else uses are no values."""
-    from commanalyzer.vcg.reading.row_kernels import next_filled
+    from commanalyzer.vcg.reading.trace_kernels import next_filled
 
     ranges = homes.ranges
     fill, dense = 0, 0
@@ -299,40 +301,44 @@ def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, 
     Where only a region was counted, all that were read are: the order inside it is not known.
     """
     from commanalyzer.vcg.reading.form_kernels import FIRST_READ, READ
-    from commanalyzer.vcg.reading.trace_kernels import next_homes
 
     asked = READ if has_regions else FIRST_READ
-    home, width = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.uint8)
-    first, dense = 0, 0
-    while first < homes.count:
-        count, dense = next_homes(homes.vertex, homes.width, dense, home, width)
-        places = name_homes(names, homes.ranges, trace, home[:count])
-        is_input = (writer.vertices.state[first : first + count] & asked) != 0
-        writer.add(first, places, width[:count], is_input, np.zeros(count, np.bool_))
-        first += count
+    first = 0
+    for home, width in homes.widths():
+        behind = first + len(home)
+        is_input = (writer.vertices.state[first:behind] & asked) != 0
+        places = name_homes(names, homes.ranges, trace, home)
+        writer.add(first, places, width, is_input, np.zeros(len(home), np.bool_))
+        first = behind
 
 
 def _add_defined(
     trace: Trace, names: Names, tables: Tables, homes: Homes, sites: SiteColumns, writer: _VertexWriter
 ) -> None:
     """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
-    from commanalyzer.vcg.reading.row_kernels import next_defined, note_defined
-
     vertices, ranges = writer.vertices, homes.ranges
-    rows = tables.heads, tables.names, vertices.of_row
-    places, cache = (ranges.starts, ranges.base), np.zeros(1, np.int64)
     is_register, is_slot = np.zeros(len(sites.fold), np.bool_), np.zeros(ranges.size, np.bool_)
-    note_defined(*rows, places, cache, is_register, is_slot)
-    known = DefinedNames.of(names, ranges, trace, is_register, is_slot)
-    most = min(vertices.count - homes.count, CHUNK)
-    site, object_of, offset = (np.empty(most, np.int64) for _ in range(3))
-    temporary = np.empty(most, np.bool_)
-    first, row = homes.count, 0
-    while first < vertices.count:
-        out = site, temporary, object_of, offset
-        count, row = next_defined(*rows, row, first - homes.count, places, cache, known, out)
-        width = sites.width_bytes[site[:count]].astype(np.uint8)
-        behind = first + count
+    for site, word in _defined(tables, ranges):
+        is_register[site[word < 0]] = True
+        is_slot[word[word >= 0]] = True
+    register_object, words = names.registers(is_register), np.flatnonzero(is_slot)
+    word_object, word_offset = name_homes(names, ranges, trace, words)
+    first = homes.count
+    for site, word in _defined(tables, ranges):
+        behind, is_word = first + len(site), word >= 0
+        object_of, offset = register_object[site], np.arange(first, behind) - homes.count
+        place = np.searchsorted(words, word[is_word])
+        object_of[is_word], offset[is_word] = word_object[place], word_offset[place]
         is_input = vertices.versions[first:behind] == vertices.outside[first:behind]
-        writer.add(first, (object_of[:count], offset[:count]), width, is_input, temporary[:count])
-        first += count
+        writer.add(first, (object_of, offset), sites.width_bytes[site].astype(np.uint8), is_input, is_word)
+        first = behind
+
+
+def _defined(tables: Tables, ranges: Ranges) -> Iterator[tuple[Int64, Int64]]:
+    """Sites of rows that define vertices; dense number of the word, -1 for register values."""
+    for rows in tables.defining():
+        sink, site = tables.heads[rows].T
+        is_word = (site >> 48) & ROW_REGISTER == 0
+        word = np.full(len(rows), -1)
+        word[is_word] = ranges.number(sink[is_word])
+        yield site & _SITE, word

@@ -16,8 +16,8 @@ All arrays are read-only after construction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -223,6 +223,17 @@ class Rows(NamedTuple):
 
 OF_ROWS = Rows._fields[: Rows._fields.index("term_ptr")]
 """Columns with an entry for every row."""
+OF_VERTICES: dict[str, Any] = {
+    "home_object": np.int32,
+    "home_offset": np.int64,
+    "width_bytes": np.uint8,
+    "versions": np.int64,
+    "is_temporary": np.bool_,
+    "is_input": np.bool_,
+    "producer_site": np.int32,
+    "work_flops": np.float64,
+}
+"""Columns with an entry for every vertex, with their types."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -239,7 +250,7 @@ class ValueGraph:
         producer_site: int32[V], index into ``sites`` of the first site that stored there, -1 for none.
         work_flops: float64[V], work of computing its versions: floating-point operations, and others by
             their weights (:class:`~commanalyzer.foundation.work.WorkWeights`).
-        row_sink: This and the other columns of its rows as in :class:`Rows`.
+        rows: All rows.
         objects: Home objects.
         sites: Sites.
 
@@ -257,24 +268,14 @@ class ValueGraph:
     is_input: Bool
     producer_site: Int32
     work_flops: Float64
-    row_sink: Int32
-    row_count: Int64
-    row_site: Int32
-    row_fold: UInt8
-    row_accumulates: Bool
-    term_ptr: Int64
-    source_ptr: Int64
-    source: Int32
-    source_role: UInt8
-    objects: tuple[HomeObject, ...] = field(default=())
-    sites: tuple[Site, ...] = field(default=())
+    rows: Rows
+    objects: tuple[HomeObject, ...] = ()
+    sites: tuple[Site, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self)
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+        for column in self._columns():
+            column.setflags(write=False)
 
     @property
     def num_vertices(self) -> int:
@@ -284,12 +285,12 @@ class ValueGraph:
     @property
     def num_rows(self) -> int:
         """Number of distinct value-flow chains."""
-        return len(self.row_sink)
+        return self.rows.num_rows
 
     @property
     def num_flows(self) -> int:
         """Number of distinct (row, source) pairs."""
-        return len(self.source)
+        return self.rows.num_flows
 
     @property
     def is_register(self) -> Bool:
@@ -300,48 +301,17 @@ class ValueGraph:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays together."""
-        return sum(getattr(self, f.name).nbytes for f in fields(self) if f.name not in ("objects", "sites"))
+        return sum(column.nbytes for column in self._columns())
 
-    @property
-    def rows(self) -> Rows:
-        """All rows."""
-        return Rows(*(getattr(self, name) for name in Rows._fields))
+    def _columns(self) -> Iterator[NDArray[Any]]:
+        yield from self.rows
+        yield from (getattr(self, name) for name in OF_VERTICES)
 
     def __repr__(self) -> str:
         return (
             f"ValueGraph({self.num_vertices:,} vertices, {self.num_rows:,} rows, "
             f"{self.num_flows:,} flows, {self.nbytes / 1e6:.1f} MB)"
         )
-
-
-def empty_graph() -> ValueGraph:
-    """A graph without vertices: of a run that communicates bytes of which the values are not known."""
-    none, pointer = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    return ValueGraph(
-        home_object=none.astype(np.int32),
-        home_offset=none,
-        width_bytes=none.astype(np.uint8),
-        versions=none,
-        is_temporary=none.astype(np.bool_),
-        is_input=none.astype(np.bool_),
-        producer_site=none.astype(np.int32),
-        work_flops=none.astype(np.float64),
-        row_sink=none.astype(np.int32),
-        row_count=none,
-        row_site=none.astype(np.int32),
-        row_fold=none.astype(np.uint8),
-        row_accumulates=none.astype(np.bool_),
-        term_ptr=pointer,
-        source_ptr=pointer,
-        source=none.astype(np.int32),
-        source_role=none.astype(np.uint8),
-    )
-
-
-_OF_VERTICES = (
-    *("home_object", "home_offset", "width_bytes", "versions", "is_temporary", "is_input", "producer_site"),
-    "work_flops",
-)
 
 
 def _require(condition: bool, message: str) -> None:
@@ -353,7 +323,7 @@ def _check(g: ValueGraph) -> None:
     """Raise unless lengths, pointers and limits of ``g`` agree."""
     v = len(g.home_object)
     counts = {"objects": len(g.objects), "sites": len(g.sites), "vertices": v}
-    for name in _OF_VERTICES:
+    for name in OF_VERTICES:
         _require(len(getattr(g, name)) == v, f"{name} has {len(getattr(g, name))} entries, expected {v}")
         _check_entries(name, getattr(g, name), counts)
     check_rows(g.rows, v, len(g.sites))

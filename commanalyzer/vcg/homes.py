@@ -94,6 +94,19 @@ class Homes:
     width: UInt8
     count: int
 
+    def widths(self) -> Iterator[tuple[Int64, UInt8]]:
+        """Yield dense numbers of homes, some at a time, and the width of the widest value stored there.
+
+        An input that was never stored has no store that tells its width; its neighbours do: 4 bytes when the
+        next word is a home, else 8.
+        """
+        for first in range(0, len(self.vertex), CHUNK):
+            home = first + np.flatnonzero(self.vertex[first : first + CHUNK] >= 0)
+            width = self.width[home]
+            unknown = np.flatnonzero(width == 0)
+            width[unknown] = np.where(self.vertex[home[unknown] + 1] >= 0, 4, 8)
+            yield home, width
+
 
 def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
     """Number the homes among all words that are stored to or read.
@@ -103,8 +116,6 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
         tables: Its columns.
         site_width: int64, width of the values of each site, bytes.
     """
-    from commanalyzer.vcg.reading.trace_kernels import number_homes
-
     starts, lengths, extent = _named_extents(trace)
     is_large = int(lengths.sum()) > _DENSE_LIMIT
     shift = _BLOCK_BITS if is_large else 0
@@ -116,9 +127,25 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
         width, is_read, outside = _marked(tables, ranges, site_width, 0)
     if len(outside.words):
         ranges, width, is_read = _with_outside(ranges, width, is_read, outside)
-    vertex = np.empty(ranges.size, np.int32)
-    count = number_homes(width, is_read, vertex)
-    return Homes(ranges, vertex, width, int(count))
+    vertex = _numbered(width, is_read)
+    return Homes(ranges, vertex, width, int(vertex.max(initial=-1)) + 1)
+
+
+def _numbered(width: UInt8, is_read: Bool) -> Int32:
+    """Return ``vertex`` of :class:`Homes`.
+
+    A word that nobody stores to and that is covered by a wider value is a part of that value.
+    """
+    is_home, distance = (width > 0) | is_read, np.zeros(len(width), np.uint8)
+    for words in (3, 2, 1):  # the nearest one counts
+        distance[words:][(width[words:] == 0) & (width[:-words] > 4 * words)] = words
+    is_home &= distance == 0
+    vertex = np.cumsum(is_home, dtype=np.int32)
+    vertex -= 1
+    vertex[~is_home] = -1
+    is_part = is_read & (distance > 0)
+    vertex[is_part] -= distance[is_part]
+    return vertex
 
 
 def _named_extents(trace: Trace) -> tuple[Int64, Int64, Int64]:
@@ -153,33 +180,18 @@ class _Outside:
 
 def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, _Outside]:
     """Widths stored and what is read, per dense number or block, and for words in no range."""
-    from commanalyzer.vcg.reading.mark_kernels import mark_ranges
+    from commanalyzer.vcg.reading.mark_kernels import mark
+    from commanalyzer.vcg.reading.trace_kernels import CACHED
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
-    found = list(_mark_rows(tables, places, site_width, width, is_read))
-    if tables.ranges is not None:
-        found.append(mark_ranges(tables.ranges, site_width, places, is_read, width))
-    return width, is_read, _Outside.of(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
-
-
-def _mark_rows(
-    tables: Tables, places: tuple[Int64, Int64, Int64, int], site_width: Int64, width: UInt8, is_read: Bool
-) -> Iterator[tuple[Int64, Int64]]:
-    """Mark what rows that are no ranges store and read; yield words in no range, and widths stored there."""
-    from commanalyzer.vcg.reading.mark_kernels import mark_rows
-    from commanalyzer.vcg.reading.trace_kernels import CACHED
-
     trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed, tables.rows_by_name()
-    cache, outside = np.zeros(CACHED + 1, np.int64), np.empty((2, CHUNK), np.int64)
-    at, used = (0, 0, 0), 0
-    yield outside[0, :used], outside[1, :used]
-    while at[0] < tables.num_rows:
-        before = at
-        used, at = mark_rows(trace, at, site_width, places, is_read, width, cache, outside)
-        yield outside[0, :used].copy(), outside[1, :used].copy()
-        if at == before:  # a row with more labels than there is room for
-            outside = np.empty((2, 2 * outside.shape[1]), np.int64)
+    cache, room, found = np.zeros(CACHED + 1, np.int64), 0, CHUNK
+    while found > room:  # marks are the same the second time
+        room, outside = found, np.empty((2, found), np.int64)
+        state = cache, outside
+        found = mark(trace, tables.ranges[2:6], site_width, places, is_read.view(np.uint8), width, state)
+    return width, is_read, _Outside.of(*outside[:, :found])
 
 
 def _with_outside(

@@ -57,8 +57,8 @@ def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:
     """
     names = [after.objects[i].name for i in np.unique(after.home_object[after.is_register])]
     _require(all(n == "return" for n in names), f"registers are left after dissolving: {names}")
-    rows_before = int(before.row_count[~dissolving(before)[before.row_sink]].sum())
-    rows_after = int(after.row_count.sum())
+    rows_before = int(before.rows.row_count[~dissolving(before)[before.rows.row_sink]].sum())
+    rows_after = int(after.rows.row_count.sum())
     _require(rows_before == rows_after, f"{rows_before} stores before dissolving, {rows_after} after")
     work_before, work_after = float(before.work_flops.sum()), float(after.work_flops.sum())
     _require(

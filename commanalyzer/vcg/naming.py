@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,39 +56,6 @@ def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tupl
         object_of[here] = numbers
         within -= shifts
     return object_of, offset
-
-
-class DefinedNames(NamedTuple):
-    """Objects of vertices that rows define.
-
-    Attributes:
-        register_object: int64[sites], object of the register values of each site; they are one object.
-        word_object: int64[n], object of each word of workspaces.
-        word_offset: int64[n], its byte offset there.
-        place: int32, per dense number of a word its place in these.
-    """
-
-    register_object: Int64
-    word_object: Int64
-    word_offset: Int64
-    place: Int32
-
-    @classmethod
-    def of(cls, names: Names, ranges: Ranges, trace: Trace, is_register: Bool, is_slot: Bool) -> DefinedNames:
-        """Names for the register values of some sites and the lifetimes of some words.
-
-        Args:
-            names: Objects so far; new ones are added.
-            ranges: Dense numbering.
-            trace: Recording.
-            is_register: bool[sites].
-            is_slot: bool, per dense number of a word.
-        """
-        register_object = names.registers(is_register)
-        words = np.flatnonzero(is_slot)
-        place = np.full(ranges.size, -1, np.int32)
-        place[words] = np.arange(len(words))
-        return cls(register_object, *name_homes(names, ranges, trace, words), place)
 
 
 class Names:

@@ -143,8 +143,6 @@ def _spans(tables: Tables) -> Iterator[tuple[Int64, Int64]]:
     run = groups[each, 1] + np.arange(len(each)) - np.repeat(np.cumsum(width) - width, width)
     yield _ends(tables.runs[run, 0], tables.runs[run, 1], groups[each, 2])
     ranges = tables.ranges
-    if ranges is None:
-        return
     segment = np.repeat(np.arange(len(ranges.rounds)), np.diff(ranges.first_store))
     row, rounds = ranges.row[segment], ranges.rounds[segment]
     place = np.arange(len(segment)) - ranges.first_store[segment]  # which store of its loop

@@ -48,7 +48,7 @@ class Timeline:
             GraphInvariantError: If it has rows that stand for several.
         """
         tables = Tables.of(trace)
-        if tables.ranges is not None or len(tables.names):
+        if len(tables.ranges.rounds) or len(tables.names):
             raise GraphInvariantError(
                 "expected a recording of single rows, found rows that stand for several"
             )

@@ -28,7 +28,7 @@ def owners_of_values(graph: ValueGraph, arrays: Mapping[int, NDArray[np.int64]],
     for number, owner in arrays.items():
         mine = np.flatnonzero(graph.home_object == number)
         part[mine] = owner[graph.home_offset[mine] // WORD]
-    sink, source = sink_of_source(graph.rows).astype(np.int64), graph.source.astype(np.int64)
+    sink, source = sink_of_source(graph.rows).astype(np.int64), graph.rows.source.astype(np.int64)
     one, other = np.concatenate((sink, source)), np.concatenate((source, sink))
     while True:
         votes = np.flatnonzero((part[one] < 0) & (part[other] >= 0))

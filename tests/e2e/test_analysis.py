@@ -213,9 +213,9 @@ def test_arrays_made_before_the_region_are_inputs(analysed: Analyse, workload: t
     graph = main_loop(analysed, workload).graph
     made = graph.versions - graph.is_input
     sink = np.zeros(graph.num_vertices, dtype=np.bool_)
-    sink[graph.row_sink] = True
+    sink[graph.rows.row_sink] = True
     assert np.array_equal(made > 0, sink)
-    assert np.all(graph.is_input[graph.source] | sink[graph.source])
+    assert np.all(graph.is_input[graph.rows.source] | sink[graph.rows.source])
 
 
 def test_intensity_is_communication_over_work(analysed: Analyse) -> None:

@@ -110,12 +110,13 @@ def test_cg_has_one_value_per_element_and_a_constant_number_of_scalars(analysed:
     graph = result.graph
     number = heap_objects(result, CG_ARRAYS)
     homes = np.bincount(graph.home_object, minlength=len(graph.objects))
-    happened = np.bincount(graph.home_object[graph.row_sink], graph.row_count, minlength=len(graph.objects))
+    rows = graph.rows
+    happened = np.bincount(graph.home_object[rows.row_sink], rows.row_count, minlength=len(graph.objects))
     for name in "xrpq":
         assert homes[number[name]] == 1024
         assert happened[number[name]] == 10 * 1024  # the first p is a copy of r: nothing was computed
     assert homes[number["value"]] == theory.cg_entries(32, 2)
-    product = {int(v) for v in np.unique(graph.source[graph.home_object[graph.source] == number["value"]])}
+    product = {int(v) for v in np.unique(rows.source[graph.home_object[rows.source] == number["value"]])}
     assert len(product) == theory.cg_entries(32, 2)
 
 
@@ -164,10 +165,10 @@ def test_twice_the_iterations_make_the_same_graph(analysed: Analyse, workload: t
     # Arguments as long as each other: the words of memory that their texts take are inputs, too.
     few, many = (analysed(str(workload[0]), *workload[1:], count).graph for count in ("05", "10"))
     assert (few.num_vertices, few.num_rows) == (many.num_vertices, many.num_rows)
-    assert np.array_equal(few.source, many.source)
-    computed = few.row_count.sum()
+    assert np.array_equal(few.rows.source, many.rows.source)
+    computed = few.rows.row_count.sum()
     # What happens once (before the loop and in its first iteration) is less than an iteration.
-    assert 0 <= 2 * computed - many.row_count.sum() < computed / 5
+    assert 0 <= 2 * computed - many.rows.row_count.sum() < computed / 5
 
 
 @pytest.mark.parametrize("graph", ["smallworld", "kronecker"])

@@ -75,7 +75,7 @@ def test_adi_has_a_value_per_point_direction_and_workspace(analysed: Analyse) ->
 def test_adi_makes_the_same_graph_in_twice_the_steps(analysed: Analyse) -> None:
     few, many = (analysed("adi", 32, steps).graph for steps in (3, 6))
     assert (few.num_vertices, few.num_rows) == (many.num_vertices, many.num_rows)
-    assert np.array_equal(few.source, many.source)
+    assert np.array_equal(few.rows.source, many.rows.source)
 
 
 # --- pic --------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ def origins(kind: str) -> Callable[[int], set[int]]:
     """Elements of ``in`` that out[k] was computed from, through every value in between."""
     graph = recorded(kind).graph
     rows: dict[int, list[int]] = {}
-    for row, sink in enumerate(graph.row_sink):
+    for row, sink in enumerate(graph.rows.row_sink):
         rows.setdefault(int(sink), []).append(row)
     vertex = {
         int(f) // 8: v
@@ -230,9 +230,9 @@ def _is(graph: ValueGraph, number: int, name: str) -> bool:
 
 
 def _data_sources(graph: ValueGraph, row: int) -> list[int]:
-    first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
-    roles = graph.source_role[first:last]
-    return [int(s) for s in graph.source[first:last][roles == SourceRole.DATA]]
+    first, last = graph.rows.source_ptr[graph.rows.term_ptr[row : row + 2]]
+    roles = graph.rows.source_role[first:last]
+    return [int(s) for s in graph.rows.source[first:last][roles == SourceRole.DATA]]
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names])

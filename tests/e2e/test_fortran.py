@@ -55,12 +55,12 @@ def array_chains(graph: ValueGraph, names: dict[str, str]) -> Counter[tuple[Plac
     is_array = [graph.objects[o].kind is HomeKind.HEAP for o in graph.home_object]
     found: Counter[tuple[Place, frozenset[Place]]] = Counter()
     for row in range(graph.num_rows):
-        sink = int(graph.row_sink[row])
-        if not is_array[sink] or not graph.row_count[row]:
+        sink = int(graph.rows.row_sink[row])
+        if not is_array[sink] or not graph.rows.row_count[row]:
             continue
-        first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
-        sources = frozenset(places[int(s)] for s in graph.source[first:last])
-        found[places[sink], sources] += int(graph.row_count[row])
+        first, last = graph.rows.source_ptr[graph.rows.term_ptr[row : row + 2]]
+        sources = frozenset(places[int(s)] for s in graph.rows.source[first:last])
+        found[places[sink], sources] += int(graph.rows.row_count[row])
     return found
 
 
@@ -161,14 +161,14 @@ def run(text: str, tmp_path: Path) -> Recorded:
 def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int, set[Place]]:
     """Per element of ``name``: values of modules it was last computed from, through temporaries."""
     rows_of: dict[int, list[int]] = {}
-    for row, sink in enumerate(graph.row_sink):
+    for row, sink in enumerate(graph.rows.row_sink):
         rows_of.setdefault(int(sink), []).append(row)
 
     def sources(rows: list[int]) -> set[Place]:
         found: set[Place] = set()
         for row in rows:
-            first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
-            for source in map(int, graph.source[first:last]):
+            first, last = graph.rows.source_ptr[graph.rows.term_ptr[row : row + 2]]
+            for source in map(int, graph.rows.source[first:last]):
                 kept_in = graph.objects[graph.home_object[source]]
                 if kept_in.kind is HomeKind.STACK:  # a temporary result may be a sum in memory
                     found |= sources(rows_of[source])

@@ -49,7 +49,7 @@ def test_marks_of_a_fortran_source_are_a_region(tmp_path: Path) -> None:
     marked = record_file(source, regions=("sweep",))
     assert marked.work.flops == 3 * 62
     entering = 2 * 63  # what changes between executions
-    assert marked.graph.row_count.sum() == 3 * 62 + entering
+    assert marked.graph.rows.row_count.sum() == 3 * 62 + entering
     assert marked.traced.stdout == marked.plain.stdout
     assert record_file(source).work.flops > 3 * 62
 

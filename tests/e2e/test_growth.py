@@ -45,8 +45,8 @@ def recorded(name: str, *arguments: str) -> ValueGraph:
 
 def flows_per_step(graph: ValueGraph, steps: int) -> float:
     """Flows that happened."""
-    per_row = np.diff(graph.source_ptr[graph.term_ptr])
-    return float((graph.row_count * per_row).sum() / steps)
+    per_row = np.diff(graph.rows.row_ptr)
+    return float((graph.rows.row_count * per_row).sum() / steps)
 
 
 # --- time steps -------------------------------------------------------------------------------------------
@@ -67,15 +67,15 @@ def test_every_step_makes_the_chains_of_the_one_before(workload: str) -> None:
     one, few, many = (recorded(*workload.format(steps).split()) for steps in (3, 6, 9))
     for graph in (few, many):
         assert (one.num_vertices, one.num_rows) == (graph.num_vertices, graph.num_rows)
-        assert np.array_equal(one.row_sink, graph.row_sink)
-        assert np.array_equal(one.source, graph.source)
-    assert np.array_equal(few.row_count - one.row_count, many.row_count - few.row_count)
+        assert np.array_equal(one.rows.row_sink, graph.rows.row_sink)
+        assert np.array_equal(one.rows.source, graph.rows.source)
+    assert np.array_equal(few.rows.row_count - one.rows.row_count, many.rows.row_count - few.rows.row_count)
 
 
 def test_kmeans_makes_new_chains_only_where_an_object_changes_its_cluster() -> None:
     few, many = (recorded("kmeans", "60", "2", "3", str(steps)) for steps in (3, 12))
     assert few.num_vertices == many.num_vertices
-    accumulating = [int(graph.row_accumulates.sum()) for graph in (few, many)]
+    accumulating = [int(graph.rows.row_accumulates.sum()) for graph in (few, many)]
     assert many.num_rows - few.num_rows == accumulating[1] - accumulating[0] > 0
     assert flows_per_step(many, 12) == pytest.approx(flows_per_step(few, 3), rel=0.02)
 
@@ -87,7 +87,7 @@ CHOOSING = {"timestep.cpp", "viscosity.cpp", "motion.cpp", "eos.cpp"}
 
 
 def rows_per_file(graph: ValueGraph) -> Counter[str]:
-    return Counter(Path(graph.sites[i].file).name for i in graph.row_site.tolist())
+    return Counter(Path(graph.sites[i].file).name for i in graph.rows.row_site.tolist())
 
 
 def homes(graph: ValueGraph) -> Counter[tuple[str, str, int]]:

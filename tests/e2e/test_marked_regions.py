@@ -43,8 +43,8 @@ FLOPS = 5 * 2 * 14 * 14 * 4
 def summary(recorded: Recorded) -> tuple[object, ...]:
     """Everything that is counted about a region."""
     graph = recorded.graph
-    rows = sorted(zip(graph.row_count.tolist(), graph.term_ptr[1:].tolist(), strict=True))
-    return recorded.work, graph.num_vertices, len(graph.source), int(graph.is_input.sum()), rows
+    rows = sorted(zip(graph.rows.row_count.tolist(), graph.rows.term_ptr[1:].tolist(), strict=True))
+    return recorded.work, graph.num_vertices, len(graph.rows.source), int(graph.is_input.sum()), rows
 
 
 def test_marks_around_a_call_are_the_region_of_the_function() -> None:

@@ -49,7 +49,7 @@ def test_dot_product_of_matrices_has_every_element_as_term() -> None:
     assert result.work.flops == 2 * 5 * 7
     read = {
         (result.graph.objects[result.graph.home_object[s]].name, int(result.graph.home_offset[s]))
-        for s in result.graph.source
+        for s in result.graph.rows.source
         if result.graph.objects[result.graph.home_object[s]].kind is HomeKind.HEAP
     }
     assert read == {(name, 8 * k) for name in ("x", "y") for k in range(35)}

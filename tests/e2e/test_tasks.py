@@ -114,12 +114,12 @@ def test_every_edge_moves_what_the_exact_counter_says(name: str) -> None:
 
 def _without_folds(graph: ValueGraph) -> ValueGraph:
     """Work items add up their own sums, as kernels do that are ported as they stand."""
-    return replace(
-        graph,
-        row_fold=np.full_like(graph.row_fold, Fold.NONE),
+    rows = graph.rows._replace(
+        row_fold=np.full_like(graph.rows.row_fold, Fold.NONE),
         term_ptr=np.arange(graph.num_rows + 1, dtype=np.int64),
-        source_ptr=graph.source_ptr[graph.term_ptr],
+        source_ptr=graph.rows.row_ptr,
     )
+    return replace(graph, rows=rows)
 
 
 def _owners(
@@ -136,13 +136,13 @@ def _owners(
             row, column = (element // n, element % n) if len(access.shape) > 1 else (element, element)
             row = np.minimum(row, column) if known.name == "symmat" else row  # item j1 writes row and column
             part[mine] = row * parts // n
-    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr))
-    sink = graph.row_sink[row_of]
+    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.source_ptr))
+    sink = graph.rows.row_sink[row_of]
     while True:  # sums in registers are where they are stored
-        open_ = (part[graph.source] < 0) & (part[sink] >= 0)
+        open_ = (part[graph.rows.source] < 0) & (part[sink] >= 0)
         if not open_.any():
             return np.maximum(part, 0).astype(np.int32)
-        part[graph.source[open_]] = part[sink[open_]]
+        part[graph.rows.source[open_]] = part[sink[open_]]
 
 
 # Where kernels read several versions of an element, or need workspace, the recorded graph collapses these.
@@ -170,5 +170,5 @@ def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
 
 def _reads(graph: ValueGraph) -> list[tuple[int, int]]:
     """Source and sink of each flow."""
-    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr))
-    return list(zip(graph.source.tolist(), graph.row_sink[row_of].tolist(), strict=True))
+    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.source_ptr))
+    return list(zip(graph.rows.source.tolist(), graph.rows.row_sink[row_of].tolist(), strict=True))

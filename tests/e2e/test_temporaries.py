@@ -94,9 +94,9 @@ def halves(graph: ValueGraph, cut: int) -> np.ndarray[tuple[int], np.dtype[np.in
             mine = (graph.home_object == number) & ~graph.is_temporary
             part[mine] = (graph.home_offset[mine] // WORD_BYTES > cut).astype(np.int32)
     for row in range(graph.num_rows):  # a computed value lies with the highest node it was computed from
-        first, last = graph.term_ptr[row], graph.term_ptr[row + 1]
-        sources = graph.source[graph.source_ptr[first] : graph.source_ptr[last]]
-        sink = graph.row_sink[row]
+        first, last = graph.rows.term_ptr[row], graph.rows.term_ptr[row + 1]
+        sources = graph.rows.source[graph.rows.source_ptr[first] : graph.rows.source_ptr[last]]
+        sink = graph.rows.row_sink[row]
         if part[sink] < 0 and len(sources):
             part[sink] = part[sources].max()
     part[part < 0] = 0
@@ -122,7 +122,7 @@ def test_values_and_flows_do_not_grow_with_time_steps(name: str) -> None:
     )
     per_element = int(many.is_temporary.sum()) / N
     assert per_element == int(per_element) >= 2
-    degree = np.bincount(many.source, minlength=many.num_vertices)
+    degree = np.bincount(many.rows.source, minlength=many.num_vertices)
     assert degree.max() <= 12  # no hub: a node is read by the values of its two elements
 
 

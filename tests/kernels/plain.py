@@ -56,7 +56,7 @@ def counted_at_plain(kernel: Kernel, size: int, nodes: int) -> list[int]:
     portfolio = Portfolio(view.graph, view.removed, options, view.counted_cost)
     coarse = portfolio.partitioners.followed(portfolio.placement.on_coarse(given), nodes)
     followed = [portfolio.placement.completed(coarse, given, nodes)]
-    sink, source = sink_of_source(view.graph.rows).astype(np.int64), view.graph.source.astype(np.int64)
+    sink, source = sink_of_source(view.graph.rows).astype(np.int64), view.graph.rows.source.astype(np.int64)
     for pairs in ((source, sink), (sink, source)):
         followed.append(_spread(_spread(given, nodes, *pairs), nodes, *_both(sink, source)))
     followed.append(_spread(given, nodes, *_both(sink, source)))

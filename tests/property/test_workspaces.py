@@ -92,5 +92,5 @@ def _words(graph: ValueGraph, mask: Bool) -> frozenset[Home]:
 
 
 def _has_updates(graph: ValueGraph) -> bool:
-    rows = np.bincount(graph.row_sink, minlength=graph.num_vertices)
+    rows = np.bincount(graph.rows.row_sink, minlength=graph.num_vertices)
     return bool(np.any(rows[graph.is_temporary | graph.is_register] > 1))

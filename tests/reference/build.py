@@ -14,7 +14,7 @@ from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MAS
 from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.graph import Fold, Site, SourceRole, ValueGraph
+from commanalyzer.vcg.graph import Fold, Rows, Site, SourceRole, ValueGraph
 from commanalyzer.vcg.reading.tables import Tables
 from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
@@ -270,15 +270,17 @@ def _assemble(
         is_input=is_input,
         producer_site=_producers(rows, sink, kept, num_vertices),
         work_flops=_work(row_sink, row_count, row_site, np.diff(term_ptr), sites, num_vertices),
-        row_sink=row_sink.astype(np.int32),
-        row_count=row_count,
-        row_site=row_site.astype(np.int32),
-        row_fold=np.concatenate([chains.fold[kept], nothing + int(Fold.NONE)]).astype(np.uint8),
-        row_accumulates=np.concatenate([chains.accumulates[kept], nothing.astype(bool)]),
-        term_ptr=term_ptr,
-        source_ptr=source_ptr,
-        source=source,
-        source_role=role,
+        rows=Rows(
+            row_sink=row_sink.astype(np.int32),
+            row_count=row_count,
+            row_site=row_site.astype(np.int32),
+            row_fold=np.concatenate([chains.fold[kept], nothing + int(Fold.NONE)]).astype(np.uint8),
+            row_accumulates=np.concatenate([chains.accumulates[kept], nothing.astype(bool)]),
+            term_ptr=term_ptr,
+            source_ptr=source_ptr,
+            source=source,
+            source_role=role,
+        ),
         objects=objects,
         sites=sites,
     )

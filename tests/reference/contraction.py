@@ -28,7 +28,7 @@ class Edges:
 def distinct_edges(graph: ValueGraph) -> Edges:
     """Return the distinct (sink, source) pairs of all rows (the edge set E of paper Section 4.2.1)."""
     v = max(graph.num_vertices, 1)
-    keys = np.unique(sink_of_source(graph.rows).astype(np.int64) * v + graph.source)
+    keys = np.unique(sink_of_source(graph.rows).astype(np.int64) * v + graph.rows.source)
     sink, source = np.divmod(keys, v)
     other = sink != source
     return Edges(sink=sink[other], source=source[other])
@@ -50,7 +50,7 @@ def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
     target = np.arange(v, dtype=np.int64)
     readers = np.bincount(edges.source, minlength=v)
     contributes = np.zeros(v, dtype=np.bool_)
-    contributes[graph.source[_fold_entries(graph)]] = True
+    contributes[graph.rows.source[_fold_entries(graph)]] = True
     private = (graph.is_register | graph.is_temporary) & (readers == 1) & ~contributes
     chosen = private[edges.source]
     target[edges.source[chosen]] = edges.sink[chosen]
@@ -60,30 +60,30 @@ def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
 def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
     """Return ``target`` with every single-use leaf merged into a neighbour as well."""
     v = graph.num_vertices
-    entries = np.bincount(graph.source, minlength=v)
+    entries = np.bincount(graph.rows.source, minlength=v)
     computed = np.bincount(edges.sink, minlength=v) > 0
     written = graph.versions - graph.is_input
     leaf = (entries == 1) & ~computed & (written <= 1)
-    of_leaf = leaf[graph.source]
+    of_leaf = leaf[graph.rows.source]
     fold = _fold_entries(graph)
     merged = target.copy()
     plain = np.flatnonzero(of_leaf & ~fold)
-    merged[graph.source[plain]] = sink_of_source(graph.rows)[plain]
+    merged[graph.rows.source[plain]] = sink_of_source(graph.rows)[plain]
     _merge_into_operands(graph, leaf, of_leaf & fold, merged)
     return merged
 
 
 def _merge_into_operands(graph: ValueGraph, leaf: Bool, fold_leaf: Bool, merged: Int64) -> None:
     """Point leaves of foldable terms to the first suitable operand of their term, in place."""
-    length = np.diff(graph.source_ptr)
+    length = np.diff(graph.rows.source_ptr)
     term = np.repeat(np.arange(len(length), dtype=np.int64), length)
     has_leaf = np.zeros(len(length), dtype=np.bool_)
     has_leaf[term[fold_leaf]] = True
     entry = np.flatnonzero((has_leaf & (length > 1))[term])
     if len(entry) == 0:
         return
-    source = graph.source[entry].astype(np.int64)
-    sink = graph.row_sink[row_of_term(graph.rows)[term[entry]]].astype(np.int64)
+    source = graph.rows.source[entry].astype(np.int64)
+    sink = graph.rows.row_sink[row_of_term(graph.rows)[term[entry]]].astype(np.int64)
     _, inverse, times = np.unique(sink * graph.num_vertices + source, return_inverse=True, return_counts=True)
     # those that are no leaves themselves come first
     usable = times[inverse] == 1
@@ -98,8 +98,8 @@ def _merge_into_operands(graph: ValueGraph, leaf: Bool, fold_leaf: Bool, merged:
 
 def _fold_entries(graph: ValueGraph) -> Bool:
     """Return bool[S], the entry belongs to a row whose terms may be combined anywhere."""
-    fold = graph.row_fold != int(Fold.NONE)
-    return np.repeat(fold, np.diff(graph.source_ptr[graph.term_ptr]))
+    fold = graph.rows.row_fold != int(Fold.NONE)
+    return np.repeat(fold, np.diff(graph.rows.row_ptr))
 
 
 def representatives(target: Int64) -> Int64:

@@ -42,14 +42,14 @@ def rows_of(graph: ValueGraph) -> list[RowTuple]:
     result = []
     for r in range(graph.num_rows):
         terms = []
-        for t in range(int(graph.term_ptr[r]), int(graph.term_ptr[r + 1])):
-            terms.append([int(v) for v in graph.source[graph.source_ptr[t] : graph.source_ptr[t + 1]]])
+        for t in range(int(graph.rows.term_ptr[r]), int(graph.rows.term_ptr[r + 1])):
+            terms.append(graph.rows.source[graph.rows.source_ptr[t] : graph.rows.source_ptr[t + 1]].tolist())
         result.append(
             (
-                int(graph.row_sink[r]),
-                int(graph.row_count[r]),
-                bool(graph.row_fold[r]),
-                bool(graph.row_accumulates[r]),
+                int(graph.rows.row_sink[r]),
+                int(graph.rows.row_count[r]),
+                bool(graph.rows.row_fold[r]),
+                bool(graph.rows.row_accumulates[r]),
                 terms,
             )
         )
@@ -290,8 +290,8 @@ def main_sites(graph: ValueGraph) -> list[int]:
     """Site that most often stores to each vertex, the latest on a tie; -1 for none."""
     best: dict[int, tuple[int, int, int]] = {}
     for row in range(graph.num_rows):
-        found = (int(graph.row_count[row]), row, int(graph.row_site[row]))
-        sink = int(graph.row_sink[row])
+        found = (int(graph.rows.row_count[row]), row, int(graph.rows.row_site[row]))
+        sink = int(graph.rows.row_sink[row])
         best[sink] = max(best.get(sink, found), found)
     return [best[v][2] if v in best else -1 for v in range(graph.num_vertices)]
 
@@ -311,26 +311,26 @@ def dissolved_rows(graph: ValueGraph, gone: Sequence[bool]) -> dict[RowKey, int]
     """Return {(sink, {(source, role)}, own previous version read): count} without vertices in ``gone``."""
     direct: dict[int, set[Pair]] = defaultdict(set)
     entries = entries_of(graph)
-    for sink, found in zip(graph.row_sink.tolist(), entries, strict=True):
+    for sink, found in zip(graph.rows.row_sink.tolist(), entries, strict=True):
         direct[sink] |= set(found)
     result: dict[RowKey, int] = defaultdict(int)
     for r, found in enumerate(entries):
-        sink = int(graph.row_sink[r])
+        sink = int(graph.rows.row_sink[r])
         if gone[sink]:
             continue
         best: dict[int, int] = {}
         for v, role in (pair for s, entry_role in found for pair in reach(direct, gone, s, entry_role)):
             best[v] = min(best.get(v, 2), role)
-        own = bool(graph.row_accumulates[r]) or sink in best
+        own = bool(graph.rows.row_accumulates[r]) or sink in best
         best.pop(sink, None)
-        result[(sink, frozenset(best.items()), own)] += int(graph.row_count[r])
+        result[(sink, frozenset(best.items()), own)] += int(graph.rows.row_count[r])
     return dict(result)
 
 
 def entries_of(graph: ValueGraph) -> list[list[Pair]]:
     """Return (source, role) of every entry of every row."""
-    start = graph.source_ptr[graph.term_ptr].tolist()
-    flat = list(zip(graph.source.tolist(), graph.source_role.tolist(), strict=True))
+    start = graph.rows.row_ptr.tolist()
+    flat = list(zip(graph.rows.source.tolist(), graph.rows.source_role.tolist(), strict=True))
     return [flat[start[r] : start[r + 1]] for r in range(graph.num_rows)]
 
 

@@ -16,7 +16,7 @@ Tally = dict[tuple[int, int], int]
 
 def steps(graph: ValueGraph, index: Int32, size: Int64, owner: Int32) -> Tally:
     """Distances between elements and what they are computed from, in arrays of the same size."""
-    sink, source = sink_of_source(graph.rows), graph.source
+    sink, source = sink_of_source(graph.rows), graph.rows.source
     read = size[owner[source]]
     alike = (size[owner[sink]] == read) & (read > 0)
     sink, source = sink[alike], source[alike]
@@ -28,7 +28,7 @@ def steps(graph: ValueGraph, index: Int32, size: Int64, owner: Int32) -> Tally:
 
 def gaps(graph: ValueGraph, index: Int32, owner: Int32) -> Tally:
     """Distances between elements of one array that are read together."""
-    source = graph.source
+    source = graph.rows.source
     entry = np.flatnonzero(owner[source] >= 0)
     row = graph.rows.row_of_source()[entry]
     order = np.lexsort((index[source[entry]], owner[source[entry]], row))

@@ -32,13 +32,13 @@ def native_chains(graph: ValueGraph) -> Counter[PlainChain]:
     reader = _GraphReader(graph)
     result: Counter[PlainChain] = Counter()
     for row in range(graph.num_rows):
-        sink = int(graph.row_sink[row])
+        sink = int(graph.rows.row_sink[row])
         home = reader.home(sink)
         if home is None:
             continue
         sources = dict(reader.sources(row))
-        own = sources.pop(home, None) is not None or bool(graph.row_accumulates[row])
-        result[PlainChain(home, frozenset(sources.items()), own)] += int(graph.row_count[row])
+        own = sources.pop(home, None) is not None or bool(graph.rows.row_accumulates[row])
+        result[PlainChain(home, frozenset(sources.items()), own)] += int(graph.rows.row_count[row])
     return result
 
 
@@ -110,7 +110,7 @@ class _GraphReader:
         self._graph = graph
         # an updated vertex has a row for each of its versions
         self._rows_of_register: dict[int, list[int]] = {}
-        for row, sink in enumerate(graph.row_sink):
+        for row, sink in enumerate(graph.rows.row_sink):
             if graph.is_register[int(sink)] or graph.is_temporary[int(sink)]:
                 self._rows_of_register.setdefault(int(sink), []).append(row)
 
@@ -131,11 +131,11 @@ class _GraphReader:
     def sources(self, row: int) -> dict[Home, SourceRole]:
         """Memory sources of a row with their strongest roles."""
         graph = self._graph
-        first, last = graph.source_ptr[graph.term_ptr[row]], graph.source_ptr[graph.term_ptr[row + 1]]
+        first, last = graph.rows.source_ptr[graph.rows.term_ptr[row : row + 2]]
         found: dict[Home, SourceRole] = {}
         for index in range(int(first), int(last)):
-            role = SourceRole(int(graph.source_role[index]))
-            for home, inner in self._of_value(int(graph.source[index])).items():
+            role = SourceRole(int(graph.rows.source_role[index]))
+            for home, inner in self._of_value(int(graph.rows.source[index])).items():
                 strongest = role if role is not SourceRole.DATA else inner
                 found[home] = min(strongest, found.get(home, strongest))
         return found

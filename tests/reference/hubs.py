@@ -17,10 +17,10 @@ def hub_mask(graph: ValueGraph, high: float) -> Bool:
     root = plain.representatives(plain.merge_leaves(graph, edges, plain.merge_registers(graph, edges)))
     near = plain.neighbour_sets(edges, root)
     counter = np.zeros(v, np.bool_)
-    counts = graph.source_role == int(SourceRole.ADDRESS)
-    row = np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr[graph.term_ptr]))
-    counter[graph.row_sink[row[counts]]] = True
-    counter[graph.source[np.isin(row, row[counts]) & ~counts]] = True
+    counts = graph.rows.source_role == int(SourceRole.ADDRESS)
+    row = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.row_ptr))
+    counter[graph.rows.row_sink[row[counts]]] = True
+    counter[graph.rows.source[np.isin(row, row[counts]) & ~counts]] = True
     centroid = centroid_of([len(n) for n in near])
     mask = np.zeros(v, np.bool_)
     for _ in range(_MAX_ROUNDS):

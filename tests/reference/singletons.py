@@ -22,11 +22,11 @@ def neighbour_sets(graph: ValueGraph) -> tuple[list[set[int]], list[set[int]]]:
     """Sources and sinks of each vertex by other roles than addresses, itself left out."""
     sources: list[set[int]] = [set() for _ in range(graph.num_vertices)]
     sinks: list[set[int]] = [set() for _ in range(graph.num_vertices)]
-    start = graph.source_ptr[graph.term_ptr].tolist()
-    for r, sink in enumerate(graph.row_sink.tolist()):
+    start = graph.rows.row_ptr.tolist()
+    for r, sink in enumerate(graph.rows.row_sink.tolist()):
         for entry in range(start[r], start[r + 1]):
-            source = int(graph.source[entry])
-            if source != sink and graph.source_role[entry] != SourceRole.ADDRESS:
+            source = int(graph.rows.source[entry])
+            if source != sink and graph.rows.source_role[entry] != SourceRole.ADDRESS:
                 sources[sink].add(source)
                 sinks[source].add(sink)
     return sources, sinks
@@ -49,11 +49,11 @@ def singleton_kinds(graph: ValueGraph, high: float) -> list[int]:
 
 def graph_words(graph: ValueGraph, removed: Bool) -> int:
     """Two words per vertex of a chain and per directed edge that stays, a row's own last version included."""
-    start = graph.source_ptr[graph.term_ptr].tolist()
+    start = graph.rows.row_ptr.tolist()
     edges = set()
-    for r, (sink, accumulates) in enumerate(zip(graph.row_sink, graph.row_accumulates, strict=True)):
-        edges |= {(int(source), int(sink)) for source in graph.source[start[r] : start[r + 1]]}
-        edges |= {(int(sink), int(sink))} if accumulates else set()
+    for r, sink in enumerate(graph.rows.row_sink):
+        edges |= {(int(source), int(sink)) for source in graph.rows.source[start[r] : start[r + 1]]}
+        edges |= {(int(sink), int(sink))} if graph.rows.row_accumulates[r] else set()
     vertices = {v for edge in edges for v in edge if not removed[v]}
     kept = [edge for edge in edges if not removed[list(edge)].any()]
     return 2 * len(vertices) + 2 * len(kept)

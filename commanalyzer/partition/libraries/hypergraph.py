@@ -101,14 +101,14 @@ class _Terms:
 
     def __init__(self, graph: ValueGraph, vertex: Int64) -> None:
         v = graph.num_vertices
-        self.row, self.operands = row_of_term(graph.rows), np.diff(graph.source_ptr)
-        self.sink = graph.row_sink[self.row]
-        folds = graph.row_fold[self.row] > 0
+        self.row, self.operands = row_of_term(graph.rows), np.diff(graph.rows.source_ptr)
+        self.sink = graph.rows.row_sink[self.row]
+        folds = graph.rows.row_fold[self.row] > 0
         self.folded = np.where(folds, np.bincount(self.sink[folds], minlength=v)[self.sink], 0)
-        taken = vertex[graph.source] >= 0
-        self.source = graph.source[taken]
+        taken = vertex[graph.rows.source] >= 0
+        self.source = graph.rows.source[taken]
         self.term = np.repeat(np.arange(len(self.row)), self.operands)[taken]
-        self.readers = np.bincount(graph.source, minlength=v)
+        self.readers = np.bincount(graph.rows.source, minlength=v)
 
     def places(self, vertex: Int64, base: int) -> Int64:
         """Return int64[T], where each term is computed.
@@ -153,7 +153,7 @@ def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> t
     alone = place >= base
     size = base + int(np.count_nonzero(alone))
     where, sink, source = place[terms.term], terms.sink[terms.term], terms.source.astype(np.int64)
-    count = graph.row_count[terms.row[terms.term]]
+    count = graph.rows.row_count[terms.row[terms.term]]
     reader = np.where(where >= base, where, vertex[sink])
     expands = (reader >= 0) & ((where < 0) | (where >= base))
     folds = (where >= 0) & (vertex[sink] >= 0)
@@ -201,9 +201,9 @@ def _work(graph: ValueGraph, base: Float64, vertex: Int64, terms: _Terms, place:
 
     The work of hubs was spread over their operands before.
     """
-    often = graph.row_count * np.maximum(np.diff(graph.term_ptr), 1)
-    total = np.maximum(np.bincount(graph.row_sink, often, graph.num_vertices), 1.0)[graph.row_sink]
-    share = (graph.row_count / total * graph.work_flops[graph.row_sink])[terms.row]
+    often = graph.rows.row_count * np.maximum(np.diff(graph.rows.term_ptr), 1)
+    total = np.maximum(np.bincount(graph.rows.row_sink, often, graph.num_vertices), 1.0)[graph.rows.row_sink]
+    share = (graph.rows.row_count / total * graph.work_flops[graph.rows.row_sink])[terms.row]
     moved = (place >= 0) & (vertex[terms.sink] >= 0)
     given = np.bincount(place[moved], share[moved], size).astype(np.float64)
     given[: len(base)] += base - np.bincount(vertex[terms.sink[moved]], share[moved], len(base))

@@ -22,9 +22,19 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.contraction import register_kernels as kernels
-from commanalyzer.vcg.graph import Bool, Float64, Fold, Int32, Int64, Rows, SourceRole, UInt8, ValueGraph
+from commanalyzer.vcg.graph import (
+    OF_VERTICES,
+    Bool,
+    Float64,
+    Fold,
+    Int32,
+    Int64,
+    Rows,
+    SourceRole,
+    UInt8,
+    ValueGraph,
+)
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for
-from commanalyzer.vcg.storage.store import VERTEX_COLUMNS
 from commanalyzer.vcg.structure.segments import (
     expand_ranges,
     group_starts,
@@ -56,8 +66,8 @@ def dissolve_registers(graph: ValueGraph, limit: int = DEFAULT_LIMIT) -> ValueGr
     gone = dissolving(graph)
     closure, work = _closed(graph, gone, limit)
     rows, kept = _dissolved_rows(graph, gone, closure, limit), np.flatnonzero(~gone)
-    columns = {name: getattr(graph, name)[kept] for name in VERTEX_COLUMNS}
-    return replace(graph, **columns | {"work_flops": work[kept]}, **rows._asdict())
+    columns = {name: getattr(graph, name)[kept] for name in OF_VERTICES}
+    return replace(graph, **columns | {"work_flops": work[kept]}, rows=rows)
 
 
 def dissolving(graph: AnyGraph) -> Bool:
@@ -84,7 +94,7 @@ class _Closure(NamedTuple):
 
 def _flows(graph: ValueGraph, chosen: Bool) -> Int64:
     """Return the ``chosen`` (bool[S]) source entries that are no addresses."""
-    return np.flatnonzero(chosen & (graph.source_role != int(SourceRole.ADDRESS)))
+    return np.flatnonzero(chosen & (graph.rows.source_role != int(SourceRole.ADDRESS)))
 
 
 class _Steps(NamedTuple):
@@ -108,7 +118,7 @@ def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
 
     v, sinks = graph.num_vertices, sink_of_source(graph.rows)
     entry = _flows(graph, gone[sinks])
-    sink, source, role = sinks[entry], graph.source[entry], graph.source_role[entry]
+    sink, source, role = sinks[entry], graph.rows.source[entry], graph.rows.source_role[entry]
     inner = gone[source]
     ones = np.ones(int(inner.sum()), dtype=np.int8)
     links = coo_array((ones, (sink[inner], source[inner])), shape=(v, v))
@@ -158,12 +168,12 @@ def _pass_on_work(graph: ValueGraph, gone: Bool, node: Int64, closure: _Closure)
     """
     count = len(closure.start)
     work = np.bincount(node, graph.work_flops, minlength=count).astype(np.float64)
-    entry = _flows(graph, gone[graph.source])
+    entry = _flows(graph, gone[graph.rows.source])
     row = graph.rows.row_of_source()[entry]
-    source, sink = node[graph.source[entry]], node[graph.row_sink[row]]
+    source, sink = node[graph.rows.source[entry]], node[graph.rows.row_sink[row]]
     used = source != sink
     pointer, by_source = order_by(source[used], count)
-    weight = graph.row_count[row[used]].astype(np.float64)
+    weight = graph.rows.row_count[row[used]].astype(np.float64)
     kernels.pass_on_work(pointer, sink[used][by_source], weight[by_source], work)
     result = np.where(gone, 0.0, work[node])
     work[node[~gone]] = 0.0
@@ -179,14 +189,14 @@ def _dissolved_rows(graph: ValueGraph, gone: Bool, closure: _Closure, limit: int
 
     Of equal rows (same sink, same sources and roles, same self-source) the first stays in its place.
     """
-    source = graph.source[_flows(graph, ~gone[sink_of_source(graph.rows)])]
+    source = graph.rows.source[_flows(graph, ~gone[sink_of_source(graph.rows)])]
     reach = closure.length[source]
     total = int(reach.sum())
     if total > limit:
         worst = int(np.argmax(np.bincount(source, reach * gone[source])))
         raise _too_large(graph, worst, total, limit)
     del source, reach
-    rows = int(np.count_nonzero(~gone[graph.row_sink]))
+    rows = int(np.count_nonzero(~gone[graph.rows.row_sink]))
     slots = np.full(1 << (2 * rows + 1).bit_length(), -1, dtype=np.int64)
     origin, count = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     accumulates, sink = np.empty(rows, dtype=np.bool_), np.empty(rows, dtype=np.int64)
@@ -199,7 +209,7 @@ def _dissolved_rows(graph: ValueGraph, gone: Bool, closure: _Closure, limit: int
     return Rows(
         row_sink=number[sink[:kept]],
         row_count=count[:kept],
-        row_site=graph.row_site[origin],
+        row_site=graph.rows.row_site[origin],
         row_fold=np.full(kept, int(Fold.NONE), dtype=np.uint8),
         row_accumulates=accumulates[:kept],
         term_ptr=pointer_from_counts(filled.astype(np.int64)),

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -145,9 +144,8 @@ def _rewritten(
     """Return ``graph`` with other rows and work; ``taken``: values whose work goes to others, known then."""
     if isinstance(graph, LargeGraph):
         return recoded(graph, slices, lambda: _work_moved(work, taken))
-    joined = joined_rows(list(slices))
-    columns: dict[str, Any] = joined._asdict()
-    return replace(graph, work_flops=_work_moved(work, taken), **columns)
+    rows = joined_rows(list(slices))
+    return replace(graph, work_flops=_work_moved(work, taken), rows=rows)
 
 
 def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:
@@ -226,25 +224,19 @@ def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool
 
 def _renamed(rows: Rows, target: Int32, kept_row: Bool) -> Rows:
     """Vertices replaced by ``target``, rows ``kept_row`` (bool[R]) only; self-sources become flags."""
+    rows = chosen_rows(rows, kept_row)
     sink, source = target[rows.row_sink], target[rows.source]
-    row_of_term_ = row_of_term(rows)
-    term_of_source = np.repeat(np.arange(len(rows.source_ptr) - 1), np.diff(rows.source_ptr))
-    row = row_of_term_[term_of_source]
-    own = source == sink[row]
-    kept = kept_row[row] & ~own
-    accumulates = rows.row_accumulates.copy()
-    accumulates[row[own & kept_row[row]]] = True
-    per_term = np.bincount(term_of_source[kept], minlength=len(rows.source_ptr) - 1)
-    filled = per_term > 0
-    per_row = np.bincount(row_of_term_[filled], minlength=rows.num_rows)[kept_row]
-    return Rows(
-        row_sink=sink[kept_row],
-        row_count=rows.row_count[kept_row],
-        row_site=rows.row_site[kept_row],
-        row_fold=rows.row_fold[kept_row],
-        row_accumulates=accumulates[kept_row],
-        term_ptr=pointer_from_counts(per_row.astype(np.int64)),
-        source_ptr=pointer_from_counts(per_term[filled].astype(np.int64)),
+    row = rows.row_of_source()
+    own, accumulates = source == sink[row], rows.row_accumulates.copy()
+    accumulates[row[own]] = True
+    kept = ~own
+    sources = np.diff(pointer_from_counts(kept)[rows.source_ptr])
+    terms = np.diff(pointer_from_counts(sources > 0)[rows.term_ptr])
+    return rows._replace(
+        row_sink=sink,
+        row_accumulates=accumulates,
+        term_ptr=pointer_from_counts(terms),
+        source_ptr=pointer_from_counts(sources[sources > 0]),
         source=source[kept],
         source_role=rows.source_role[kept],
     ).closed()

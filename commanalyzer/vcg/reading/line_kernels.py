@@ -16,8 +16,16 @@ import numpy as np
 
 from commanalyzer.abi.trace_layout import ROW_RANGE
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.vcg.reading.range_kernels import OTHERS, end_of, mixed, plain_label, units_of
-from commanalyzer.vcg.reading.trace_kernels import COUNT, FLAGS, LOW, find_range
+from commanalyzer.vcg.reading.range_kernels import OTHERS, end_of
+from commanalyzer.vcg.reading.trace_kernels import (
+    COUNT,
+    FLAGS,
+    LOW,
+    find_range,
+    mixed,
+    plain_label,
+    units_of,
+)
 
 _MANY_WAYS = 16
 

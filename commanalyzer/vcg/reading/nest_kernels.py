@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.hooks import NOTHING, REGISTER, WORD_MASK
+from commanalyzer.abi.hooks import REGISTER
 from commanalyzer.abi.trace_layout import (
     ROW_FILL,
     ROW_NEST,
@@ -22,8 +22,19 @@ from commanalyzer.abi.trace_layout import (
     ROW_WIDE,
 )
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
-from commanalyzer.vcg.reading.range_kernels import mixed, plain_label, units_of, wide
-from commanalyzer.vcg.reading.trace_kernels import COUNT, FLAGS, LOW, NONE
+from commanalyzer.vcg.reading.trace_kernels import (
+    FLAGS,
+    LOW,
+    NONE,
+    hash_of_row,
+    kept_label,
+    mixed,
+    moved,
+    next_round,
+    rounds_of,
+    units_of,
+    wide,
+)
 
 _OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that no nest stands for
 _NUM_LOOPS = 255  # bits of the first word
@@ -44,33 +55,24 @@ def _behind_entry(units: Any, at: Any, loops: Any) -> Any:
     return at + 2 * (1 + (1 + labels) * (1 + loops))
 
 
-@compiled_inline
-def _loops(units: Any, unit: Any) -> Any:
-    """Number of loops around the reductions."""
-    return wide(units, unit) & _NUM_LOOPS
-
-
-@compiled
-def _rounds(units: Any, unit: Any) -> Any:
-    """Rounds of these loops, multiplied."""
-    rounds = np.int64(1)
-    for d in range(_loops(units, unit)):
-        rounds *= wide(units, unit + 2 + 2 * d)
-    return rounds
-
-
 @compiled
 def count_nests(heads: Any, units: Any, is_nested: Any) -> Any:
-    """Numbers of rows, units, groups and runs that nests stand for; mark their sites."""
-    rows, labels, groups, runs, unit = 0, 0, 0, 0, 0
+    """Numbers of nests, of rows, units, groups and runs that they stand for; the largest site of these.
+
+    ``is_nested``: result, bool per site; or empty.
+    """
+    nests, rows, labels, groups, runs, largest, unit = 0, 0, 0, 0, 0, np.int64(0), 0
     for row in range(len(heads)):
         if (heads[row, 1] >> FLAGS) & ROW_NEST:
-            rounds, loops = _rounds(units, unit), _loops(units, unit)
-            at = unit + 2 + 2 * loops
+            loops = wide(units, unit) & _NUM_LOOPS
+            rounds, at = rounds_of(units, unit + 2, loops), unit + 2 + 2 * loops
+            nests += 1
             for _ in range(wide(units, unit) >> _ENTRIES):
                 head = wide(units, at)
                 width = (head >> 32) & _LABELS
-                is_nested[head & LOW] = True
+                largest = max(largest, head & LOW)
+                if len(is_nested):
+                    is_nested[head & LOW] = True
                 rows += rounds
                 if head < 0:
                     groups += rounds
@@ -80,32 +82,7 @@ def count_nests(heads: Any, units: Any, is_nested: Any) -> Any:
                     labels += rounds * width
                 at = _behind_entry(units, at, loops)
         unit += units_of(heads[row, 1])
-    return rows, 2 * labels, groups, runs
-
-
-@compiled_in_place
-def count_sites(heads: Any, units: Any) -> Any:
-    """The number behind that of every site; 0 if no row is a nest."""
-    largest, unit, has_nests = np.int64(0), 0, False
-    for row in range(len(heads)):
-        largest = max(largest, heads[row, 1] & LOW)
-        if (heads[row, 1] >> FLAGS) & ROW_NEST:
-            has_nests = True
-            loops = _loops(units, unit)
-            at = unit + 2 + 2 * loops
-            for _ in range(wide(units, unit) >> _ENTRIES):
-                largest = max(largest, wide(units, at) & LOW)
-                at = _behind_entry(units, at, loops)
-        unit += units_of(heads[row, 1])
-    return largest + 1 if has_nests else 0
-
-
-@compiled_inline
-def _kept_label(label: Any, kept: Any) -> Any:
-    """The label by the row that is kept of equal ones."""
-    if label & REGISTER and label & NOTHING != NOTHING:
-        return (label & ~WORD_MASK) | kept[label & WORD_MASK]
-    return label
+    return nests, rows, 2 * labels, groups, runs, largest
 
 
 @compiled_inline
@@ -161,33 +138,21 @@ def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, cell: Any, ou
 
 
 @compiled
-def _hash_of_row(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> Any:
+def _hash_of_whole(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> Any:
     """Hash of a recorded row whose units and groups begin at ``unit`` and ``group``."""
     heads, _, units, groups, runs, listed = columns
-    is_register = (heads[row, 1] >> FLAGS) & ROW_REGISTER
-    hash_ = mixed(heads[row, 1] & LOW, np.int64(NONE) if is_register else heads[row, 0])
-    for k in range((heads[row, 1] >> 32) & COUNT):
-        hash_ = mixed(hash_, _kept_label(plain_label(heads, row, units, unit, k), kept))
+    hash_ = hash_of_row(heads, row, units, unit, kept)
     while group < len(groups) and groups[group, 0] == row:
         first, width = groups[group, 1], groups[group, 3] & LOW
         hash_ = mixed(mixed(hash_, groups[group, 2]), groups[group, 3])
         if groups[group, 3] >> 32:
             for k in range(first, first + groups[group, 2] * width):
-                hash_ = mixed(hash_, _kept_label(listed[k], kept))
+                hash_ = mixed(hash_, kept_label(listed[k], kept))
         else:
             for k in range(first, first + width):
-                hash_ = mixed(mixed(hash_, _kept_label(runs[k, 0], kept)), runs[k, 1])
+                hash_ = mixed(mixed(hash_, kept_label(runs[k, 0], kept)), runs[k, 1])
         group += 1
     return hash_
-
-
-@compiled_inline
-def _moved(units: Any, at: Any, round_: Any) -> Any:
-    """What strides from ``at`` on add in a round of each loop."""
-    total = np.int64(0)
-    for d in range(len(round_)):
-        total += round_[d] * wide(units, at + 2 * d)
-    return total
 
 
 @compiled
@@ -201,15 +166,15 @@ def _write_reduction(
     site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
     hash_, place = mixed(site, np.int64(NONE)), at + 4
     for k in range(initial):
-        label = _kept_label(wide(units, place) + _moved(units, place + 2, round_), kept)
+        label = kept_label(wide(units, place) + moved(units, place + 2, 2, round_), kept)
         hash_ = mixed(hash_, label)
         unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
         place += 2 + 2 * len(round_)
     hash_ = mixed(mixed(hash_, terms), width)
     for k in range(width):
-        first = wide(units, place) + _moved(units, place + 4, round_)
+        first = wide(units, place) + moved(units, place + 4, 2, round_)
         runs[n + k, 0], runs[n + k, 1] = first, wide(units, place + 2)
-        hash_ = mixed(mixed(hash_, _kept_label(first, kept)), runs[n + k, 1])
+        hash_ = mixed(mixed(hash_, kept_label(first, kept)), runs[n + k, 1])
         place += 4 + 2 * len(round_)
     if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
         flags = (ROW_REGISTER | (ROW_WIDE if initial else 0)) << FLAGS
@@ -227,7 +192,7 @@ def _write_store(
     head, size = wide(units, at), 2 + 2 * len(round_)
     site, labels = head & LOW, (head >> 32) & _LABELS
     place = at + 2
-    sink = wide(units, place) + _moved(units, place + 2, round_)
+    sink = wide(units, place) + moved(units, place + 2, 2, round_)
     hash_ = mixed(site, sink)
     for k in range(labels):
         place += size
@@ -235,8 +200,8 @@ def _write_store(
         if (head >> (_RESULTS + k)) & 1:
             label = REGISTER | results[label]
         else:
-            label += _moved(units, place + 2, round_)
-        label = _kept_label(label, kept)
+            label += moved(units, place + 2, 2, round_)
+        label = kept_label(label, kept)
         hash_ = mixed(hash_, label)
         unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
     if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
@@ -247,9 +212,9 @@ def _write_store(
 @compiled
 def _write_nest(units: Any, unit: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
     """Write all rows of a nest."""
-    entries, loops = wide(units, unit) >> _ENTRIES, _loops(units, unit)
+    entries, loops = wide(units, unit) >> _ENTRIES, wide(units, unit) & _NUM_LOOPS
     results, round_ = np.empty(entries, np.int64), np.zeros(loops, np.int64)
-    for _ in range(_rounds(units, unit)):
+    for _ in range(rounds_of(units, unit + 2, loops)):
         at, found = unit + 2 + 2 * loops, 0
         for _ in range(entries):
             if wide(units, at) < 0:
@@ -260,13 +225,7 @@ def _write_nest(units: Any, unit: Any, count: Any, table: Any, kept: Any, out: A
                 _write_store(units, at, round_, results, count, table, kept, out, ends)
             ends[4] += 1
             at = _behind_entry(units, at, loops)
-        d = loops - 1
-        while d >= 0:
-            round_[d] += 1
-            if round_[d] < wide(units, unit + 2 + 2 * d):
-                break
-            round_[d] = 0
-            d -= 1
+        next_round(units, unit + 2, round_)
 
 
 @compiled
@@ -290,7 +249,7 @@ def write_nests(columns: Any, is_nested: Any, table: Any, kept: Any, out: Any, e
         else:
             at, hash_ = ends[0], cells[row, 0]
             if is_nested[heads[row, 1] & LOW] and not flags & _OTHERS:
-                hash_ = _hash_of_row(columns, row, unit, group, kept)
+                hash_ = _hash_of_whole(columns, row, unit, group, kept)
                 at = first_place(table, hash_, row, count, kept, out, ends)
             if at == ends[0]:
                 _write_recorded(columns, row, unit, group, (hash_, count), out, ends)

@@ -32,12 +32,16 @@ def without_nests(columns: Columns) -> tuple[Columns, Int64, Int64] | None:
     from commanalyzer.vcg.reading import nest_kernels as kernels
 
     heads, _, units, groups, runs, listed = columns
-    num_sites = kernels.count_sites(heads, units)
-    if not num_sites:
+    nests, rows, more_units, more_groups, more_runs, largest = kernels.count_nests(
+        heads, units, np.zeros(0, np.bool_)
+    )
+    if not nests:
         return None
-    is_nested = np.zeros(num_sites, np.bool_)
-    rows, more_units, more_groups, more_runs = kernels.count_nests(heads, units, is_nested)
-    looked_up = rows + int(np.count_nonzero(is_nested[heads[:, 1] & _SITE]))
+    site = heads[:, 1] & _SITE
+    is_nested = np.zeros(max(int(largest), int(site.max())) + 1, np.bool_)
+    kernels.count_nests(heads, units, is_nested)
+    looked_up = rows + int(np.count_nonzero(is_nested[site]))
+    del site
     table = np.zeros(1 << (3 * looked_up // 2).bit_length(), np.int64)
     rows += len(heads)
     out = (

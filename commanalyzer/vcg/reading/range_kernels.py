@@ -14,46 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.trace_layout import (
-    ROW_COMPACT,
-    ROW_FILL,
-    ROW_RANGE,
-    ROW_REGISTER,
-    ROW_TEMPORARY,
-    ROW_UPDATE,
-    ROW_WIDE,
-)
+from commanalyzer.abi.trace_layout import ROW_FILL, ROW_RANGE, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
-from commanalyzer.vcg.reading.trace_kernels import COUNT, FLAGS, LOW, NONE, expanded, write_group
+from commanalyzer.vcg.reading.trace_kernels import (
+    COUNT,
+    FLAGS,
+    LOW,
+    NONE,
+    find_range,
+    hash_of_row,
+    mixed,
+    moved,
+    next_round,
+    plain_label,
+    rounds_of,
+    units_of,
+    wide,
+    write_group,
+)
 
 OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
-_FACTORS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_FIRST, _SECOND, _THIRD = (np.uint64(factor) for factor in _FACTORS)
-_FIRST_SIZE = 1 << 12  # of the table of merged rows, a power of 2
 _STORES = 48  # bits of the number of stores in the first word of a segment
-_SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
-
-
-@compiled_inline
-def mixed(hash_: Any, number: Any) -> Any:
-    """Hash of what was hashed before and a number."""
-    bits = np.uint64(hash_) * _FIRST + np.uint64(number) * _SECOND + _THIRD
-    bits = (bits ^ (bits >> _SHIFT)) * _SECOND
-    bits = (bits ^ (bits >> _LAST_SHIFT)) * _THIRD
-    return np.int64(bits ^ (bits >> _SHIFT))
-
-
-@compiled_inline
-def wide(units: Any, at: Any) -> Any:
-    """The label of two units."""
-    return (np.int64(units[at]) & LOW) | (np.int64(units[at + 1]) << 32)
-
-
-@compiled_inline
-def units_of(head: Any) -> Any:
-    """Units of a row."""
-    count = (head >> 32) & COUNT
-    return 2 * count if (head >> FLAGS) & ROW_WIDE else count
 
 
 @compiled_in_place
@@ -64,7 +45,8 @@ def count_segments(heads: Any, units: Any) -> Any:
         at = unit
         unit += units_of(heads[row, 1])
         while (heads[row, 1] >> FLAGS) & ROW_RANGE and at < unit:
-            outer, times = _outer_loops(units, at)
+            outer = _outer_loops(units, at)
+            times = rounds_of(units, at, outer)
             at += 2 * outer
             segments += times
             number = wide(units, at) >> _STORES
@@ -79,30 +61,14 @@ def count_segments(heads: Any, units: Any) -> Any:
 
 @compiled_in_place
 def _outer_loops(units: Any, at: Any) -> Any:
-    """Number of the loops around the segment at ``at``, and their rounds, multiplied."""
-    outer, times, rounds = 0, 1, wide(units, at)
-    while rounds >> _STORES == 0:
-        outer, times = outer + 1, times * rounds
-        rounds = wide(units, at + 2 * outer)
-    return outer, times
+    """Number of the loops around the segment at ``at``."""
+    outer = 0
+    while wide(units, at + 2 * outer) >> _STORES == 0:
+        outer += 1
+    return outer
 
 
-@compiled_in_place
-def _moved_by(units: Any, first: Any, outer: Any, strides: Any, turn: Any) -> Any:
-    """What a number has added in a turn of the ``outer`` loops around, whose rounds are from ``first`` on.
-
-    ``strides``: where that in the outermost loop is, and units to the next one. The last loop turns fastest.
-    """
-    moved, at = 0, strides[0] + (outer - 1) * strides[1]
-    for loop in range(outer - 1, -1, -1):
-        rounds = wide(units, first + 2 * loop)
-        moved += turn % rounds * wide(units, at)
-        turn //= rounds
-        at -= strides[1]
-    return moved
-
-
-@compiled_in_place
+@compiled
 def read_segments(
     heads: Any,
     units: Any,
@@ -122,8 +88,9 @@ def read_segments(
         of_row[row] = n if is_range else NONE
         while is_range and at < unit:
             loops = at
-            outer, times = _outer_loops(units, at)
-            for turn in range(times):
+            outer = _outer_loops(units, at)
+            round_ = np.zeros(outer, np.int64)
+            for _ in range(rounds_of(units, loops, outer)):
                 at = loops + 2 * outer
                 head = wide(units, at)
                 row_of[n], rounds[n] = row, head & ((1 << _STORES) - 1)
@@ -132,28 +99,18 @@ def read_segments(
                     count = wide(units, at) >> 32
                     strides, way = at + 6 + 4 * count, 2 * (1 + count)
                     stores[s, 0], stores[s, 3] = wide(units, at) & LOW, first
-                    moved = _moved_by(units, loops, outer, (strides, way), turn)
-                    stores[s, 1], stores[s, 2] = wide(units, at + 2) + moved, wide(units, at + 4)
+                    stores[s, 1] = wide(units, at + 2) + moved(units, strides, way, round_)
+                    stores[s, 2] = wide(units, at + 4)
                     at += 6
                     for k in range(count):
-                        moved = _moved_by(units, loops, outer, (strides + 2 + 2 * k, way), turn)
-                        labels[first + k, 0] = wide(units, at + 2 * k) + moved
+                        added = moved(units, strides + 2 + 2 * k, way, round_)
+                        labels[first + k, 0] = wide(units, at + 2 * k) + added
                         labels[first + k, 1] = wide(units, at + 2 * (count + k))
                     at = strides + outer * way
                     first += count
                     s += 1
                 first_store[n + 1], n = s, n + 1
-
-
-@compiled_in_place
-def largest_site(heads: Any, stores: Any) -> Any:
-    """Greatest number of a site."""
-    largest = np.int64(0)
-    for row in range(len(heads)):
-        largest = max(largest, heads[row, 1] & LOW)
-    for s in range(len(stores)):
-        largest = max(largest, stores[s, 0])
-    return largest
+                next_round(units, loops, round_)
 
 
 @compiled_inline
@@ -162,89 +119,37 @@ def end_of(s: Any, stores: Any, labels: Any) -> Any:
     return stores[s + 1, 3] if s + 1 < len(stores) else len(labels)
 
 
-@compiled_inline
-def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
-    """Label ``k`` of a plain row whose units begin at ``unit``."""
-    if (heads[row, 1] >> FLAGS) & ROW_WIDE:
-        return wide(units, unit + 2 * k)
-    if (heads[row, 1] >> FLAGS) & ROW_COMPACT:
-        return expanded(units[unit + k])
-    return heads[row, 0] + np.int64(units[unit + k])
-
-
 @compiled_in_place
-def _slot_of(merged: Any, hash_: Any) -> Any:
-    """Where a row is in the table of merged ones, or would be."""
-    mask = len(merged) - 1
-    slot = hash_ & mask
-    while merged[slot, 0] != 0 and merged[slot, 0] != hash_:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@compiled_in_place
-def hash_of_round(s: Any, i: Any, stores: Any, labels: Any) -> Any:
-    """Hash of the row of a store in round ``i``."""
+def _hash_of_round(s: Any, i: Any, stores: Any, labels: Any) -> Any:
+    """Hash of the row of a store in round ``i``, that of an equal plain row."""
     hash_ = mixed(stores[s, 0], stores[s, 1] + i * stores[s, 2])
     for k in range(stores[s, 3], end_of(s, stores, labels)):
         hash_ = mixed(hash_, labels[k, 0] + i * labels[k, 1])
-    return hash_ | 1
+    return hash_
 
 
 @compiled_in_place
-def hash_of_row(heads: Any, row: Any, units: Any, unit: Any) -> Any:
-    """The same hash of a plain row whose units begin at ``unit``."""
-    hash_ = mixed(heads[row, 1] & LOW, heads[row, 0])
-    for k in range((heads[row, 1] >> 32) & COUNT):
-        hash_ = mixed(hash_, plain_label(heads, row, units, unit, k))
-    return hash_ | 1
+def hash_merged(heads: Any, cells: Any, units: Any, table: Any, kept: Any, hash_: Any, count: Any) -> Any:
+    """Write hash and count of each row of a merged site, in order; return how many there are.
 
-
-@compiled_in_place
-def _add(merged: Any, hash_: Any, count: Any, place: Any) -> Any:
-    """Count a row of a merged site; return 1 if it is new."""
-    slot = _slot_of(merged, hash_)
-    merged[slot, 1] += count
-    if merged[slot, 0] != 0:
-        return 0
-    merged[slot, 0], merged[slot, 2] = hash_, place
-    return 1
-
-
-@compiled
-def _with_room(merged: Any, used: Any) -> Any:
-    """The table, or a larger one when half of it is used."""
-    if 2 * used < len(merged):
-        return merged
-    larger = np.zeros((4 * len(merged), 3), np.int64)
-    for old in range(len(merged)):
-        if merged[old, 0] != 0:
-            larger[_slot_of(larger, merged[old, 0])] = merged[old]
-    return larger
-
-
-@compiled
-def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> Any:
-    """The table of merged rows; ``table`` are the other columns of a RangeTable, without pieces."""
+    ``table`` are the columns of a RangeTable up to ``is_merged``.
+    """
     of_row, row_of, rounds, first_store, stores, labels, is_merged = table
-    merged = np.zeros((_FIRST_SIZE, 3), np.int64)
-    place, unit, used = 0, 0, 0
+    place, unit = 0, 0
     for row in range(len(heads)):
         n = of_row[row]
         while n >= 0 and row_of[n] == row:
             for i in range(rounds[n]):
                 for s in range(first_store[n], first_store[n + 1]):
                     if is_merged[stores[s, 0]]:
-                        merged = _with_room(merged, used)
-                        used += _add(merged, hash_of_round(s, i, stores, labels), cells[row, 1], place)
+                        hash_[place], count[place] = _hash_of_round(s, i, stores, labels), cells[row, 1]
                         place += 1
             n += 1
         if n < 0 and is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & OTHERS:
-            merged = _with_room(merged, used)
-            used += _add(merged, hash_of_row(heads, row, units, unit), cells[row, 1], place)
+            hash_[place], count[place] = hash_of_row(heads, row, units, unit, kept), cells[row, 1]
             place += 1
         unit += units_of(heads[row, 1])
-    return merged
+    return place
 
 
 @compiled_in_place
@@ -288,16 +193,12 @@ def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any,
 
 
 @compiled_in_place
-def _count_in(pieces: Any, low: Any, high: Any, i: Any) -> Any:
-    """Count of the piece, among those from ``low`` to ``high``, that round ``i`` is in; -1 for none."""
-    first = low
-    while low < high:  # the last piece that begins at or before it
-        middle = (low + high) >> 1
-        if pieces[middle, 1] <= i:
-            low = middle + 1
-        else:
-            high = middle
-    return pieces[low - 1, 3] if low > first and i < pieces[low - 1, 2] else NONE
+def _count_in(pieces: Any, i: Any) -> Any:
+    """Count of the piece, among those of a store, that round ``i`` is in; -1 for none."""
+    if len(pieces) == 0:
+        return np.int64(NONE)
+    piece = find_range(i, pieces[:, 1])
+    return pieces[piece, 3] if pieces[piece, 1] <= i < pieces[piece, 2] else np.int64(NONE)
 
 
 @compiled_in_place
@@ -310,15 +211,12 @@ def _write_round(
     for s in range(first_store[n], first_store[n + 1]):
         times = count
         if is_merged[stores[s, 0]]:
-            slot = _slot_of(merged, hash_of_round(s, i, stores, range_labels))
+            times = merged[place]
             place += 1
-            if merged[slot, 2] != place - 1:
-                continue
-            times = merged[slot, 1]
         elif is_cut[s]:
-            times = _count_in(pieces, first_piece[s], first_piece[s + 1], i)
-            if times < 0:
-                continue
+            times = _count_in(pieces[first_piece[s] : first_piece[s + 1]], i)
+        if times < 0:
+            continue
         first, last = stores[s, 3], end_of(s, stores, range_labels)
         head[rows, 0], head[rows, 1] = stores[s, 1] + i * stores[s, 2], stores[s, 0] | (last - first) << 32
         cell[rows, 0], cell[rows, 1], origin[rows], filled[rows] = 0, times, row, 0
@@ -376,12 +274,11 @@ def write_rows(trace: Any, table: Any, begin: Any, behind: Any, out: Any) -> Any
             if row_of[n] == row:
                 continue
         else:
-            times, is_first = cells[row, 1], True
+            times = cells[row, 1]
             if is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & OTHERS:
-                slot = _slot_of(merged, hash_of_row(heads, row, units, unit))
-                times, is_first = merged[slot, 1], merged[slot, 2] == place
+                times = merged[place]
                 place += 1
-            if is_first:
+            if times >= 0:
                 labels = _write_plain(heads, cells, units, row, unit, times, out, rows, labels)
                 while group < len(groups) and groups[group, 0] == row:
                     labels = write_group(groups, group, runs, listed, out[3], labels)

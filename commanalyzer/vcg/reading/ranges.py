@@ -11,7 +11,7 @@ strides come near, or a plain row lies on one, sites are *merged*: their rows ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
+
+_SITE = (1 << 32) - 1  # bits of the site in the second word of a head
 
 
 class RangeTable(NamedTuple):
@@ -32,8 +34,7 @@ class RangeTable(NamedTuple):
         stores: int64[S, 4]: site, sink, its stride, first label.
         labels: int64[L, 2]: label in the first round, stride.
         is_merged: bool, per site: rows are looked up.
-        merged: int64[H, 3], open addressing: hash of a row (0: none), its count, and its first place among
-            the rows of merged sites.
+        merged: int64[H], count of each row of a merged site where it comes first, -1 where it comes again.
         is_cut: bool[S]: the store shares rows with others on its line.
         first_piece: int64[S + 1], first piece of each store.
         pieces: int64[P, 4], what is left of stores that are cut: store, first round, round behind the last,
@@ -53,8 +54,8 @@ class RangeTable(NamedTuple):
     pieces: Int64
 
 
-def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
-    """Ranges among the rows; ``None`` if there are none.
+def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable:
+    """Ranges among the rows.
 
     Args:
         heads: int64[R, 2], as the next two a column of a trace.
@@ -65,8 +66,6 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     from commanalyzer.vcg.reading import range_kernels as kernels
 
     num_segments, num_stores, num_labels = kernels.count_segments(heads, units)
-    if not num_segments:
-        return None
     of_row, row = np.empty(len(heads), np.int32), np.full(num_segments + 1, -1, np.int64)
     rounds, first_store = np.empty(num_segments, np.int64), np.zeros(num_segments + 1, np.int64)
     stores, labels = np.empty((num_stores, 4), np.int64), np.empty((num_labels, 2), np.int64)
@@ -75,7 +74,8 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     lines.lines_of(rounds, first_store, stores, labels, line)
     by_line = np.lexsort((line[:, 1], line[:, 0]))
     segment = np.repeat(np.arange(num_segments), np.diff(first_store))
-    is_merged = np.zeros(int(kernels.largest_site(heads, stores)) + 1, np.bool_)
+    largest = max(int((heads[:, 1] & _SITE).max(initial=0)), int(stores[:, 0].max(initial=0)))
+    is_merged = np.zeros(largest + 1, np.bool_)
     cut = _pieces(line, by_line, segment, cells[row[segment], 1], (stores, labels), is_merged)
     way = np.stack([stores[:, 0], line[:, 3]], axis=1)
     last = stores[:, 1] + (rounds[segment] - 1) * stores[:, 2]
@@ -87,10 +87,23 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     lines.reach_of(line)
     lines.mark_met(heads, units, stores, labels, representatives, line, is_merged)
     columns = of_row, row, rounds, first_store, stores, labels, is_merged
-    merged = np.zeros((1, 3), np.int64)
-    if is_merged.any():
-        merged = kernels.merge_rows(heads, cells, units, columns)
-    return RangeTable(*columns, merged, *cut)
+    return RangeTable(*columns, _merged(heads, cells, units, columns, segment), *cut)
+
+
+def _merged(heads: Int64, cells: Int64, units: Int32, columns: tuple[Any, ...], segment: Int64) -> Int64:
+    """Return ``merged`` of a :class:`RangeTable`, whose other ``columns`` are known up to that."""
+    from commanalyzer.vcg.reading.range_kernels import hash_merged
+
+    _, _, rounds, _, stores, _, is_merged = columns
+    most = int(rounds[segment][is_merged[stores[:, 0]]].sum())
+    most += len(heads) if is_merged.any() else 0
+    hash_, count = np.empty((2, most), np.int64)
+    used = hash_merged(heads, cells, units, columns, np.zeros(0, np.int64), hash_, count) if most else 0
+    _, first, same = np.unique(hash_[:used], return_index=True, return_inverse=True)
+    total, result = np.zeros(len(first), np.int64), np.full(used, -1, np.int64)
+    np.add.at(total, same, count[:used])
+    result[first] = total
+    return result
 
 
 def _pieces(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.reading.nests import without_nests
 from commanalyzer.vcg.reading.ranges import RangeTable, range_table
@@ -45,7 +46,7 @@ class Tables:
     groups: Int64
     runs: Int64
     listed: Int64
-    ranges: RangeTable | None
+    ranges: RangeTable
     names: Int64
     kept: Int64
 
@@ -82,40 +83,18 @@ class Tables:
         """Number of recorded rows."""
         return len(self.heads)
 
-    def flags(self, first: int, last: int) -> Int64:
-        """int64[last - first], flags of rows."""
-        return self.heads[first:last, 1] >> 48
+    def defining(self) -> Iterator[Int64]:
+        """Rows that define a vertex: register values, lifetimes in workspaces; some at a time."""
+        for first in range(0, self.num_rows, CHUNK):
+            flags = self.heads[first : first + CHUNK, 1] >> 48
+            is_defining = (flags & (ROW_REGISTER | ROW_TEMPORARY) != 0) & (flags & ROW_UPDATE == 0)
+            yield first + np.flatnonzero(is_defining)
 
     def chunks(self) -> Iterator[Chunk]:
-        """All rows, some at a time; a chunk is valid until the next one is asked for."""
-        return self._recorded() if self.ranges is None else self._written_out(self.ranges)
+        """All rows, those of ranges written out, each where it comes first; some at a time.
 
-    def _recorded(self) -> Iterator[Chunk]:
-        """Rows as they were recorded: none is a range."""
-        from commanalyzer.vcg.reading.trace_kernels import chunk_end, write_labels
-
-        first, group, unit = 0, 0, 0
-        end, filled = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-        label = np.empty(0, np.int64)
-        while first < self.num_rows:
-            last, next_group, labels, units = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
-            if labels > len(label):
-                label = np.empty(max(labels, CHUNK), np.int64)
-            rows = last - first
-            chunk = Chunk(
-                self.heads[first:last], self.cells[first:last], np.arange(first, last), group,
-                label[:labels], end[:rows], filled[:rows],
-            )  # fmt: skip
-            part = self.units[unit : unit + units]
-            write_labels(
-                self.heads, part, self.groups, self.runs, self.listed, first, last, group, chunk.label,
-                chunk.end, chunk.filled,
-            )  # fmt: skip
-            yield chunk
-            first, group, unit = last, next_group, unit + units
-
-    def _written_out(self, ranges: RangeTable) -> Iterator[Chunk]:
-        """Rows with ranges written out, each where it comes first."""
+        A chunk is valid until the next one is asked for.
+        """
         from commanalyzer.vcg.reading.range_kernels import chunk_end, write_rows
 
         at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
@@ -123,14 +102,14 @@ class Tables:
         label = np.empty(0, np.int64)
         while at[0] < self.num_rows:
             *behind, next_group, labels, rows = chunk_end(
-                self.heads, self.groups, ranges, (*at, group), CHUNK, CHUNK
+                self.heads, self.groups, self.ranges, (*at, group), CHUNK, CHUNK
             )
             if labels > len(label):
                 label = np.empty(max(labels, CHUNK), np.int64)
             if rows > len(heads):
                 heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
             rows, labels, unit, place = write_rows(
-                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), ranges,
+                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), self.ranges,
                 (*at, group, unit, place), tuple(behind),
                 (heads, cells, origin, label, end, filled),
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Compiled loops over a trace: labels written out, homes numbered.
+"""Compiled loops over a trace: what its rows hold, what fills cover.
 
 Columns of records are seen as int64 tables, straight from the mapped trace::
 
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.hooks import CONTROL, REGISTER
-from commanalyzer.abi.trace_layout import COMPACT_BITS, COMPACT_FIRST, ROW_COMPACT, ROW_FILL, ROW_WIDE
+from commanalyzer.abi.hooks import CONTROL, NOTHING, REGISTER, WORD_MASK
+from commanalyzer.abi.trace_layout import COMPACT_BITS, COMPACT_FIRST, ROW_COMPACT, ROW_REGISTER, ROW_WIDE
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
 
 LOW = (1 << 32) - 1
@@ -26,28 +26,61 @@ COUNT = (1 << 16) - 1
 FLAGS = 48
 CACHED = 8  # ranges remembered, by the position of a label in its row
 NONE = -1
+_FACTORS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_FIRST, _SECOND, _THIRD = (np.uint64(factor) for factor in _FACTORS)
+_SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
+
+
+@compiled_inline
+def mixed(hash_: Any, number: Any) -> Any:
+    """Hash of what was hashed before and a number."""
+    bits = np.uint64(hash_) * _FIRST + np.uint64(number) * _SECOND + _THIRD
+    bits = (bits ^ (bits >> _SHIFT)) * _SECOND
+    bits = (bits ^ (bits >> _LAST_SHIFT)) * _THIRD
+    return np.int64(bits ^ (bits >> _SHIFT))
+
+
+@compiled_inline
+def wide(units: Any, at: Any) -> Any:
+    """The label of two units."""
+    return (np.int64(units[at]) & LOW) | (np.int64(units[at + 1]) << 32)
+
+
+@compiled_inline
+def units_of(head: Any) -> Any:
+    """Units of a row."""
+    count = (head >> 32) & COUNT
+    return 2 * count if (head >> FLAGS) & ROW_WIDE else count
 
 
 @compiled_in_place
-def chunk_end(heads: Any, groups: Any, row: Any, group: Any, most_labels: Any, most_rows: Any) -> Any:
-    """Return the row and the group behind a chunk, and the labels and units in it; at least one row."""
-    labels, units = 0, 0
-    first = row
-    while row < len(heads) and row - first < most_rows:
-        flags = heads[row, 1] >> FLAGS
-        count = (heads[row, 1] >> 32) & COUNT
-        total = 0 if flags & ROW_FILL else count
-        g = group
-        while g < len(groups) and groups[g, 0] == row:
-            total += groups[g, 2] * (groups[g, 3] & LOW)
-            g += 1
-        if labels + total > most_labels and row > first:
+def rounds_of(units: Any, unit: Any, loops: Any) -> Any:
+    """Rounds of some loops, which the units from ``unit`` on tell, multiplied."""
+    rounds = np.int64(1)
+    for d in range(loops):
+        rounds *= wide(units, unit + 2 * d)
+    return rounds
+
+
+@compiled_in_place
+def next_round(units: Any, unit: Any, round_: Any) -> None:
+    """Turn ``round_``, a number for each of these loops, to the next one; the last loop turns fastest."""
+    d = len(round_) - 1
+    while d >= 0:
+        round_[d] += 1
+        if round_[d] < wide(units, unit + 2 * d):
             break
-        labels += total
-        units += 2 * count if flags & ROW_WIDE else count
-        group = g
-        row += 1
-    return row, group, labels, units
+        round_[d] = 0
+        d -= 1
+
+
+@compiled_inline
+def moved(units: Any, at: Any, step: Any, round_: Any) -> Any:
+    """What the strides from ``at`` on, one every ``step`` units, add in a round of each loop."""
+    total = np.int64(0)
+    for d in range(len(round_)):
+        total += round_[d] * wide(units, at + step * d)
+    return total
 
 
 @compiled_in_place
@@ -74,55 +107,32 @@ def expanded(unit: Any) -> Any:
     return value + (REGISTER if bits >> 31 else COMPACT_FIRST) + roles * CONTROL
 
 
-@compiled_in_place
-def write_labels(
-    heads: Any,
-    units: Any,
-    groups: Any,
-    runs: Any,
-    listed: Any,
-    first: Any,
-    last: Any,
-    group: Any,
-    label: Any,
-    end: Any,
-    filled: Any,
-) -> None:
-    """Write the labels of rows ``first`` to ``last - 1`` to ``label``, and where each row ends to ``end``.
+@compiled_inline
+def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
+    """Label ``k`` of a plain row whose units begin at ``unit``."""
+    if (heads[row, 1] >> FLAGS) & ROW_WIDE:
+        return wide(units, unit + 2 * k)
+    if (heads[row, 1] >> FLAGS) & ROW_COMPACT:
+        return expanded(units[unit + k])
+    return heads[row, 0] + np.int64(units[unit + k])
 
-    Row r has its plain labels first, in recorded order, then the terms of its groups; fills have none: how
-    many words they cover goes to ``filled``. ``units`` are those of these rows; ``group`` is the first group
-    of row ``first`` or later.
-    """
-    at, u = 0, 0
-    for row in range(first, last):
-        sink = heads[row, 0]
-        flags = heads[row, 1] >> FLAGS
-        count = (heads[row, 1] >> 32) & COUNT
-        filled[row - first] = 0
-        if flags & ROW_FILL:
-            filled[row - first] = (np.int64(units[u]) & LOW) | (np.int64(units[u + 1]) << 32)
-            u += count * 2 if flags & ROW_WIDE else count
-        elif flags & ROW_WIDE:
-            for i in range(count):
-                low, high = np.int64(units[u + 2 * i]) & LOW, np.int64(units[u + 2 * i + 1])
-                label[at + i] = low | (high << 32)
-            at += count
-            u += 2 * count
-        elif flags & ROW_COMPACT:
-            for i in range(count):
-                label[at + i] = expanded(units[u + i])
-            at += count
-            u += count
-        else:
-            for i in range(count):
-                label[at + i] = sink + units[u + i]
-            at += count
-            u += count
-        while group < len(groups) and groups[group, 0] == row:
-            at = write_group(groups, group, runs, listed, label, at)
-            group += 1
-        end[row - first] = at
+
+@compiled_inline
+def kept_label(label: Any, kept: Any) -> Any:
+    """The label by the row that is kept of equal ones; without ``kept`` as it is."""
+    if len(kept) and label & REGISTER and label & NOTHING != NOTHING:
+        return (label & ~WORD_MASK) | kept[label & WORD_MASK]
+    return label
+
+
+@compiled_in_place
+def hash_of_row(heads: Any, row: Any, units: Any, unit: Any, kept: Any) -> Any:
+    """Hash of the site, sink and plain labels of a row whose units begin at ``unit``."""
+    is_register = (heads[row, 1] >> FLAGS) & ROW_REGISTER
+    hash_ = mixed(heads[row, 1] & LOW, np.int64(NONE) if is_register else heads[row, 0])
+    for k in range((heads[row, 1] >> 32) & COUNT):
+        hash_ = mixed(hash_, kept_label(plain_label(heads, row, units, unit, k), kept))
+    return hash_
 
 
 @compiled_in_place
@@ -139,47 +149,50 @@ def find_range(word: Any, starts: Any) -> Any:
 
 
 @compiled_in_place
-def number_homes(width: Any, is_read: Any, vertex: Any) -> Any:
-    """Number the homes among the dense words; return how many there are.
-
-    A word that nobody stores to and that is covered by a wider value is a part of that value: instead of a
-    vertex it gets ``-1 - distance``, with the distance to the home in words.
+def next_filled(
+    fills: Any,
+    fill: Any,
+    dense: Any,
+    starts: Any,
+    length: Any,
+    base: Any,
+    vertex: Any,
+    home: Any,
+    count: Any,
+    site: Any,
+) -> Any:
+    """Fill vertices, counts and sites of the homes that fills cover.
 
     Args:
-        width: uint8, greatest width stored to each word, bytes; 0 for none.
-        is_read: bool.
-        vertex: int32, result; -1 for words that are no home.
+        fills: int64[n, 4]: first word, words, count, site.
+        fill: Fill to begin with.
+        dense: 0, or the dense word at which to go on.
+        starts: Ranges, as the next two.
+        length: int64.
+        base: int64.
+        vertex: int32, per dense word.
+        home: int32, result.
+        count: int64, result.
+        site: int32, result.
+
+    Returns:
+        How many, and the fill and the dense word to go on with when the results are full.
     """
-    homes = 0
-    for d in range(len(width)):
-        vertex[d] = NONE
-        if width[d] == 0 and not is_read[d]:
-            continue
-        if width[d] == 0:
-            for distance in range(1, min(4, d + 1)):
-                if width[d - distance] > 4 * distance:
-                    vertex[d] = NONE - distance
-                    break
-        if vertex[d] == NONE:
-            vertex[d] = homes
-            homes += 1
-    return homes
-
-
-@compiled_in_place
-def next_homes(vertex: Any, width: Any, dense: Any, home: Any, home_width: Any) -> Any:
-    """Fill ``home`` with dense words that are homes, from ``dense`` on; return how many and where it stopped.
-
-    ``home_width`` becomes the width of the widest value stored there. An input that was never stored has no
-    store that tells its width; its neighbours do: 4 bytes when the next word is a home, else 8.
-    """
-    count = 0
-    while dense < len(vertex) and count < len(home):
-        if vertex[dense] >= 0:
-            home[count] = dense
-            home_width[count] = width[dense]
-            if width[dense] == 0:
-                home_width[count] = 4 if dense + 1 < len(vertex) and vertex[dense + 1] >= 0 else 8
-            count += 1
-        dense += 1
-    return count, dense
+    found = 0
+    while fill < len(fills):
+        first = fills[fill, 0]
+        last = first + fills[fill, 1]
+        c = find_range(first, starts)
+        while c < len(base) and starts[c] < last:
+            low, high = max(first, starts[c]), min(last, starts[c] + length[c])
+            for d in range(max(dense, base[c] + low - starts[c]), base[c] + high - starts[c]):
+                if vertex[d] < 0:
+                    continue
+                if found == len(home):
+                    return found, fill, d
+                home[found], count[found], site[found] = vertex[d], fills[fill, 2], fills[fill, 3]
+                found += 1
+            c += 1
+        fill += 1
+        dense = 0
+    return found, fill, dense

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import (
     LIMITS,
+    OF_VERTICES,
     Bool,
     Float64,
     HomeObject,
@@ -34,17 +35,6 @@ from commanalyzer.vcg.storage.coding import PIECE, Coded, ColumnWriter, encoded
 from commanalyzer.vcg.storage.slices import SLICE_FLOWS, row_slices
 from commanalyzer.vcg.storage.spill import Spill, machine_bytes
 
-VERTEX_COLUMNS: dict[str, Any] = {
-    "home_object": np.int32,
-    "home_offset": np.int64,
-    "width_bytes": np.uint8,
-    "versions": np.int64,
-    "is_temporary": np.bool_,
-    "is_input": np.bool_,
-    "producer_site": np.int32,
-    "work_flops": np.float64,
-}
-"""Columns of vertices that are kept, with their types when expanded."""
 _OF_ROWS: tuple[dict[str, Any], ...] = (
     {
         "row_sink": np.int32,
@@ -57,7 +47,7 @@ _OF_ROWS: tuple[dict[str, Any], ...] = (
     {"term_sources": np.int64},
     {"source": np.int32, "source_role": np.uint8},
 )  # with an entry for every row, term, flow
-_TYPES = {name: each[name] for each in (VERTEX_COLUMNS, *_OF_ROWS) for name in each}
+_TYPES = {name: each[name] for each in (OF_VERTICES, *_OF_ROWS) for name in each}
 COLUMNS = tuple(_TYPES)
 """Names of all columns that are kept."""
 _LENGTHS = {"term_ptr": "row_terms", "source_ptr": "term_sources"}  # what is kept of pointers
@@ -99,7 +89,7 @@ class GraphStore:
 
     def __post_init__(self) -> None:
         counts = (self.num_rows, self.num_terms, self.num_flows)
-        for group, length in zip((*_OF_ROWS, VERTEX_COLUMNS), (*counts, self.num_vertices), strict=True):
+        for group, length in zip((*_OF_ROWS, OF_VERTICES), (*counts, self.num_vertices), strict=True):
             for name in group:
                 if (found := self.columns[name].length) != length:
                     message = f"{name} has {found} entries, expected {length}"
@@ -108,12 +98,17 @@ class GraphStore:
             raise GraphInvariantError(f"{_INCONSISTENT} its pages do not end where its columns do")
 
     @classmethod
+    def empty(cls) -> GraphStore:
+        """A graph without vertices: of a run that communicates bytes of which the values are not known."""
+        return StoreWriter(Spill()).finish((), ())
+
+    @classmethod
     def of(cls, graph: ValueGraph) -> GraphStore:
         """``graph`` in coded form."""
         writer = StoreWriter(Spill())
         for part in row_slices(graph, PIECE):
             writer.add_rows(part)
-        writer.add_vertices({name: getattr(graph, name) for name in VERTEX_COLUMNS})
+        writer.add_vertices({name: getattr(graph, name) for name in OF_VERTICES})
         store = writer.finish(graph.objects, graph.sites)
         store._remember(graph)
         return store
@@ -161,13 +156,13 @@ class GraphStore:
         return self._part(0)
 
     def vertex_column(self, name: str) -> NDArray[np.generic]:
-        """A column of :data:`VERTEX_COLUMNS`, expanded, read-only."""
+        """A column of :data:`OF_VERTICES`, expanded, read-only."""
         found = self.columns[name].expand(dtype=_TYPES[name])
         found.setflags(write=False)
         return found
 
     def vertex_values(self, name: str, index: Int32 | Int64) -> NDArray[np.generic]:
-        """Some entries of a column of :data:`VERTEX_COLUMNS`; ascending vertices are found faster."""
+        """Some entries of a column of :data:`OF_VERTICES`; ascending vertices are found faster."""
         out = np.empty(len(index), _TYPES[name])
         self.columns[name].take(index.astype(np.int64), out)
         return out
@@ -236,9 +231,8 @@ class GraphStore:
 
     def _part(self, last: int) -> ValueGraph:
         """Rows of pages 0 to ``last - 1``, with all vertices."""
-        arrays: dict[str, Any] = {name: self.vertex_column(name) for name in VERTEX_COLUMNS}
-        arrays |= self._rows(0, last)._asdict()
-        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)
+        columns: dict[str, Any] = {name: self.vertex_column(name) for name in OF_VERTICES}
+        return ValueGraph(**columns, rows=self._rows(0, last), objects=self.objects, sites=self.sites)
 
     def _rows(self, first: int, last: int) -> Rows:
         """Rows of pages ``first`` to ``last - 1``; pointers are where items begin whose lengths are kept."""
@@ -311,8 +305,8 @@ class StoreWriter:
         self._pages.append(np.array(page, np.int64))
 
     def add_vertices(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
-        """Append vertices: the columns of :data:`VERTEX_COLUMNS`."""
-        for name in VERTEX_COLUMNS:
+        """Append vertices: the columns of :data:`OF_VERTICES`."""
+        for name in OF_VERTICES:
             self._writers[name].append(columns[name])
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[Any], ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Int32, Int64, Rows
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 
 
 def expand_ranges(start: Int64, length: Int64) -> Int64:
@@ -18,7 +18,7 @@ def expand_ranges(start: Int64, length: Int64) -> Int64:
     return np.asarray(np.arange(total, dtype=np.int64) + np.repeat(start - (ends - length), length))
 
 
-def pointer_from_counts(counts: Int64) -> Int64:
+def pointer_from_counts(counts: Int64 | Bool) -> Int64:
     """Return int64[n + 1], the row pointer of ``n`` rows with the given numbers of entries."""
     pointer = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=pointer[1:])

@@ -61,11 +61,11 @@ def run() -> Run:
 def _flows(graph: ValueGraph) -> Flows:
     number = {o.name: k for k, o in enumerate(graph.objects)}
     source_row = graph.rows.row_of_source()
-    sink = graph.row_sink[source_row]
-    wanted = (graph.home_object[sink] == number["y"]) & (graph.home_object[graph.source] == number["x"])
+    sink = graph.rows.row_sink[source_row]
+    wanted = (graph.home_object[sink] == number["y"]) & (graph.home_object[graph.rows.source] == number["x"])
     places = graph.home_offset // 8
-    found = np.stack([places[sink], places[graph.source], graph.row_count[source_row]], axis=1)[wanted]
-    return np.asarray(np.unique(found, axis=0))
+    found = np.stack([places[sink], places[graph.rows.source], graph.rows.row_count[source_row]], axis=1)
+    return np.asarray(np.unique(found[wanted], axis=0))
 
 
 def _expected(size: int, second: Flows) -> Flows:

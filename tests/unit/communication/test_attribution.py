@@ -18,7 +18,8 @@ LINES = (Site("f", "a.c", 7, "store", 8), Site("g", "a.c", 9, "store", 8))
 
 def with_lines(graph: ValueGraph, lines: list[int]) -> ValueGraph:
     """``graph`` whose rows come from the given sites (0: line 7 of f, 1: line 9 of g)."""
-    return replace(graph, sites=LINES, row_site=np.array(lines, dtype=np.int32))
+    rows = graph.rows._replace(row_site=np.array(lines, dtype=np.int32))
+    return replace(graph, sites=LINES, rows=rows)
 
 
 def _charged(graph: ValueGraph, owners: list[int], parts: int = 2) -> tuple[Charges, tuple[LineTraffic, ...]]:

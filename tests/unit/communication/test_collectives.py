@@ -8,6 +8,7 @@ from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from tests.graphs import plain_rows
 
 PARTS = np.array([0, 0, 1, 1, 2, 2, 3, 3, 0], dtype=np.int32)
 SUM = 8
@@ -18,6 +19,8 @@ def _sum_of_eight(rounds: int) -> ValueGraph:
     reads = [[SUM], [SUM], [SUM, 0], *([SUM] for _ in range(5))]
     source = [*range(8), *(value for row in reads for value in row)]
     terms = np.cumsum([0, 8, *map(len, reads)])
+    pointers, fold = (terms, np.arange(len(source) + 1)), [int(Fold.SUM)] + [0] * 8
+    rows = plain_rows([SUM, *range(8)], source, pointers, count=rounds, site=[0] + [1] * 8, fold=fold)
     return ValueGraph(
         home_object=np.array([0] * 8 + [1], dtype=np.int32),
         home_offset=np.array([*range(0, 64, 8), 0], dtype=np.int64),
@@ -27,15 +30,7 @@ def _sum_of_eight(rounds: int) -> ValueGraph:
         is_input=np.zeros(9, dtype=np.bool_),
         producer_site=np.array([1] * 8 + [0], dtype=np.int32),
         work_flops=np.zeros(9),
-        row_sink=np.array([SUM, *range(8)], dtype=np.int32),
-        row_count=np.full(9, rounds, dtype=np.int64),
-        row_site=np.array([0] + [1] * 8, dtype=np.int32),
-        row_fold=np.array([int(Fold.SUM)] + [0] * 8, dtype=np.uint8),
-        row_accumulates=np.zeros(9, dtype=np.bool_),
-        term_ptr=terms.astype(np.int64),
-        source_ptr=np.arange(len(source) + 1, dtype=np.int64),
-        source=np.array(source, dtype=np.int32),
-        source_role=np.zeros(len(source), dtype=np.uint8),
+        rows=rows,
         objects=(HomeObject(HomeKind.GLOBAL, "x"), HomeObject(HomeKind.GLOBAL, "s")),
         sites=(Site("main", "a.c", 1, "store", 8, Fold.SUM, 1), Site("main", "a.c", 2, "store", 8)),
     )

@@ -193,7 +193,7 @@ int main(void) {
 
 def test_the_sum_may_be_combined() -> None:
     graph = record_source(_PROGRAM, regions=("product",)).graph
-    rows = np.flatnonzero(graph.row_fold == Fold.SUM)
+    rows = np.flatnonzero(graph.rows.row_fold == Fold.SUM)
     assert len(rows) == 64
-    assert np.all(graph.row_accumulates[rows])
-    assert np.diff(graph.source_ptr)[graph.term_ptr[rows]].tolist() == [2] * 64
+    assert np.all(graph.rows.row_accumulates[rows])
+    assert np.diff(graph.rows.source_ptr)[graph.rows.term_ptr[rows]].tolist() == [2] * 64

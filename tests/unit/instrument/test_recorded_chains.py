@@ -120,10 +120,10 @@ def test_conditional_sum_is_one_row_with_a_term_per_contribution() -> None:
     taken: Sources = {(f"@a+{8 * i}", DATA) for i in (1, 3, 5, 7)}
     taken |= {(f"@m+{8 * i}", DATA) for i in (1, 3, 5, 7)}
     assert sources_of(graph, "@out+0") == [taken | {(f"@m+{8 * i}", CONTROL) for i in (0, 2, 4, 6)}]
-    sums = [r for r in range(graph.num_rows) if graph.row_fold[r] == Fold.SUM]
+    sums = [r for r in range(graph.num_rows) if graph.rows.row_fold[r] == Fold.SUM]
     assert len(sums) == 1
     # four sums of two sources, and eight conditions
-    assert graph.term_ptr[sums[0] + 1] - graph.term_ptr[sums[0]] == 12
+    assert graph.rows.term_ptr[sums[0] + 1] - graph.rows.term_ptr[sums[0]] == 12
 
 
 def test_scalar_with_several_sources_is_named_once_before_the_loop_that_reads_it() -> None:
@@ -140,10 +140,9 @@ int main(void) {
 """).graph
     # two reductions and their quotient; every x[i] reads the quotient and p[i], not 32 terms
     assert int(graph.is_register.sum()) == 3
-    updates = [r for r in range(graph.num_rows) if graph.row_accumulates[r]]
+    updates = [r for r in range(graph.num_rows) if graph.rows.row_accumulates[r]]
     assert len(updates) == 16
-    spans = [(graph.source_ptr[graph.term_ptr[r]], graph.source_ptr[graph.term_ptr[r + 1]]) for r in updates]
-    assert {int(last - first) for first, last in spans} == {2}
+    assert {graph.rows.flows_of(r) for r in updates} == {2}
 
 
 @pytest.mark.parametrize(

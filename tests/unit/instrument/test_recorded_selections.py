@@ -38,16 +38,16 @@ def graph_of(body: str, *, control_flows: bool = True) -> ValueGraph:
 
 def register_rows(graph: ValueGraph) -> list[tuple[Fold, int, int]]:
     """Fold, terms and count of every named register value."""
-    kinds = [graph.objects[int(graph.home_object[v])].kind for v in graph.row_sink]
+    kinds = [graph.objects[int(graph.home_object[v])].kind for v in graph.rows.row_sink]
     return [
         (
-            Fold(int(graph.row_fold[r])),
-            int(graph.term_ptr[r + 1] - graph.term_ptr[r]),
-            int(graph.row_count[r]),
+            Fold(int(graph.rows.row_fold[r])),
+            int(graph.rows.term_ptr[r + 1] - graph.rows.term_ptr[r]),
+            int(graph.rows.row_count[r]),
         )
         for r, kind in enumerate(kinds)
         if kind is HomeKind.REGISTER
-        and graph.objects[int(graph.home_object[graph.row_sink[r]])].name != "return"
+        and graph.objects[int(graph.home_object[graph.rows.row_sink[r]])].name != "return"
     ]
 
 
@@ -90,8 +90,8 @@ def test_minimum_and_maximum_in_one_loop() -> None:
 def test_conditional_minimum_in_memory_combines_losers_too(body: str) -> None:
     graph = graph_of(body)
     assert sources_of(graph, "@out+0") == [set(), *({element} for element in sorted(X, key=index))]
-    into_out = [r for r in range(graph.num_rows) if graph.row_accumulates[r]]
-    assert [Fold(int(graph.row_fold[r])) for r in into_out] == [Fold.MIN] * 4
+    into_out = [r for r in range(graph.num_rows) if graph.rows.row_accumulates[r]]
+    assert [Fold(int(graph.rows.row_fold[r])) for r in into_out] == [Fold.MIN] * 4
 
 
 def index(element: tuple[str, object]) -> int:

@@ -17,9 +17,9 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.json_document import json_document
 from commanalyzer.result.artifacts import SCHEMA, load, save
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.vcg.graph import ValueGraph, empty_graph
 from commanalyzer.vcg.storage.coding import encoded
 from commanalyzer.vcg.storage.store import GraphStore
+from tests.graphs import assert_same_graph
 from tests.samples import sample_decomposition, sample_result, with_hub
 from tests.sealed import change, put
 
@@ -36,13 +36,7 @@ MACHINE = MachineParameters(
 
 
 def _assert_equal(found: AnalysisResult, expected: AnalysisResult) -> None:
-    for f in fields(ValueGraph):
-        left, right = getattr(found.graph, f.name), getattr(expected.graph, f.name)
-        if isinstance(right, np.ndarray):
-            np.testing.assert_array_equal(left, right)
-            assert left.dtype == right.dtype
-        else:
-            assert left == right
+    assert_same_graph(found.graph, expected.graph)
     for left, right in zip(found.decompositions, expected.decompositions, strict=True):
         assert repr(left) == repr(right)
         np.testing.assert_array_equal(left.part, right.part)
@@ -80,7 +74,7 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_round_trip_without_decompositions_objects_and_sites(tmp_path: Path) -> None:
-    result = replace(sample_result(), store=GraphStore.of(empty_graph()), decompositions=())
+    result = replace(sample_result(), store=GraphStore.empty(), decompositions=())
     save(result, tmp_path / "r.cmz")
     _assert_equal(load(tmp_path / "r.cmz"), result)
 

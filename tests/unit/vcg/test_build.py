@@ -64,15 +64,14 @@ def test_terms_of_a_reduction_in_a_register() -> None:
     graph = record_source(text).graph
     a, b, (c,) = vertices(graph, "a"), vertices(graph, "b"), vertices(graph, "c")
     (register,) = np.flatnonzero(graph.is_register)
-    (row,) = np.flatnonzero(graph.row_sink == register)
-    assert graph.row_fold[row] == Fold.SUM
-    first, last = graph.term_ptr[row], graph.term_ptr[row + 1]
-    pointer = graph.source_ptr[first : last + 1]
-    terms = [sorted(graph.source[i:j].tolist()) for i, j in pairwise(pointer)]
+    (row,) = np.flatnonzero(graph.rows.row_sink == register)
+    assert graph.rows.row_fold[row] == Fold.SUM
+    first, last = graph.rows.term_ptr[row], graph.rows.term_ptr[row + 1]
+    pointer = graph.rows.source_ptr[first : last + 1]
+    terms = [sorted(graph.rows.source[i:j].tolist()) for i, j in pairwise(pointer)]
     assert terms == [sorted(pair) for pair in zip(a, b, strict=True)]
-    (stored,) = np.flatnonzero(graph.row_sink == c)
-    term = graph.term_ptr[stored]
-    assert graph.source[graph.source_ptr[term] : graph.source_ptr[term + 1]].tolist() == [register]
+    (stored,) = np.flatnonzero(graph.rows.row_sink == c)
+    assert graph.rows.source[graph.rows.row_of_source() == stored].tolist() == [register]
     assert graph.work_flops[register] == 16.0  # multiply and add, 8 times
 
 
@@ -86,12 +85,12 @@ def test_long_reductions_are_packed_without_loss() -> None:
     graph = record_source(text).graph
     a = vertices(graph, "a")
     (register,) = np.flatnonzero(graph.is_register)
-    (row,) = np.flatnonzero(graph.row_sink == register)
-    first, last = graph.term_ptr[row], graph.term_ptr[row + 1]
+    (row,) = np.flatnonzero(graph.rows.row_sink == register)
+    first, last = graph.rows.term_ptr[row], graph.rows.term_ptr[row + 1]
     assert last - first == 20000
-    lengths = np.diff(graph.source_ptr[first : last + 1])
+    lengths = np.diff(graph.rows.source_ptr[first : last + 1])
     assert lengths.tolist() == [1 if (i * 7919) % 20000 == i else 2 for i in range(20000)]
-    sources = graph.source[graph.source_ptr[first] : graph.source_ptr[last]]
+    sources = graph.rows.source[graph.rows.source_ptr[first] : graph.rows.source_ptr[last]]
     uses = np.bincount(sources, minlength=graph.num_vertices)[a]
     assert uses.tolist() == [1 if (i * 7919) % 20000 == i else 2 for i in range(20000)]
 

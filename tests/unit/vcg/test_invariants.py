@@ -41,6 +41,6 @@ def test_lost_stores_and_registers() -> None:
     with pytest.raises(GraphInvariantError, match="registers are left"):
         check_dissolved(before, before)
     after = dissolve_registers(before)
-    doubled = replace(after, row_count=np.array([2], dtype=np.int64))
+    doubled = replace(after, rows=after.rows._replace(row_count=np.array([2], dtype=np.int64)))
     with pytest.raises(GraphInvariantError, match="1 stores before dissolving, 2 after"):
         check_dissolved(before, doubled)

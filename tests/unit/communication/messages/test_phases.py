@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from commanalyzer.communication.messages import phase_kernels as kernels
 from commanalyzer.communication.messages.phases import reads_of_sites, step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from commanalyzer.vcg.graph import HomeKind, HomeObject, Site, ValueGraph
+from tests.graphs import plain_rows
 from tests.strategies import graphs
 
 STEPS = 10
@@ -44,15 +46,7 @@ def _loop(statements: Sequence[tuple[int, Sequence[int], int]], num_values: int)
         is_input=np.zeros(num_values, dtype=np.bool_),
         producer_site=np.full(num_values, -1, dtype=np.int32),
         work_flops=np.zeros(num_values),
-        row_sink=np.array(sinks, dtype=np.int32),
-        row_count=np.full(count, STEPS, dtype=np.int64),
-        row_site=np.array(site, dtype=np.int32),
-        row_fold=np.full(count, int(Fold.NONE), dtype=np.uint8),
-        row_accumulates=np.zeros(count, dtype=np.bool_),
-        term_ptr=np.arange(count + 1, dtype=np.int64),
-        source_ptr=terms,
-        source=np.array(source, dtype=np.int32),
-        source_role=np.zeros(len(source), dtype=np.uint8),
+        rows=plain_rows(sinks, source, (np.arange(count + 1), terms), count=STEPS, site=site),
         objects=tuple(HomeObject(HomeKind.GLOBAL, f"a{number}") for number in range(max(names) + 1)),
         sites=tuple(Site("main", "a.c", number + 1, "store", 8) for number in names),
     )
@@ -97,10 +91,7 @@ def test_what_both_read_of_the_step_before_shares_a_phase() -> None:
 def test_two_buffers_that_take_turns_are_no_phases() -> None:
     # One statement fills both, each from the other one.
     graph = _loop([(2, (0, 1), 1), (3, (0, 1), 1), (0, (2, 3), 0), (1, (2, 3), 0)], 4)
-    one_site = ValueGraph(
-        **{name: getattr(graph, name) for name in graph.__dataclass_fields__}
-        | {"row_site": np.zeros(4, dtype=np.int32)}
-    )
+    one_site = replace(graph, rows=graph.rows._replace(row_site=np.zeros(4, dtype=np.int32)))
     assert _phases(one_site, HALVES).phase_bytes is None
 
 
@@ -152,9 +143,9 @@ def test_who_reads_what_is_found_row_by_row(graph: ValueGraph, data: st.DataObje
     is_sent = np.isin(np.arange(v), [value for value, _ in sent]) & (main >= 0)
     arriving = np.array([value * 3 + to for value, to in sent], np.int64)
     kernels.note_arrivals(graph.rows, part, is_sent, arriving, 3, main, arrived)
-    sinks, sites = graph.row_sink.tolist(), graph.row_site.tolist()
+    sinks, sites = graph.rows.row_sink.tolist(), graph.rows.row_site.tolist()
     row_of = graph.rows.row_of_source().tolist()
-    entries = list(zip(row_of, graph.source.tolist(), strict=True))
+    entries = list(zip(row_of, graph.rows.source.tolist(), strict=True))
     first_store = [sinks.index(u) if u in sinks else len(sinks) for u in range(v)]
     assert first_row.tolist() == [sites.index(s) if s in sites else len(sites) for s in range(n)]
     reads = {(main[u], sites[r]) for r, u in entries if main[u] >= 0}

@@ -28,10 +28,10 @@ def expected_links(graph: ValueGraph, number: Int32, coarse: int, readers: Int32
             sums[place] += value
 
     for r in range(graph.num_rows):
-        k, count = int(number[graph.row_sink[r]]), int(graph.row_count[r])
-        for t in range(graph.term_ptr[r], graph.term_ptr[r + 1]):
+        k, count = int(number[graph.rows.row_sink[r]]), int(graph.rows.row_count[r])
+        for t in range(graph.rows.term_ptr[r], graph.rows.term_ptr[r + 1]):
             operands: list[tuple[int, int, int]] = []
-            for s in graph.source[graph.source_ptr[t] : graph.source_ptr[t + 1]].tolist():
+            for s in graph.rows.source[graph.rows.source_ptr[t] : graph.rows.source_ptr[t + 1]].tolist():
                 volume = min(count, max(int(graph.versions[s]), 1)) * int(graph.width_bytes[s])
                 if (a := int(number[s])) == k:
                     continue
@@ -40,7 +40,7 @@ def expected_links(graph: ValueGraph, number: Int32, coarse: int, readers: Int32
                 if k >= coarse > a:
                     operands.append((a, volume, share))
             for (one, bytes_of_one, _), (other, volume, share) in pairwise(operands):
-                if graph.row_fold[r] and one != other:
+                if graph.rows.row_fold[r] and one != other:
                     less = min(bytes_of_one, volume)
                     add(one, other, less, max(64 * less // share, 1), 0)
     return found
@@ -58,7 +58,7 @@ def test_links_are_those_of_all_flows(graph: ValueGraph, coarse: int, data: st.D
     v = graph.num_vertices
     drawn = data.draw(st.lists(st.integers(0, coarse + 1), min_size=v, max_size=v))  # the last two are hubs
     number = np.array(drawn, np.int32)
-    readers = np.bincount(graph.source, minlength=v).astype(np.int32)
+    readers = np.bincount(graph.rows.source, minlength=v).astype(np.int32)
     expected = expected_links(graph, number, coarse, readers)
     found = find_links(graph, number, coarse, coarse + 2, readers)
     assert found is not None

@@ -178,10 +178,8 @@ def test_every_value_but_hubs_has_a_coarse_vertex_and_work_is_kept(
     assert sorted(set(kept.tolist())) == list(range(tiling.num_vertices))
     assert np.array_equal(tiling.vertex[tiling.neighbours.anchor], tiling.vertex)
     work = build_coarse(graph, removed, tiling).adjacency.work_flops.sum()
-    fed = removed[
-        graph.row_sink[np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr[graph.term_ptr]))]
-    ]
-    spread = np.unique(graph.row_sink[graph.rows.row_of_source()][fed & ~removed[graph.source]])
+    fed = removed[graph.rows.row_sink[np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.row_ptr))]]
+    spread = np.unique(graph.rows.row_sink[graph.rows.row_of_source()][fed & ~removed[graph.rows.source]])
     assert work == pytest.approx(graph.work_flops[~removed].sum() + graph.work_flops[spread].sum())
 
 

@@ -153,8 +153,8 @@ def test_the_metric_is_the_counted_volume(graph: ValueGraph, data: st.DataObject
 
 def has_shared_factors(graph: ValueGraph) -> bool:
     """Some term has several operands that all have other readers."""
-    readers = np.bincount(graph.source, minlength=graph.num_vertices).tolist()
-    source, start = graph.source.tolist(), graph.source_ptr.tolist()
+    readers = np.bincount(graph.rows.source, minlength=graph.num_vertices).tolist()
+    source, start = graph.rows.source.tolist(), graph.rows.source_ptr.tolist()
     terms = [source[i:j] for i, j in pairwise(start)]
     return any(len(term) > 1 and all(readers[v] > 1 for v in term) for term in terms)
 

@@ -53,7 +53,7 @@ def test_a_part_with_most_bytes_wins(
     votes: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for r, sink, source in flows_of(graph):
         ends = int(anchor[sink]), int(anchor[source])
-        times = min(int(graph.row_count[r]), max(int(graph.versions[source]), 1))
+        times = min(int(graph.rows.row_count[r]), max(int(graph.versions[source]), 1))
         for free, placed in (ends, ends[::-1]):
             if not removed[sink] and not removed[source] and known[free] < 0 <= known[placed]:
                 votes[free][int(known[placed])] += times * int(graph.width_bytes[source])

@@ -39,7 +39,7 @@ def product(n: int, m: int, k: int, second: int = 0, idle: int = 0) -> ValueGrap
         rows += product_rows(start + m * second, 0, start, n, second, m)
     bare = with_arrays(*sizes, *([("list", idle)] if idle else []))
     graph = build(bare.num_vertices, rows)
-    work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
+    work = np.bincount(graph.rows.row_sink, minlength=graph.num_vertices).astype(np.float64)
     return replace(
         graph,
         work_flops=work,
@@ -145,7 +145,7 @@ def test_grids_that_differ_by_what_hubs_cost_are_all_kept() -> None:
     rows += [folded(y + j, [n * i + j, t + i], accumulates=True) for i in range(n) for j in range(n)]
     bare = with_arrays(("a", entries), ("x", n), ("t", n), ("y", n))
     graph = build(bare.num_vertices, rows)
-    work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
+    work = np.bincount(graph.rows.row_sink, minlength=graph.num_vertices).astype(np.float64)
     graph = replace(
         graph,
         work_flops=work,

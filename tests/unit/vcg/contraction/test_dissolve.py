@@ -15,15 +15,15 @@ from tests.strategies import graphs
 
 
 def rows_as_dict(graph: ValueGraph) -> dict[tuple[int, frozenset[tuple[int, int]], bool], int]:
-    start = graph.source_ptr[graph.term_ptr]
+    start = graph.rows.row_ptr
     result = {}
     for r in range(graph.num_rows):
         entries = range(int(start[r]), int(start[r + 1]))
-        sources = frozenset((int(graph.source[e]), int(graph.source_role[e])) for e in entries)
+        sources = frozenset((int(graph.rows.source[e]), int(graph.rows.source_role[e])) for e in entries)
         assert len(sources) == len(entries)
-        key = (int(graph.row_sink[r]), sources, bool(graph.row_accumulates[r]))
+        key = (int(graph.rows.row_sink[r]), sources, bool(graph.rows.row_accumulates[r]))
         assert key not in result
-        result[key] = int(graph.row_count[r])
+        result[key] = int(graph.rows.row_count[r])
     return result
 
 

@@ -32,18 +32,19 @@ def described(graph: ValueGraph) -> list[RowKey]:
     result = []
     for r in range(graph.num_rows):
         terms = []
-        for t in range(int(graph.term_ptr[r]), int(graph.term_ptr[r + 1])):
-            entries = range(int(graph.source_ptr[t]), int(graph.source_ptr[t + 1]))
-            terms.append(tuple(sorted((int(graph.source[e]), int(graph.source_role[e])) for e in entries)))
-        head = (int(graph.row_sink[r]), int(graph.row_count[r]), int(graph.row_fold[r]))
-        result.append((*head, bool(graph.row_accumulates[r]), tuple(sorted(terms))))
+        for t in range(int(graph.rows.term_ptr[r]), int(graph.rows.term_ptr[r + 1])):
+            entries = range(int(graph.rows.source_ptr[t]), int(graph.rows.source_ptr[t + 1]))
+            flows = [(int(graph.rows.source[e]), int(graph.rows.source_role[e])) for e in entries]
+            terms.append(tuple(sorted(flows)))
+        head = (int(graph.rows.row_sink[r]), int(graph.rows.row_count[r]), int(graph.rows.row_fold[r]))
+        result.append((*head, bool(graph.rows.row_accumulates[r]), tuple(sorted(terms))))
     return sorted(result)
 
 
 def check(found: ValueGraph) -> None:
     """The laws of graphs; vertices that lost their rows are not asked for their versions."""
-    made = np.bincount(found.row_sink, found.row_count, found.num_vertices).astype(np.int64)
-    has_rows = np.isin(np.arange(found.num_vertices), found.row_sink)
+    made = np.bincount(found.rows.row_sink, found.rows.row_count, found.num_vertices).astype(np.int64)
+    has_rows = np.isin(np.arange(found.num_vertices), found.rows.row_sink)
     check_graph(replace(found, versions=np.where(has_rows, found.versions, made + found.is_input)))
 
 

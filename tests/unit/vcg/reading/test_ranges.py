@@ -120,7 +120,6 @@ def test_rounds_of_all_stores_follow_each_other() -> None:
 def test_stores_with_equal_rows_are_cut_or_merged(store: Store, rounds: int, how: str) -> None:
     trace = trace_of([a_range((10, [(1, 100, 2, [(200, 2)])])), a_range((rounds, [store]), count=2)])
     ranges = Tables.of(trace).ranges
-    assert ranges is not None
     assert (bool(ranges.is_cut.any()), bool(ranges.is_merged.any())) == (how == "cut", how == "merged")
     assert written(trace) == expected(trace)
 
@@ -132,7 +131,7 @@ def test_a_recorded_row_is_found_in_a_range(sink: int, label: int, is_merged: bo
     rows = [(sink, 1, ROW_WIDE, [label], 3), a_range((10, [(1, 100, 2, [(200, 2)])]))]
     for trace in (trace_of(rows), trace_of(rows[::-1])):
         ranges = Tables.of(trace).ranges
-        assert ranges is not None and bool(ranges.is_merged.any()) is is_merged
+        assert bool(ranges.is_merged.any()) is is_merged
         assert written(trace) == expected(trace)
 
 
@@ -141,7 +140,7 @@ def test_bounds_that_shrink_count_each_row_where_it_comes_first() -> None:
     rows += [a_range((i + 1, [(1, 110, -2, [(210, -2)])])) for i in range(6)]
     trace = trace_of(rows)
     ranges = Tables.of(trace).ranges
-    assert ranges is not None and ranges.is_cut.all() and not ranges.is_merged.any()
+    assert ranges.is_cut.all() and not ranges.is_merged.any()
     assert written(trace) == expected(trace)
     assert len(written(trace)) == 20
 
@@ -214,6 +213,6 @@ def test_rounds_that_add_to_one_word_are_cut_where_they_meet() -> None:
 
     trace = trace_of([products(0, 10), products(5, 10), products(0, 3)])
     ranges = Tables.of(trace).ranges
-    assert ranges is not None and ranges.is_cut.all() and not ranges.is_merged.any()
+    assert ranges.is_cut.all() and not ranges.is_merged.any()
     assert written(trace) == expected(trace)
     assert [count for *_, count in written(trace)] == [2] * 3 + [1] * 2 + [2] * 5 + [1] * 5

@@ -14,11 +14,11 @@ from commanalyzer.paper_view import paper_view
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.graph import OF_VERTICES, ValueGraph
 from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.storage.store import VERTEX_COLUMNS, GraphStore
+from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.structure import degrees
 from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, count_neighbours
 from commanalyzer.vcg.structure.hubs import find_hubs
@@ -38,11 +38,11 @@ def large(graph: ValueGraph, flows: int) -> LargeGraph:
 @settings(deadline=None)
 def test_columns_and_slices_are_those_of_the_graph(graph: ValueGraph, flows: int) -> None:
     coded = large(graph, flows)
-    for name in VERTEX_COLUMNS:
+    for name in OF_VERTICES:
         assert getattr(coded, name).tolist() == getattr(graph, name).tolist()
     assert coded.is_register.tolist() == graph.is_register.tolist()
     slices = list(row_slices(coded))
-    assert [s for rows in slices for s in rows.source.tolist()] == graph.source.tolist()
+    assert [s for rows in slices for s in rows.source.tolist()] == graph.rows.source.tolist()
     odd = np.arange(len(slices)) % 2 == 1
     chosen = list(row_slices(coded, wanted=odd))
     assert [rows.source.tolist() for rows in chosen] == [rows.source.tolist() for rows in slices[1::2]]

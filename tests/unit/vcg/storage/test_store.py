@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.graph import OF_VERTICES, ValueGraph
 from commanalyzer.vcg.storage import store as module
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.storage.spill import Spill
-from commanalyzer.vcg.storage.store import VERTEX_COLUMNS, GraphStore, StoreWriter
+from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
 from tests.graphs import assert_same_graph, chain
 from tests.strategies import graphs
 
@@ -24,7 +24,7 @@ def coded(graph: ValueGraph, page_flows: int) -> GraphStore:
     writer = StoreWriter(Spill())
     for part in row_slices(graph, page_flows):
         writer.add_rows(part)
-    writer.add_vertices({name: getattr(graph, name) for name in VERTEX_COLUMNS})
+    writer.add_vertices({name: getattr(graph, name) for name in OF_VERTICES})
     return writer.finish(graph.objects, graph.sites)
 
 
@@ -33,14 +33,14 @@ def coded(graph: ValueGraph, page_flows: int) -> GraphStore:
 def test_expanded_graph_and_slices(graph: ValueGraph, page_flows: int, flows: int) -> None:
     store = coded(graph, page_flows)
     assert (store.num_vertices, store.num_rows) == (graph.num_vertices, graph.num_rows)
-    assert (store.num_terms, store.num_flows) == (len(graph.source_ptr) - 1, graph.num_flows)
+    assert (store.num_terms, store.num_flows) == (len(graph.rows.source_ptr) - 1, graph.num_flows)
     assert_same_graph(store.graph(), graph)
     slices = list(store.slices(flows))
     assert all(part.num_flows <= flows or part.num_rows == 1 for part in slices)
     assert sum(part.num_rows for part in slices) == graph.num_rows
     for name in ("row_sink", "row_count", "source", "source_role"):
         parts = [np.zeros(0, np.int64), *(getattr(part, name) for part in slices)]
-        assert np.array_equal(np.concatenate(parts), getattr(graph, name))
+        assert np.array_equal(np.concatenate(parts), getattr(graph.rows, name))
 
 
 def test_small_graphs_are_kept_large_ones_only_as_long_as_they_are_used(

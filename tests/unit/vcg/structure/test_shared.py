@@ -16,8 +16,8 @@ from tests.strategies import graphs, loop_graphs
 
 
 def counted_owners_of(graph: ValueGraph, owner: list[int], row: int, num_owners: int) -> set[int]:
-    first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
-    values = [graph.row_sink[row], *graph.source[first:last]]
+    first, last = graph.rows.source_ptr[graph.rows.term_ptr[row : row + 2]]
+    values = [graph.rows.row_sink[row], *graph.rows.source[first:last]]
     return {owner[v] for v in values if 0 <= owner[v] < num_owners}
 
 
