@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.vcg.graph import OF_ROWS, Bool, Float64, Fold, Int32, Int64, Rows, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
@@ -101,18 +102,23 @@ def merge_repeatable(graph: OneGraph) -> OneGraph:
 def _repeatable(graph: AnyGraph) -> tuple[Bool, csr_array]:
     """Return bool[V], values in registers that are made of what never changes; bool[V, V], of what each.
 
-    Values that are made of each other, round a loop, are made of what else they are made of.
+    Values that are made of each other, round a loop, are counters: one after the other, they do no work.
     """
-    v, is_fixed = graph.num_vertices, graph.versions <= 1
+    v, is_fixed, circles = graph.num_vertices, graph.versions <= 1, np.zeros(graph.num_vertices, np.bool_)
     is_open = graph.is_register & ~graph.is_input
     for rows in row_slices(graph):
         is_open[sink_of_source(rows)[~(is_fixed | is_open)[rows.source]]] = False
         is_open[rows.row_sink[rows.row_fold != 0]] = False
+        circles[rows.row_sink[rows.row_accumulates]] = True
     key = np.zeros(0, np.int64)
     for rows in row_slices(graph) if is_open.any() else ():
         chosen = is_open[of := sink_of_source(rows)] & (rows.source != of)
         key = sorted_unique(np.append(key, of[chosen].astype(np.int64) * v + rows.source[chosen]))
     sink, source = np.divmod(key, max(v, 1))
+    _, label = connected_components(
+        csr_array((np.ones(len(key)), (sink, source)), (v, v)), connection="strong"
+    )
+    is_open[(circles | (np.bincount(label)[label] > 1)) & (graph.work_flops > 0)] = False
     while (lost := is_open[sink] & ~(is_fixed | is_open)[source]).any():
         is_open[sink[lost]] = False
     inner, outer = (

@@ -58,20 +58,14 @@ def find_hubs(graph: AnyGraph, high: float = HIGH) -> Bool:
         raise ConfigError(
             f"hub threshold must lie in (0, 1), found {high}", hint="0.9 means 10 times the centroid"
         )
-    root, counter = _contracted(graph)
-    mask, centroid = _peel(graph, root, counter, high)
+    uses = uses_of(graph)
+    root = representatives(merge_leaves(graph, uses, merge_registers(graph, uses)))
+    mask, centroid = _peel(graph, root, uses.is_counter, high)
     # a register merged into a hub is part of it only if it is a reduction itself, not one of many inputs
     inner = mask[root] & (root != np.arange(graph.num_vertices)) & graph.is_register
     if inner.any():
         mask |= inner & (distance_score(count_neighbours(graph, of=inner), centroid) >= high)
     return frozen(mask | stand_for(graph, *USES), np.bool_)
-
-
-def _contracted(graph: AnyGraph) -> tuple[Int32, Bool]:
-    """Return int32[V], the vertex that stands for each one, and bool[V], counters."""
-    uses = uses_of(graph)
-    target = merge_leaves(graph, uses, merge_registers(graph, uses))
-    return representatives(target), uses.is_counter
 
 
 def _peel(graph: AnyGraph, root: Int32, counter: Bool, high: float) -> tuple[Bool, float]:

@@ -285,13 +285,13 @@ def _owner_computes_bytes(graph: ValueGraph, part: Int32) -> int:
 
 
 def test_values_made_again_and_again_of_what_never_changes_are_made_by_their_readers() -> None:
-    """Of inputs 0 and 1: 2 in turns, with 3 round a loop; 4 once; 5 of constants; 8 of what changes."""
+    """2 in turns, with 3 round a loop; 4 once; 5 of constants; 8 of what changes; 10 by work, one by one."""
     rows = [
         *(row(2, 0, count=9), row(2, 3, count=9), row(3, 1, 2, count=9), row(4, 0), row(5, count=6)),
-        *(row(6, 2, 7, count=9), row(7, 4, 5, 6, count=9), row(8, 6, count=9), row(9, 3, 8, count=9)),
+        *(row(6, 2, 7, count=9), row(7, 4, 5, 6, count=9), row(8, 6, count=9), row(9, 3, 8, 10, count=9)),
+        row(10, 0, count=9, accumulates=True),
     ]
-    graph = build(10, rows, registers=[2, 3, 4, 5, 8], work={2: 18.0, 3: 8.0, 8: 1.0})
-    found = merge_repeatable(graph)
-    left = [row(4, 0), row(6, 0, 1, 7, count=9), row(7, 4, 6, count=9), row(8, 6, count=9)]
-    assert described(found) == described(build(10, [*left, row(9, 0, 1, 8, count=9)]))
-    assert found.work_flops.tolist() == [0, 0, 0, 0, 0, 0, 18.0, 0, 1.0, 8.0]
+    found = merge_repeatable(build(11, rows, registers=[2, 3, 4, 5, 8, 10], work={5: 18.0, 8: 1.0, 10: 9.0}))
+    left = [row(4, 0), row(6, 0, 1, 7, count=9), row(7, 4, 6, count=9), row(8, 6, count=9), rows[-1]]
+    assert described(found) == described(build(11, [*left, row(9, 0, 1, 8, 10, count=9)]))
+    assert found.work_flops.tolist() == [0, 0, 0, 0, 0, 0, 0, 18.0, 1.0, 0, 9.0]
