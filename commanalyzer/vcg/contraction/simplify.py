@@ -32,12 +32,12 @@ from commanalyzer.vcg.structure.segments import (
 
 _MAX_DEPTH = 8
 _SEVERAL = 2  # counters of definitions and readers stop there
-_MOST_ROOTS = 4  # of a value that all can make: more to know than it is worth
+_MOST_ROOTS = 4  # of a value that all compute: more to know than it is worth; 2 and 8 give the same bytes
 
 
 def simplified(graph: OneGraph) -> OneGraph:
     """Return the graph that the ``volume`` model divides and counts: the rules of this module applied."""
-    return flatten_reductions(merge_repeatable(merge_stored_registers(graph)))
+    return flatten_reductions(merge_replicated(merge_stored_registers(graph)))
 
 
 def rows_kept(graph: AnyGraph, simple: AnyGraph) -> Bool:
@@ -78,13 +78,13 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
     return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [])
 
 
-def merge_repeatable(graph: OneGraph) -> OneGraph:
-    """Return ``graph`` without register values that everyone can make: nobody sends them.
+def merge_replicated(graph: OneGraph) -> OneGraph:
+    """Return ``graph`` without register values that everyone computes (replicated computation): none is sent.
 
     They are made of constants (loop counters), or again and again of a few values that never change, such as
     ``x + i * h`` in a loop over i: these are read instead. Their work goes to their readers.
     """
-    is_open, roots = _repeatable(graph)
+    is_open, roots = _replicated(graph)
     length = np.diff(roots.indptr)
     is_gone = is_open & (length <= _MOST_ROOTS) & ((length == 0) | (graph.versions > 1))
     if not is_gone.any():
@@ -99,7 +99,7 @@ def merge_repeatable(graph: OneGraph) -> OneGraph:
     return _rewritten(graph, (_made_by_readers(rows, is_gone, roots) for rows in row_slices(graph)), work, [])
 
 
-def _repeatable(graph: AnyGraph) -> tuple[Bool, csr_array]:
+def _replicated(graph: AnyGraph) -> tuple[Bool, csr_array]:
     """Return bool[V], values in registers that are made of what never changes; bool[V, V], of what each.
 
     Values that are made of each other, round a loop, are counters: one after the other, they do no work.

@@ -14,7 +14,7 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.vcg.contraction.simplify import (
     flatten_reductions,
-    merge_repeatable,
+    merge_replicated,
     merge_stored_registers,
     simplified,
 )
@@ -291,7 +291,7 @@ def test_values_made_again_and_again_of_what_never_changes_are_made_by_their_rea
         *(row(6, 2, 7, count=9), row(7, 4, 5, 6, count=9), row(8, 6, count=9), row(9, 3, 8, 10, count=9)),
         row(10, 0, count=9, accumulates=True),
     ]
-    found = merge_repeatable(build(11, rows, registers=[2, 3, 4, 5, 8, 10], work={5: 18.0, 8: 1.0, 10: 9.0}))
+    found = merge_replicated(build(11, rows, registers=[2, 3, 4, 5, 8, 10], work={5: 18.0, 8: 1.0, 10: 9.0}))
     left = [row(4, 0), row(6, 0, 1, 7, count=9), row(7, 4, 6, count=9), row(8, 6, count=9), rows[-1]]
     assert described(found) == described(build(11, [*left, row(9, 0, 1, 8, 10, count=9)]))
     assert found.work_flops.tolist() == [0, 0, 0, 0, 0, 0, 0, 18.0, 1.0, 0, 9.0]
