@@ -24,10 +24,7 @@ ORDER_OUTSIDE = 0xFFFFFFFE
 ORDER_EARLIER = 0xFFFFFFFD
 ORDER_VERSIONS = 65535
 
-EXTENT_GLOBAL = 1
-EXTENT_HEAP = 2
-EXTENT_STACK = 3
-EXTENT_PART = 4
+EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, EXTENT_PART, EXTENT_BLOCK = range(1, 6)
 
 CELL = np.dtype([("hash", "<u8"), ("count", "<u8")])
 HEAD = np.dtype([("sink", "<u8"), ("site", "<u4"), ("num_labels", "<u2"), ("flags", "<u2")])

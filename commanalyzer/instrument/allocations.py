@@ -28,7 +28,7 @@ class AllocationPlanner:
 
     def __init__(self, book: LabelBook, allocators: Allocators) -> None:
         self._function, self._patch, self._sites = book.values.function, book.patch, book.sites
-        self._allocators, self._debug = allocators, book.debug
+        self._allocators, self._debug, self._cfg = allocators, book.debug, book.values.cfg
         self._has_outer = allocators.hands_out(self._function.name)
         if self._has_outer:
             self._patch.entry.append(f"  {_OUTER} = load i32, ptr @ca_context, align 4")
@@ -36,42 +36,45 @@ class AllocationPlanner:
     def plan(self, call: Instruction) -> None:
         """Plan a call of the program's own functions."""
         if self._allocators.carves(call) and call.opcode == "call":
-            self._note_part(call)
+            self._note_part(call, call)
         if not self._allocators.enters(call):
             return
         path = _OUTER
         if self._allocators.lengthens(self._function.name, call):
             path = self.path(call)
-        before = self._patch.before.setdefault(call.first_line, [])
-        before.append(f"  store i32 {path}, ptr @ca_context, align 4")
+        text = f"  store i32 {path}, ptr @ca_context, align 4"
+        self._patch.before.setdefault(call.first_line, []).append(text)
 
-    def plan_pointer(self, pointer: Instruction) -> None:
-        """Plan a ``getelementptr`` in no loop: it may be where an array in a block begins."""
-        if self._allocators.begins_array(self._function.name, pointer):
-            self._note_part(pointer)
+    def plan_pointer(self, made: Instruction, label: str) -> None:
+        """Plan a ``getelementptr``, or a store of one of many pointers: an array in a block may begin."""
+        function, allocators = self._function.name, self._allocators
+        if self._cfg.loop_of(label) is not None or allocators.is_repeated(function):
+            pointer = allocators.kept(function, made)
+        else:
+            pointer = made if allocators.begins_array(function, made) else None
+        if pointer is not None:
+            self._note_part(pointer, made)
 
-    def _note_part(self, pointer: Instruction) -> None:
-        path = self.path(pointer)
-        after = self._patch.after.setdefault(pointer.last_line, [])
-        self._patch.call(after, "ca_part", pointer.name, path)
+    def _note_part(self, pointer: Instruction, at: Instruction) -> None:
+        path = self.path(pointer, at)
+        self._patch.call(self._patch.after.setdefault(at.last_line, []), "ca_part", pointer.name, path)
 
-    def path(self, call: Instruction) -> str:
-        """Number or register of the path that ends with ``call``."""
-        number = self._record(call)
+    def path(self, call: Instruction, at: Instruction | None = None) -> str:
+        """Number or register of the path that ends with ``call``, in front of ``at``, or the call itself."""
+        at = at or call
+        number = self._record(call, at.debug_location)
         if not self._has_outer:
             return str(number)
-        before = self._patch.before.setdefault(call.first_line, [])
-        return self._patch.call(before, "ca_nested", _OUTER, number)
+        return self._patch.call(self._patch.before.setdefault(at.first_line, []), "ca_nested", _OUTER, number)
 
-    def _record(self, call: Instruction) -> int:
+    def _record(self, call: Instruction, location: int) -> int:
         """Add a call to the table; without a holder, the source text behind library code names the block."""
         function, number = self._function.name, len(self._sites.allocations)
-        name, place = f"{call.callee[1:]}#{number}", self._debug.place(call.debug_location)
-        caller = user_place(self._debug, call.debug_location)
-        if caller is not None:
+        name, place = f"{call.callee[1:]}#{number}", self._debug.place(location)
+        if (caller := user_place(self._debug, location)) is not None:
             name, place = caller[0] or name, caller[1]
         holders = self._allocators.holders(function, call)
-        frames = user_frames(self._debug, call.debug_location, function)
+        frames = user_frames(self._debug, location, function)
         is_piece = self._allocators.carves(call)
         record = ObjectRecord(
             call_key(function, call), name, function, place, 0, 0, holders, (), is_piece, frames
@@ -99,7 +102,7 @@ def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
         frame.add_home(home, variable, size)
     for alloca in fixed:
         assert alloca.element_type is not None
-        size = alloc_size_bytes(alloca.element_type) * _count(alloca)
+        size = alloc_size_bytes(alloca.element_type) * int(alloca.operands[0].text if alloca.operands else 1)
         alignment, strides = alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
         text = frame.add(alloca.name, size, alignment, strides)
         patch.replaced[alloca.first_line] = f"  {text}"
@@ -197,10 +200,6 @@ def _remove_lifetimes(function: Function, patch: FunctionPatch, moved: set[str])
         for instruction in block.instructions:
             if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
                 patch.replace(instruction)
-
-
-def _count(alloca: Instruction) -> int:
-    return int(alloca.operands[0].text) if alloca.operands else 1
 
 
 def _is_fixed(instruction: Instruction) -> bool:

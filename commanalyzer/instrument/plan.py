@@ -131,12 +131,13 @@ def _plan_function(
                 stores.plan_extremum(extrema[instruction.first_line], block.label)
             elif instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
                 stores.plan(instruction, block.label)
+                allocations.plan_pointer(instruction, block.label)
             elif instruction.callee.startswith(MASKED_STORES):
                 stores.plan_masked(instruction, block.label)
             elif instruction.opcode in ("call", "invoke") and not is_mark(instruction):
                 call_planner.plan(instruction, block.label)
-            elif instruction.opcode == "getelementptr" and values.cfg.loop_of(block.label) is None:
-                allocations.plan_pointer(instruction)
+            elif instruction.opcode == "getelementptr":
+                allocations.plan_pointer(instruction, block.label)
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
     plan_variadic_function(values.function, patch)

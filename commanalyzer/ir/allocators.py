@@ -24,6 +24,7 @@ from commanalyzer.ir.names.holders import RESULT, Holder, Holders
 _ALLOCATES = frozenset({CallKind.ALLOCATE, CallKind.REALLOCATE, CallKind.MAP})
 _SYMBOL = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')
 _THIS = 0
+_POINTERS = ("getelementptr", "phi")  # what makes pointers into objects
 _Places = frozenset[int]
 _NOWHERE: _Places = frozenset()
 
@@ -54,10 +55,6 @@ class Allocators:
         """The function hands out blocks: what it allocates depends on who calls it."""
         return function in self._handed
 
-    def allocates(self, call: Instruction) -> bool:
-        """The call is one of the library's own allocations."""
-        return bool(self._made(call))
-
     def carves(self, call: Instruction) -> bool:
         """The call gets a piece of a larger block."""
         return call.callee in self._carvers and call.type.kind == "ptr"
@@ -67,13 +64,10 @@ class Allocators:
 
         Args:
             function: Where.
-            pointer: A ``getelementptr`` in no loop.
+            pointer: A ``getelementptr`` in no loop, or another instruction.
         """
-        if pointer.type.kind != "ptr" or self._is_repeated(function):
+        if pointer.opcode != "getelementptr" or pointer.type.kind != "ptr":
             return False
-        debug = self._names.debug
-        if is_fortran(debug.subprogram_place(self._functions[function]).file):
-            return False  # a pointer to a section is a view of its array
         known = self._facts(function)
         base, offset, is_indexed = known.base(pointer.name)
         if any(user.opcode == "phi" for user in known.uses.get(pointer.name, ())):
@@ -81,14 +75,29 @@ class Allocators:
         made = known.definitions.get(base)
         if not is_indexed and (not offset or made is None or not self._places(made)):
             return False  # a member of a structure, for all that is known
-        holder = known.holder(pointer, RESULT)
+        return self._holds_array(function, pointer, may_be_record=is_indexed)
+
+    def kept(self, function: str, store: Instruction) -> Instruction | None:
+        """The pointer that an instruction stores, if it may begin one of many arrays: levels in one pool."""
+        is_store = store.opcode == "store"
+        pointer = self._facts(function).definitions.get(store.operands[0].text) if is_store else None
+        if pointer is None or pointer.opcode not in _POINTERS or pointer.type.kind != "ptr":
+            return None
+        return pointer if self._holds_array(function, pointer, may_be_record=False) else None
+
+    def _holds_array(self, function: str, pointer: Instruction, *, may_be_record: bool) -> bool:
+        """A variable or member of the user's holds the pointer, which is not one to structures."""
+        debug = self._names.debug
+        if is_fortran(debug.subprogram_place(self._functions[function]).file):
+            return False  # a pointer to a section is a view of its array
+        holder = self._facts(function).holder(pointer, RESULT)
         if holder.root not in (Root.VARIABLE, Root.PARAMETER) or not holder.names:
             return False
         types = self._names.types
         pointee = types.pointee(holder.names[-1][0])
-        return pointee >= 0 and (is_indexed or not types.is_record(pointee))
+        return pointee >= 0 and (may_be_record or not types.is_record(pointee))
 
-    def _is_repeated(self, function: str) -> bool:
+    def is_repeated(self, function: str) -> bool:
         """The function may be called several times, or in a loop."""
         if self._repeated is None:
             pending = [name for names in self._pointed.values() for name in names]
@@ -122,7 +131,7 @@ class Allocators:
     def holders(self, function: str, call: Instruction) -> Mapping[int, Holder]:
         """Holders of what a call leaves in its result (``RESULT``) and behind its arguments; of a pointer."""
         known = self._facts(function)
-        places = {RESULT} if call.opcode == "getelementptr" else self._places(call)
+        places = {RESULT} if call.opcode in _POINTERS else self._places(call)
         return {where: known.holder(call, where) for where in sorted(places)}
 
     def _find(self, module: Module) -> None:
@@ -153,12 +162,9 @@ class Allocators:
                     places.add(RESULT)
                 elif found.root is Root.PARAMETER:
                     places.add(found.index)
-                elif self._is_library(function) and function.parameters:
+                elif function.parameters and is_library(self._names.debug.subprogram_place(function).file):
                     places.add(_THIS)
         return frozenset(places)
-
-    def _is_library(self, function: Function) -> bool:
-        return is_library(self._names.debug.subprogram_place(function).file)
 
     def _facts(self, function: str) -> Holders:
         if function not in self._known:
@@ -187,8 +193,7 @@ class Allocators:
     def _callees(self, call: Instruction) -> Iterable[str]:
         """Functions that a call may lead to; through a pointer, those with as many parameters."""
         if call.callee.startswith("%"):
-            shape = len(call.operands), call.type.kind
-            return self._pointed.get(shape, ())
+            return self._pointed.get((len(call.operands), call.type.kind), ())
         return (call.callee,) if call.callee in self._functions else ()
 
     def _callers(self) -> dict[str, set[str]]:

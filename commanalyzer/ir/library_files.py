@@ -70,11 +70,6 @@ def default_library() -> LibraryModel:
     return LibraryModel(rows)
 
 
-def library_call(name: str) -> LibraryCall | None:
-    """What the external function ``name`` (no leading ``@``) does by the package's own rows."""
-    return default_library().call(name)
-
-
 @lru_cache(maxsize=8)
 def library_with(*paths: Path) -> LibraryModel:
     """The package's rows, extended and replaced by those of the user's files, later files last.

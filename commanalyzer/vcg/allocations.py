@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
+from commanalyzer.abi.trace_layout import EXTENT_BLOCK
 from commanalyzer.instrument.sites import ObjectRecord
 from commanalyzer.ir.allocators import joined_key
 from commanalyzer.ir.names.addresses import Root, joined_name
@@ -23,34 +25,40 @@ class Layout:
     """The objects that one path allocates, in its own address space.
 
     Attributes:
-        first: Byte at which the first one begins.
-        period: Bytes from each one to the next.
-        count: Number of objects: of blocks that are arrays of their own; several blocks may be one object.
-        size: Bytes of each, 0 when only extents know.
+        starts: Byte at which each begins: of blocks that are arrays of their own; several may be one object.
+        sizes: Bytes of each, 0 when only extents know.
         row: Bytes from each block to the next, where equal blocks are one object; else 0.
     """
 
-    first: int = HEADER_BYTES
-    period: int = 0
-    count: int = 1
-    size: int = 0
+    starts: tuple[int, ...] = (HEADER_BYTES,)
+    sizes: tuple[int, ...] = (0,)
     row: int = 0
 
     @classmethod
-    def of(cls, blocks: np.void) -> Layout:
+    def of(cls, blocks: np.void, listed: Sequence[tuple[int, int]] = ()) -> Layout:
         """The objects among blocks (:data:`commanalyzer.abi.trace_layout.BLOCKS`).
 
         Several blocks of one path are the rows of one array, the nodes of a list, or the few fields that a
         loop allocates. They are fields when there are fewer than a square of one block's elements has rows:
         along such a short dimension nobody divides an array. With twice or half as many, other slender arrays
-        are called ``a[3]`` instead of ``a``; where their rows are is known in both cases.
+        are called ``a[3]`` instead of ``a``; where their rows are is known in both cases. Few blocks of which
+        none is larger than the one before are fields, too: the levels of a grid. Those that grow may be a
+        container's.
+
+        Args:
+            blocks: What is known of all of them.
+            listed: First byte and bytes of the first ones.
         """
         first, size, period, count = (int(blocks[name]) for name in ("first", "size", "period", "count"))
         if count == 1:
-            return cls(first, 0, 1, size)
-        if count and period and are_fields(count, size):
-            return cls(first, period, count, size)
-        return cls(first or HEADER_BYTES, row=period)
+            return cls((first,), (size,))
+        if count and are_fields(count, size):
+            sizes = tuple(n for _, n in listed)
+            if period:
+                return cls(tuple(range(first, first + count * period, period)), (size,) * count)
+            if len(sizes) == count and all(a >= b for a, b in pairwise(sizes)):
+                return cls(tuple(start for start, _ in listed), sizes)
+        return cls((first or HEADER_BYTES,), row=period)
 
 
 def are_fields(count: int, size: int) -> bool:
@@ -70,7 +78,10 @@ class Allocations:
         self._calls = calls
         self._outer = [int(n) for n in trace.contexts["outer"]]
         self._last = [int(n) for n in trace.contexts["call"]]
-        self._layouts = [Layout.of(blocks) for blocks in trace.blocks]
+        listed: dict[int, list[tuple[int, int]]] = {}
+        for extent in trace.extents[trace.extents["kind"] == EXTENT_BLOCK]:  # some blocks of each path
+            listed.setdefault(int(extent["object"]), []).append((int(extent["start"]), int(extent["offset"])))
+        self._layouts = [Layout.of(blocks, listed.get(n, ())) for n, blocks in enumerate(trace.blocks)]
         self._counts = [int(count) for count in trace.blocks["count"]]
 
     def layout(self, number: int) -> Layout:
@@ -105,17 +116,17 @@ class Allocations:
         key, *others = (call.key for call in path)
         for other in others:
             key = joined_key(key, other)
-        start = layout.first + which * layout.period
+        start, size = layout.starts[which], layout.sizes[which]
         found = _named(path)
-        name = f"{found.name}[{which}]" if layout.count > 1 else found.name
+        name = f"{found.name}[{which}]" if len(layout.starts) > 1 else found.name
         key = key if start == HEADER_BYTES else f"{key}+{start}"
         strides = (layout.row,) if layout.row else ()
-        return replace(found, key=key, name=name, offset=start, size_bytes=layout.size, strides=strides)
+        return replace(found, key=key, name=name, offset=start, size_bytes=size, strides=strides)
 
     def records(self) -> Iterator[tuple[int, ObjectRecord]]:
         """All objects, with the number of their path."""
         for number in range(len(self._calls) + len(self._last)):
-            for which in range(self.layout(number).count):
+            for which in range(len(self.layout(number).starts)):
                 yield number, self.record(number, which)
 
     def _path(self, number: int) -> Iterator[ObjectRecord]:

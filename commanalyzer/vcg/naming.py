@@ -118,14 +118,14 @@ class Names:
     def _of_heap(self, path: int, within: Int64, end: int) -> tuple[Int64 | int, Int64 | int]:
         """The same for blocks that a path of calls allocates; ``end`` is the end of the extent."""
         layout = self._allocations.layout(path)
-        if layout.count == 1:
-            size = layout.size or end - layout.first
-            return self._heap_number(path, 0, size), layout.first
-        which = np.clip((within - layout.first) // layout.period, 0, layout.count - 1)
-        numbers = np.zeros(layout.count, np.int64)
+        starts = np.array(layout.starts, np.int64)
+        if len(starts) == 1:
+            return self._heap_number(path, 0, layout.sizes[0] or end - layout.starts[0]), layout.starts[0]
+        which = np.maximum(np.searchsorted(starts, within, side="right") - 1, 0)
+        numbers = np.zeros(len(starts), np.int64)
         for block in np.unique(which).tolist():  # one step per array
-            numbers[block] = self._heap_number(path, block, layout.size)
-        return numbers[which], layout.first + which * layout.period
+            numbers[block] = self._heap_number(path, block, layout.sizes[block])
+        return numbers[which], starts[which]
 
     def _heap_number(self, path: int, which: int, size: int) -> int:
         key = (EXTENT_HEAP, path, which, 0)

@@ -71,7 +71,7 @@ def _pieces(
     trace: Trace, address: Int64, path: Int64, crossed: Int64
 ) -> Iterator[tuple[tuple[int, int], _Piece]]:
     """Pieces that no loop runs across, with kind and number of the extents that they lie in."""
-    extents = trace.extents[(trace.extents["kind"] != EXTENT_PART) & (trace.extents["size"] > 0)]
+    extents = trace.extents[trace.extents["size"] > 0]
     extents = extents[np.argsort(extents["start"], kind="stable")]
     start = extents["start"].astype(np.int64)
     which = np.searchsorted(start, address, side="right") - 1

@@ -46,7 +46,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 18u
+#define CA_ABI_VERSION 19u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -154,10 +154,10 @@ struct ca_workspace {
 };
 
 /* A piece of program memory with a name. */
-#define CA_EXTENT_GLOBAL 1u
-#define CA_EXTENT_HEAP 2u
-#define CA_EXTENT_STACK 3u
-#define CA_EXTENT_PART 4u /* without bytes: a pointer to here was made by the path `object` */
+enum { CA_EXTENT_GLOBAL = 1, CA_EXTENT_HEAP, CA_EXTENT_STACK, CA_EXTENT_PART, CA_EXTENT_BLOCK };
+/* The last two are without bytes: a pointer to here was made by the path `object`; the first blocks of a path, byte
+ * `start` of its address space and `offset` bytes large. */
+#define CA_LISTED_BLOCKS 64u
 struct ca_extent {
   uint64_t start; /* address */
   uint64_t size;

@@ -117,8 +117,10 @@ const struct ca_blocks *ca_list_blocks(uint64_t *count) {
 }
 
 /* A fresh block begins at an offset of its site's address space. */
-static void note_block(struct site_arena *arena, uint64_t offset, uint64_t bytes) {
+static void note_block(struct site_arena *arena, uint32_t site, uint64_t offset, uint64_t bytes) {
   struct ca_blocks *blocks = &arena->blocks;
+  if (blocks->count < CA_LISTED_BLOCKS)
+    ca_add_extent(CA_EXTENT_BLOCK, site, offset, 0, bytes, 0);
   if (!blocks->count)
     blocks->first = offset;
   else if (blocks->count == 1)
@@ -163,7 +165,7 @@ static void *fresh_block(struct site_arena *arena, uint32_t site, uint64_t asked
   uint64_t payload = (arena->next + HEADER + alignment - 1) & ~(alignment - 1);
   uint64_t bytes = payload + size - arena->next;
   *((struct block *)payload - 1) = (struct block){size, site, (uint32_t)alignment};
-  note_block(arena, arena->used + bytes - size, asked);
+  note_block(arena, site, arena->used + bytes - size, asked);
   arena->next += bytes;
   arena->used += bytes;
   return (void *)payload;
@@ -262,11 +264,9 @@ static bool find_real(void) {
 __attribute__((used, visibility("default"))) void free(void *pointer) {
   if (!pointer)
     return;
-  if (in_arena(pointer)) {
+  if (in_arena(pointer))
     release(pointer);
-    return;
-  }
-  if (find_real()) /* the search's caller releases that message */
+  else if (find_real()) /* the search's caller releases that message */
     real_free(pointer);
 }
 

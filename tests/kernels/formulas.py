@@ -229,42 +229,26 @@ def _layer_words(owner: Index) -> int:
     return total
 
 
-def _between_levels(fine: Index, coarse: Index, *, with_neighbours: bool) -> int:
-    """Pairs of a coarse cell and another part that owns one of its fine cells, or a neighbour of these."""
+def _between_levels(fine: Index, coarse: Index) -> int:
+    """Pairs of a coarse cell and another part that owns one of its fine cells."""
     number = np.arange(coarse.size).reshape(coarse.shape)
     for axis in range(coarse.ndim):
         number = np.repeat(number, 2, axis)
-    padded = np.pad(fine, 1, constant_values=-1)
-    inner = tuple(slice(1, -1) for _ in fine.shape)
-    owners = [fine]
-    if with_neighbours:
-        owners += [np.roll(padded, shift, axis)[inner] for axis in range(fine.ndim) for shift in (1, -1)]
-    cell, part = np.tile(number.ravel(), len(owners)), np.concatenate([o.ravel() for o in owners])
-    crosses = (part >= 0) & (part != coarse.ravel()[cell])
+    cell, part = number.ravel(), fine.ravel()
+    crosses = part != coarse.ravel()[cell]
     return len(np.unique(cell[crosses] * (1 + int(fine.max())) + part[crosses]))
 
 
 @cache
 def vcycle_words(shape: tuple[int, ...], cycles: int, grid: tuple[int, ...]) -> int:
-    """Words of V-cycles that start from zeros on all levels but the first."""
+    """Words of V-cycles: layers before smoothing and residuals, what blocks of two levels do not share."""
     total = _layer_words(_cells(shape, grid))
     while min(shape) >= 8:
         owner = _cells(shape, grid)
         shape = tuple(n // 2 for n in shape)
         coarse = _cells(shape, grid)
-        total += _between_levels(owner, coarse, with_neighbours=True) + _layer_words(owner)
-        total += _between_levels(owner, coarse, with_neighbours=False)
+        total += 2 * _layer_words(owner) + 2 * _between_levels(owner, coarse) + _layer_words(coarse)
     return cycles * total
-
-
-def level_owner(i: Index, n: int, p1: int, p2: int) -> Index:
-    """Owner of place ``i`` of a pool with u, v and f of all levels one after the other."""
-    pieces = []
-    while n >= 4:
-        pieces += 3 * [_cells((n, n), (p1, p2)).ravel()]
-        n //= 2
-    pool = np.concatenate(pieces)
-    return pool[np.minimum(i, len(pool) - 1)]
 
 
 @cache

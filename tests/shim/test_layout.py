@@ -56,6 +56,7 @@ _CONSTANTS = {
     "CA_EXTENT_HEAP": layout.EXTENT_HEAP,
     "CA_EXTENT_STACK": layout.EXTENT_STACK,
     "CA_EXTENT_PART": layout.EXTENT_PART,
+    "CA_EXTENT_BLOCK": layout.EXTENT_BLOCK,
 }
 
 

@@ -1,10 +1,9 @@
 /* V-cycles for a Poisson equation on n x n cells, n = 4 * 2^k: smoothing, residual, averages of four cells to the next level,
  * injection back, smoothing; all levels of u, v and f as sub-arrays of one pool.
  *
- * Plain division: p1 x p2 blocks of cells on each level. The first smoothing of the first level and the last one of each
- * level but the coarsest read one layer of neighbours (the others start from zeros); each average of residuals beside a
- * cut gets one partial sum from the other side; averages and corrections cross where blocks of two levels do not match.
- * vcycle_words counts these sets. */
+ * Plain division: p1 x p2 blocks of cells on each level. Each smoothing and each residual reads one layer of neighbours
+ * (also of the zeros that levels start from); sums of residuals and corrections cross where blocks of two levels do not
+ * match. vcycle_words counts these sets. */
 #include <stdio.h>
 #include <stdlib.h>
 struct level {

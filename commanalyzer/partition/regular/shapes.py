@@ -253,12 +253,16 @@ def _family(
     """Arrays whose extents are kin of ``base``, or whole multiples of such.
 
     An array whose own strides show others is none of them, unless ``base`` is a square or cube and nothing
-    says what rows the array has.
+    says what rows the array has: neither its declaration, nor a stride that makes it a square or cube itself.
     """
     kin = [e for delta in (0, 1, 2, -1, -2) if (e := tuple(b + delta for b in base)) in voted]
-    free = base in regular
-    rows = {id(a): strides[id(a)] if len(base) == 1 else () for a in arrays}
-    shaped = [_as_member(a, kin, () if free and not a.rows else shown[id(a)], rows[id(a)]) for a in arrays]
+    dims, shaped = len(base), list[Shaped | None]()
+    for a in arrays:  # one step per array
+        own, rows = strides[id(a)], strides[id(a)] if dims == 1 else ()
+        is_told = bool(a.rows) or any(s**k in a.counts for s in own for k in (2, 3))
+        told = () if base in regular and not is_told else shown[id(a)]
+        if dims == 1 or told or not is_told:
+            shaped.append(_as_member(a, kin, told, rows))
     return tuple(replace(s, is_known=_is_known(s, shown[id(s.array)])) for s in shaped if s is not None)
 
 

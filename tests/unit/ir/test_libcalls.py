@@ -10,7 +10,7 @@ import pytest
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.ir.libcalls import ByteCount, CallKind, LibraryCall, MemoryRange
-from commanalyzer.ir.library_files import default_library, expand_names, library_call, library_with
+from commanalyzer.ir.library_files import default_library, expand_names, library_with
 
 # C99 7.12: all functions of <math.h> that take or give floating-point numbers; each has three types.
 C99_MATH = expand_names("""
@@ -64,21 +64,21 @@ conj cproj creal
     ],
 )
 def test_kind_and_flops(name: str, kind: CallKind, flops: int) -> None:
-    call = library_call(name)
+    call = default_library().call(name)
     assert call is not None
     assert (call.kind, call.flops) == (kind, flops)
 
 
 def test_arguments() -> None:
-    calloc = library_call("calloc")
+    calloc = default_library().call("calloc")
     assert calloc == LibraryCall(CallKind.ALLOCATE, size=ByteCount(arguments=(0, 1)), zeroed=True)
-    bcopy = library_call("bcopy")
+    bcopy = default_library().call("bcopy")
     assert bcopy == LibraryCall(CallKind.COPY, size=ByteCount(arguments=(2,)), pointer=1, source=0)
-    fread = library_call("fread")
+    fread = default_library().call("fread")
     size = ByteCount(arguments=(1, 2))
     assert fread == LibraryCall(CallKind.INPUT, writes=(MemoryRange(0, size),))
     four = ByteCount(4)
-    sincosf = library_call("sincosf")
+    sincosf = default_library().call("sincosf")
     writes = (MemoryRange(1, four), MemoryRange(2, four))
     assert sincosf == LibraryCall(CallKind.PURE, flops=16, writes=writes, width=4)
 
@@ -86,7 +86,7 @@ def test_arguments() -> None:
 @pytest.mark.parametrize("name", C99_MATH + C99_COMPLEX)
 def test_every_function_of_c99_mathematics_is_computed_from_its_arguments(name: str) -> None:
     for suffix in ("", "f", "l"):
-        call = library_call(name + suffix)
+        call = default_library().call(name + suffix)
         assert call is not None
         assert call.kind is CallKind.PURE
         assert call.values is None or name == "nan", "what it returns has sources"
@@ -97,7 +97,7 @@ def test_every_function_of_c99_mathematics_is_computed_from_its_arguments(name: 
     [("modf", 8), ("modff", 4), ("modfl", 16), ("frexp", 4), ("frexpl", 4), ("remquof", 4), ("sincosl", 16)],
 )
 def test_results_through_pointers_have_the_width_of_their_type(name: str, width: int) -> None:
-    call = library_call(name)
+    call = default_library().call(name)
     assert call is not None
     assert {(w.size, call.width) for w in call.writes} == {(ByteCount(width), width)}
 
@@ -157,8 +157,8 @@ rand = { effect = "ignore" }
         CallKind.PURE, flops=2, reads=(MemoryRange(1, eight), MemoryRange(3, eight)), values=()
     )
     assert model.call("rand") == LibraryCall(CallKind.IGNORE)
-    assert model.call("sin") == library_call("sin")
-    assert library_call("cblas_ddot") is None
+    assert model.call("sin") == default_library().call("sin")
+    assert default_library().call("cblas_ddot") is None
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 def test_calls_with_too_few_arguments_are_other_functions(tmp_path: Path) -> None:
     assert default_library().fitting("read", 2) is None
-    assert default_library().fitting("read", 3) == library_call("read")
+    assert default_library().fitting("read", 3) == default_library().call("read")
     model = library_with(_write(tmp_path, "[functions]\nf = { effect = 'free', pointer = '#2' }"))
     with pytest.raises(ConfigError, match="expected at least 3 arguments of f, found a call with 1"):
         model.fitting("f", 1)
@@ -224,4 +224,4 @@ def test_calls_with_too_few_arguments_are_other_functions(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["", "my_function", "@sqrt", "llvm.frobnicate", "_ZSt3foo"])
 def test_unknown_names(name: str) -> None:
-    assert library_call(name) is None
+    assert default_library().call(name) is None
