@@ -21,7 +21,6 @@ from commanalyzer.vcg.graph import Rows, Site
 from commanalyzer.vcg.homes import Homes, Ranges, find_homes
 from commanalyzer.vcg.naming import Names, name_homes
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
-from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.storage.coding import read_only
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
@@ -144,15 +143,14 @@ def _add_chunks(
 ) -> None:
     """Append all rows, fills last. The rows of a chunk are coded while the next is formed."""
     fills = [np.zeros((0, 4), np.int64)]
-    rooms = Room(), Room()
     with ThreadPoolExecutor(max_workers=1) as coder:
         coded: Future[None] | None = None
-        for number, chunk in enumerate(tables.chunks()):
+        for chunk in tables.chunks():
             if has_outside:
                 inside, other = _split(chunk.cells)
                 _note_outside(replace(chunk, cells=other), tables, homes, vertices)
                 chunk = replace(chunk, cells=inside)
-            rows = _form(chunk, tables, homes, sites, vertices, rooms[number % 2])
+            rows = _form(chunk, tables, homes, sites, vertices)
             fills.append(_fills(chunk))
             if coded is not None:
                 coded.result()
@@ -198,27 +196,19 @@ def _add_entering(vertices: Vertices, entries: int, site: int, writer: StoreWrit
     writer.add_rows(_without_sources(vertex, entering[vertex], np.full(len(vertex), site, np.int32)))
 
 
-def _form(
-    chunk: Chunk,
-    tables: Tables,
-    homes: Homes,
-    sites: SiteColumns,
-    vertices: Vertices,
-    room: Room,
-) -> Rows:
+def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: SiteColumns, vertices: Vertices) -> Rows:
     """Rows of a chunk in final form."""
     from commanalyzer.vcg.reading.form_kernels import count_stores, find_sinks, find_sources, form_rows
     from commanalyzer.vcg.reading.trace_kernels import CACHED
 
     ranges = homes.ranges
     num_rows, num_labels = len(chunk.end), len(chunk.label)
-    sink, site = room.take("sink", num_rows, np.int32), room.take("site", num_rows, np.int32)
-    count, terms = room.words("count", num_rows), room.words("terms", num_rows)
-    fold, accumulates = room.take("fold", num_rows, np.uint8), room.take("accumulates", num_rows, np.bool_)
-    term_sources = room.words("term sources", num_labels)
-    source, role = room.take("source", num_labels, np.int32), room.take("role", num_labels, np.uint8)
+    sink, site, sinks = np.empty((3, num_rows), np.int32)
+    count, terms = np.empty((2, num_rows), np.int64)
+    fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
+    term_sources = np.empty(num_labels, np.int64)
+    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
     places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
-    sinks = room.take("sinks", num_rows, np.int32)
     find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
     find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
     rows, num_terms, sources = form_rows(

@@ -185,13 +185,14 @@ def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tu
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
-    trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed, tables.rows_by_name()
-    cache, room, found = np.zeros(CACHED + 1, np.int64), 0, CHUNK
-    while found > room:  # marks are the same the second time
-        room, outside = found, np.empty((2, found), np.int64)
-        state = cache, outside
-        found = mark(trace, tables.ranges[2:6], site_width, places, is_read.view(np.uint8), width, state)
-    return width, is_read, _Outside.of(*outside[:, :found])
+    known, cache = (tables.heads, tables.rows_by_name(), site_width, places), np.zeros(CACHED + 1, np.int64)
+    outside = [np.zeros((2, 0), np.int64)]
+    for chunk in tables.chunks():
+        words = np.empty((2, len(chunk.heads) + len(chunk.label)), np.int64)
+        rows, state = (chunk.heads, chunk.label, chunk.end), (cache, words)
+        found = mark(rows, *known, is_read.view(np.uint8), width, state)
+        outside.append(words[:, :found].copy())
+    return width, is_read, _Outside.of(*np.concatenate(outside, axis=1))
 
 
 def _with_outside(
