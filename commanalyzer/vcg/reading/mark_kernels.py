@@ -24,7 +24,7 @@ def _mark(word: Any, slot: Any, raised: Any, places: Any, marked: Any, state: An
     Args:
         word: It.
         slot: Place of the range found last in the cache.
-        raised: What the mark is raised to; what is noted of a word in no range.
+        raised: What the mark is raised to.
         places: Of ranges, as for :func:`mark`.
         marked: uint8, result.
         state: Cache and words outside.
@@ -38,10 +38,10 @@ def _mark(word: Any, slot: Any, raised: Any, places: Any, marked: Any, state: An
         cache[slot] = c
     within = word - starts[c]
     if within >= length[c]:
-        outside[0, used], outside[1, used] = word, raised[1]
+        outside[used] = word
         return used + 1
     d = base[c] + (within >> shift)
-    marked[d] = max(marked[d], raised[0])
+    marked[d] = max(marked[d], raised)
     return used
 
 
@@ -72,11 +72,11 @@ def mark(
         places: Starts, length and base of ranges of words; shift.
         read: uint8, result, 1 per dense word or block that is read.
         width: uint8, result: greatest width stored to each.
-        state: int64[CACHED + 1], ranges of words that were found last, by position in a row; int64[2, n],
-            result: words in no range; width stored to each, 0 if it is read, -1 if in a workspace.
+        state: int64[CACHED + 1], ranges of words that were found last, by position in a row; int64[n],
+            result: words in no range.
 
     Returns:
-        Words in no range.
+        How many words in no range.
     """
     heads, label, end = chunk
     at, used = 0, 0
@@ -86,13 +86,12 @@ def mark(
             stored = site_width[heads[row, 1] & LOW]
             if not stored:
                 stored = _copied_width(recorded, row_of, label[at], site_width)
-            noted = stored
             if flags & ROW_TEMPORARY:
-                stored, noted = min(places[3], 1), np.int64(NONE)
-            used = _mark(heads[row, 0] & WORD_MASK, CACHED, (stored, noted), places, width, state, used)
+                stored = np.int64(min(places[3], 1))
+            used = _mark(heads[row, 0] & WORD_MASK, CACHED, stored, places, width, state, used)
         while at < end[row]:
             slot, named = (at - begin) & (CACHED - 1), label[at]
             if named != 0 and not named & REGISTER:
-                used = _mark(named & WORD_MASK, slot, (1, 0), places, read, state, used)
+                used = _mark(named & WORD_MASK, slot, 1, places, read, state, used)
             at += 1
     return used

@@ -91,23 +91,16 @@ class Tables:
             yield first + np.flatnonzero(is_defining)
 
     def chunks(self) -> Iterator[Chunk]:
-        """All rows, those of ranges written out, each where it comes first; some at a time.
-
-        A chunk is valid until the next one is asked for.
-        """
+        """All rows, those of ranges written out, each where it comes first; some at a time."""
         from commanalyzer.vcg.reading.range_kernels import chunk_end, write_rows
 
         at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
-        heads, cells, origin, end, filled = _row_columns(0)
-        label = np.empty(0, np.int64)
         while at[0] < self.num_rows:
             *behind, next_group, labels, rows = chunk_end(
                 self.heads, self.groups, self.ranges, (*at, group), CHUNK, CHUNK
             )
-            if labels > len(label):
-                label = np.empty(max(labels, CHUNK), np.int64)
-            if rows > len(heads):
-                heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
+            heads, cells = np.empty((2, rows, 2), np.int64)
+            (origin, end, filled), label = np.empty((3, rows), np.int64), np.empty(labels, np.int64)
             rows, labels, unit, place = write_rows(
                 (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), self.ranges,
                 (*at, group, unit, place), tuple(behind),
@@ -141,12 +134,6 @@ class Chunk:
     label: Int64
     end: Int64
     filled: Int64
-
-
-def _row_columns(rows: int) -> tuple[Int64, Int64, Int64, Int64, Int64]:
-    """Room for heads, cells, origins, ends and fills."""
-    pairs = np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64)
-    return *pairs, np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64)
 
 
 def _words(records: NDArray[np.void], columns: int) -> Int64:
