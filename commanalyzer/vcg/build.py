@@ -20,6 +20,7 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Rows, Site
 from commanalyzer.vcg.homes import Homes, Ranges, find_homes
 from commanalyzer.vcg.naming import Names, name_homes
+from commanalyzer.vcg.reading.ranges import SITE
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.storage.coding import read_only
 from commanalyzer.vcg.storage.spill import Spill
@@ -33,7 +34,6 @@ UInt8 = NDArray[np.uint8]
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
-_SITE = (1 << 32) - 1  # bits of the site in the second word of a head
 OUTSIDE_BITS = 40  # bits of a count below what happened between executions of the region
 
 
@@ -179,7 +179,7 @@ def _note_outside(chunk: Chunk, tables: Tables, homes: Homes, vertices: Vertices
     heads, sinks = read_only(chunk.heads[happened]), np.empty(len(happened), np.int32)
     find_sinks(heads, read_only(tables.names_of(chunk.origin[happened])), places, sinks)
     plain = sinks >= 0
-    stored = sinks[plain], chunk.cells[happened[plain], 1], (heads[plain, 1] & _SITE).astype(np.int32)
+    stored = sinks[plain], chunk.cells[happened[plain], 1], (heads[plain, 1] & SITE).astype(np.int32)
     count_stores(*stored, vertices.outside, np.empty_like(vertices.producer))
     for home, count, _ in _filled(_fills(chunk), homes):
         np.add.at(vertices.outside, home, count)
@@ -231,7 +231,7 @@ def _fills(chunk: Chunk) -> Int64:
     """int64[n, 4], the fills of a chunk that happened: first word, words, count, site."""
     rows = np.flatnonzero(chunk.filled)
     count = chunk.cells[rows, 1]
-    columns = (chunk.heads[rows, 0], chunk.filled[rows], count, chunk.heads[rows, 1] & _SITE)
+    columns = (chunk.heads[rows, 0], chunk.filled[rows], count, chunk.heads[rows, 1] & SITE)
     return np.asarray(np.stack(columns, axis=1)[count > 0])
 
 
@@ -331,4 +331,4 @@ def _defined(tables: Tables, ranges: Ranges) -> Iterator[tuple[Int64, Int64]]:
         is_word = (site >> 48) & ROW_REGISTER == 0
         word = np.full(len(rows), -1)
         word[is_word] = ranges.number(sink[is_word])
-        yield site & _SITE, word
+        yield site & SITE, word

@@ -20,7 +20,7 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 
-_SITE = (1 << 32) - 1  # bits of the site in the second word of a head
+SITE = (1 << 32) - 1  # bits of the site in the second word of a head
 _FLAGS = 48  # first bit of the flags there
 _WORD_BITS = 43  # more than words have
 
@@ -64,7 +64,7 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable:
     rounds, first_store = np.empty(num_segments, np.int64), np.zeros(num_segments + 1, np.int64)
     stores, labels = np.empty((num_stores, 4), np.int64), np.empty((num_labels, 2), np.int64)
     kernels.read_segments(heads, units, of_row, row, rounds, first_store, stores, labels)
-    largest = max(int((heads[:, 1] & _SITE).max(initial=0)), int(stores[:, 0].max(initial=0)))
+    largest = max(int((heads[:, 1] & SITE).max(initial=0)), int(stores[:, 0].max(initial=0)))
     of_store = np.repeat(rounds, np.diff(first_store))
     is_merged = np.zeros(largest + 1, np.bool_)
     _mark_merged(heads, stores, of_store, is_merged)
@@ -87,7 +87,7 @@ def _mark_merged(heads: Int64, stores: Int64, rounds: Int64, is_merged: Bool) ->
     from commanalyzer.vcg.reading.range_kernels import OTHERS
 
     site, sink, last = stores[:, 0], stores[:, 1], stores[:, 1] + (rounds - 1) * stores[:, 2]
-    is_merged[(heads[(heads[:, 1] >> _FLAGS) & (OTHERS | ROW_RANGE) == 0, 1] & _SITE)] = True
+    is_merged[(heads[(heads[:, 1] >> _FLAGS) & (OTHERS | ROW_RANGE) == 0, 1] & SITE)] = True
     has_ranges = np.zeros(len(is_merged), np.bool_)
     has_ranges[site] = True
     is_merged &= has_ranges
