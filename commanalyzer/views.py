@@ -27,11 +27,11 @@ from commanalyzer.partition.selection import Cost, Latest
 from commanalyzer.request import Model
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.structure.hubs import find_hubs
-from commanalyzer.vcg.structure.singletons import Singletons, find_singletons
+from commanalyzer.vcg.structure.singletons import find_singletons
 
 _CHARGES_BYTES = 1 << 27  # that may be remembered at least
 
@@ -54,7 +54,7 @@ class View:
     model: Model
     graph: AnyGraph
     removed: Bool
-    singletons: Singletons | None
+    singletons: UInt8 | None
     work: TermWork
     totals: GraphTotals
     charges: Latest[Charges]
@@ -82,7 +82,7 @@ class View:
         dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)
         singletons = find_singletons(dissolved, high)
         known = term_work(dissolved), totals_of(dissolved), _no_charges(dissolved)
-        return cls(model, dissolved, singletons.mask, singletons, *known)
+        return cls(model, dissolved, singletons > 0, singletons, *known)
 
     def charge(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Charges:
         """Return what owners move, counted unless it was before.

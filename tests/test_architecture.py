@@ -25,7 +25,7 @@ BUDGETS = {
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_450,
-    "communication": 3_218,
+    "communication": 3_194,
     "comparison": 644,
     "composition": 1_585,
     "counting": 632,
@@ -52,7 +52,7 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 118,
     "validation": 1_321,
-    "vcg": 6_583,
+    "vcg": 6_000,
     ".": 2_166,
     "runtime_shim/include": 336,
     "runtime_shim/models": 1_212,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_998,
     "runtime_shim/supervisor": 115,
-    "tests": 43_991,
+    "tests": 43_981,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -12,13 +12,13 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import UseTable, owner_codes
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.singletons import SingletonKind, Singletons
+from commanalyzer.vcg.structure.singletons import SingletonKind
 
 
-def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: Singletons) -> Communication:
+def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8) -> Communication:
     """Return the communication matrix by Algorithm 4.
 
     Edges between parts are pruned to one per (source value, reading part); edges of singletons are taken out
@@ -40,15 +40,15 @@ def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: Singl
 
 
 def with_singletons(
-    regular: Communication, graph: AnyGraph, part: Int32, singletons: Singletons, totals: GraphTotals
+    regular: Communication, graph: AnyGraph, part: Int32, singletons: UInt8, totals: GraphTotals
 ) -> Communication:
     """Return ``regular`` with the singletons' collectives; other arguments as :func:`count_hpdc18`."""
     num_parts = regular.num_parts
     comm_bytes, messages = regular.comm_bytes.copy(), regular.messages.copy()
     low, high = singleton_rounds(graph, singletons, totals)
     word = graph.width_bytes.astype(np.int64)
-    send = (singletons.kind & int(SingletonKind.SOURCE)) != 0
-    receive = (singletons.kind & int(SingletonKind.SINK)) != 0
+    send = (singletons & int(SingletonKind.SOURCE)) != 0
+    receive = (singletons & int(SingletonKind.SINK)) != 0
     outgoing, out_messages = _per_root(part, num_parts, send, low, word)
     incoming, in_messages = _per_root(part, num_parts, receive, low, word)
     off_diagonal = ~np.eye(num_parts, dtype=np.bool_)
@@ -69,40 +69,33 @@ def charge_hpdc18(
     graph: AnyGraph,
     part: Int32,
     num_parts: int,
-    singletons: Singletons,
-    totals: GraphTotals | None = None,
+    singletons: UInt8,
+    totals: GraphTotals,
 ) -> Charges:
-    """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`.
-
-    The totals are computed if not given.
-    """
+    """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`."""
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
-    table = UseTable(owner_codes(part, everywhere, num_parts), num_parts, singletons.mask)
+    table = UseTable(owner_codes(part, everywhere, num_parts), num_parts, singletons > 0)
     for rows in row_slices(graph):
         table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     nothing = Transfers(none32, none32, none32, none64, none64, none64, none64)
     pairs = table.lines.pairs()
-    return Charges(
-        num_parts, expand_transfers(graph, totals or totals_of(graph), part, pairs), nothing, none64
-    )
+    return Charges(num_parts, expand_transfers(graph, totals, part, pairs), nothing, none64)
 
 
-def singleton_rounds(
-    graph: AnyGraph, singletons: Singletons, totals: GraphTotals | None = None
-) -> tuple[Int64, Int64]:
+def singleton_rounds(graph: AnyGraph, singletons: UInt8, totals: GraphTotals) -> tuple[Int64, Int64]:
     """Return int64[V] twice: lower and upper end of the collectives that each singleton needs (>= 1).
 
     Sinks and reductions: versions that do not continue a round. Sources: every version that is read, which
     lies between the largest count of a reading row and the number of versions. Zero for other vertices.
     """
-    versions, totals = np.maximum(graph.versions, 1), totals or totals_of(graph)
+    versions = np.maximum(graph.versions, 1)
     reads, rounds = totals.reads[0], np.maximum(totals.rounds, 1)
-    collects = (singletons.kind & int(SingletonKind.SINK)) != 0
+    collects = (singletons & int(SingletonKind.SINK)) != 0
     low = np.where(collects, rounds, np.maximum(np.minimum(reads, versions), 1))
     high = np.where(collects, rounds, versions)
-    return np.where(singletons.mask, low, 0), np.where(singletons.mask, high, 0)
+    return np.where(singletons > 0, low, 0), np.where(singletons > 0, high, 0)
 
 
 def _per_root(part: Int32, num_parts: int, chosen: Bool, rounds: Int64, word: Int64) -> tuple[Int64, Int64]:

@@ -20,8 +20,8 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Rows, Site
 from commanalyzer.vcg.homes import Homes, Ranges, find_homes
 from commanalyzer.vcg.naming import Names, name_homes
+from commanalyzer.vcg.reading.ranges import SITE
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
-from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.storage.coding import read_only
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
@@ -34,7 +34,6 @@ UInt8 = NDArray[np.uint8]
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
-_SITE = (1 << 32) - 1  # bits of the site in the second word of a head
 OUTSIDE_BITS = 40  # bits of a count below what happened between executions of the region
 
 
@@ -144,15 +143,14 @@ def _add_chunks(
 ) -> None:
     """Append all rows, fills last. The rows of a chunk are coded while the next is formed."""
     fills = [np.zeros((0, 4), np.int64)]
-    rooms = Room(), Room()
     with ThreadPoolExecutor(max_workers=1) as coder:
         coded: Future[None] | None = None
-        for number, chunk in enumerate(tables.chunks()):
+        for chunk in tables.chunks():
             if has_outside:
                 inside, other = _split(chunk.cells)
                 _note_outside(replace(chunk, cells=other), tables, homes, vertices)
                 chunk = replace(chunk, cells=inside)
-            rows = _form(chunk, tables, homes, sites, vertices, rooms[number % 2])
+            rows = _form(chunk, tables, homes, sites, vertices)
             fills.append(_fills(chunk))
             if coded is not None:
                 coded.result()
@@ -181,7 +179,7 @@ def _note_outside(chunk: Chunk, tables: Tables, homes: Homes, vertices: Vertices
     heads, sinks = read_only(chunk.heads[happened]), np.empty(len(happened), np.int32)
     find_sinks(heads, read_only(tables.names_of(chunk.origin[happened])), places, sinks)
     plain = sinks >= 0
-    stored = sinks[plain], chunk.cells[happened[plain], 1], (heads[plain, 1] & _SITE).astype(np.int32)
+    stored = sinks[plain], chunk.cells[happened[plain], 1], (heads[plain, 1] & SITE).astype(np.int32)
     count_stores(*stored, vertices.outside, np.empty_like(vertices.producer))
     for home, count, _ in _filled(_fills(chunk), homes):
         np.add.at(vertices.outside, home, count)
@@ -198,27 +196,19 @@ def _add_entering(vertices: Vertices, entries: int, site: int, writer: StoreWrit
     writer.add_rows(_without_sources(vertex, entering[vertex], np.full(len(vertex), site, np.int32)))
 
 
-def _form(
-    chunk: Chunk,
-    tables: Tables,
-    homes: Homes,
-    sites: SiteColumns,
-    vertices: Vertices,
-    room: Room,
-) -> Rows:
+def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: SiteColumns, vertices: Vertices) -> Rows:
     """Rows of a chunk in final form."""
     from commanalyzer.vcg.reading.form_kernels import count_stores, find_sinks, find_sources, form_rows
     from commanalyzer.vcg.reading.trace_kernels import CACHED
 
     ranges = homes.ranges
     num_rows, num_labels = len(chunk.end), len(chunk.label)
-    sink, site = room.take("sink", num_rows, np.int32), room.take("site", num_rows, np.int32)
-    count, terms = room.words("count", num_rows), room.words("terms", num_rows)
-    fold, accumulates = room.take("fold", num_rows, np.uint8), room.take("accumulates", num_rows, np.bool_)
-    term_sources = room.words("term sources", num_labels)
-    source, role = room.take("source", num_labels, np.int32), room.take("role", num_labels, np.uint8)
+    sink, site, sinks = np.empty((3, num_rows), np.int32)
+    count, terms = np.empty((2, num_rows), np.int64)
+    fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
+    term_sources = np.empty(num_labels, np.int64)
+    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
     places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
-    sinks = room.take("sinks", num_rows, np.int32)
     find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
     find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
     rows, num_terms, sources = form_rows(
@@ -241,7 +231,7 @@ def _fills(chunk: Chunk) -> Int64:
     """int64[n, 4], the fills of a chunk that happened: first word, words, count, site."""
     rows = np.flatnonzero(chunk.filled)
     count = chunk.cells[rows, 1]
-    columns = (chunk.heads[rows, 0], chunk.filled[rows], count, chunk.heads[rows, 1] & _SITE)
+    columns = (chunk.heads[rows, 0], chunk.filled[rows], count, chunk.heads[rows, 1] & SITE)
     return np.asarray(np.stack(columns, axis=1)[count > 0])
 
 
@@ -341,4 +331,4 @@ def _defined(tables: Tables, ranges: Ranges) -> Iterator[tuple[Int64, Int64]]:
         is_word = (site >> 48) & ROW_REGISTER == 0
         word = np.full(len(rows), -1)
         word[is_word] = ranges.number(sink[is_word])
-        yield site & _SITE, word
+        yield site & SITE, word

@@ -123,10 +123,13 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
     width, is_read, outside = _marked(tables, ranges, site_width, shift)
     if is_large:
         starts, lengths, extent = _touched(ranges, (width > 0) | is_read)
-        ranges = Ranges.of(starts, lengths, extent)
-        width, is_read, outside = _marked(tables, ranges, site_width, 0)
-    if len(outside.words):
-        ranges, width, is_read = _with_outside(ranges, width, is_read, outside)
+    if is_large or len(outside):
+        ranges = Ranges.of(
+            np.append(starts, outside),
+            np.append(lengths, np.ones(len(outside), np.int64)),
+            np.append(extent, np.full(len(outside), -1)),
+        )
+        width, is_read, _ = _marked(tables, ranges, site_width, 0)
     vertex = _numbered(width, is_read)
     return Homes(ranges, vertex, width, int(vertex.max(initial=-1)) + 1)
 
@@ -161,57 +164,21 @@ def _named_extents(trace: Trace) -> tuple[Int64, Int64, Int64]:
     return starts[kept], lengths[kept], number[kept]
 
 
-@dataclass(frozen=True, slots=True)
-class _Outside:
-    """Words in no range: distinct and increasing, greatest width stored to each, whether it is a home."""
-
-    words: Int64
-    width: UInt8
-    is_home: Bool
-
-    @classmethod
-    def of(cls, words: Int64, widths: Int64) -> _Outside:
-        """Words in any order; width 0 for those that are read, -1 for those in workspaces."""
-        distinct, which = np.unique(words, return_inverse=True)
-        greatest = np.full(len(distinct), -1, np.int64)
-        np.maximum.at(greatest, which, widths)
-        return cls(distinct, np.maximum(greatest, 0).astype(np.uint8), greatest >= 0)
-
-
-def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, _Outside]:
-    """Widths stored and what is read, per dense number or block, and for words in no range."""
+def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, Int64]:
+    """Widths stored and what is read, per dense number or block; distinct words in no range."""
     from commanalyzer.vcg.reading.mark_kernels import mark
     from commanalyzer.vcg.reading.trace_kernels import CACHED
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
-    trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed, tables.rows_by_name()
-    cache, room, found = np.zeros(CACHED + 1, np.int64), 0, CHUNK
-    while found > room:  # marks are the same the second time
-        room, outside = found, np.empty((2, found), np.int64)
-        state = cache, outside
-        found = mark(trace, tables.ranges[2:6], site_width, places, is_read.view(np.uint8), width, state)
-    return width, is_read, _Outside.of(*outside[:, :found])
-
-
-def _with_outside(
-    ranges: Ranges, width: UInt8, is_read: Bool, outside: _Outside
-) -> tuple[Ranges, UInt8, Bool]:
-    """Ranges with a range more for each of these words, and what is marked in them."""
-    count = len(outside.words)
-    result = Ranges.of(
-        np.concatenate([ranges.starts[1:-1], outside.words]),
-        np.concatenate([ranges.length[1:], np.ones(count, np.int64)]),
-        np.concatenate([ranges.extent[1:], np.full(count, -1)]),
-    )
-    all_width, all_read = np.zeros(result.size, np.uint8), np.zeros(result.size, np.bool_)
-    moved = result.number(ranges.starts[1:-1])
-    for old, new, length in zip(ranges.base[1:], moved, ranges.length[1:], strict=True):  # once per extent
-        all_width[new : new + length] = width[old : old + length]
-        all_read[new : new + length] = is_read[old : old + length]
-    at = result.number(outside.words)
-    all_width[at], all_read[at] = outside.width, outside.is_home
-    return result, all_width, all_read
+    known, cache = (tables.heads, tables.rows_by_name(), site_width, places), np.zeros(CACHED + 1, np.int64)
+    outside = np.zeros(0, np.int64)
+    for chunk in tables.chunks():
+        words = np.empty(len(chunk.heads) + len(chunk.label), np.int64)
+        rows, state = (chunk.heads, chunk.label, chunk.end), (cache, words)
+        found = mark(rows, *known, is_read.view(np.uint8), width, state)
+        outside = np.union1d(outside, words[:found])
+    return width, is_read, outside
 
 
 def _touched(ranges: Ranges, is_touched: Bool) -> tuple[Int64, Int64, Int64]:

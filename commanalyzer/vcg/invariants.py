@@ -11,7 +11,7 @@ import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.contraction.dissolve import dissolving
-from commanalyzer.vcg.graph import Fold, Rows, SourceRole, ValueGraph
+from commanalyzer.vcg.graph import Fold, Rows, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
@@ -22,8 +22,7 @@ def check_graph(graph: AnyGraph) -> None:
 
     Raises:
         GraphInvariantError: If a row is its own source, a row without fold has several terms, a vertex has
-            other than as many versions as its rows and its input make, roles or folds are unknown, or work is
-            negative or not finite.
+            other than as many versions as its rows and its input make, or work is negative or not finite.
     """
     made = graph.is_input.astype(np.int64)
     for rows in row_slices(graph):
@@ -45,8 +44,6 @@ def _check_rows(rows: Rows) -> None:
     _require(own == 0, f"{own} sources are the sink itself (expected row_accumulates instead)")
     several = (np.diff(rows.term_ptr) > 1) & (rows.row_fold == int(Fold.NONE))
     _require(not several.any(), f"{int(several.sum())} rows without fold have more than one term")
-    _require(bool(np.all(rows.source_role <= max(SourceRole))), "unknown source role")
-    _require(bool(np.all(rows.row_fold <= max(Fold))), "unknown fold")
 
 
 def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:

@@ -29,13 +29,12 @@ import numpy as np
 
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.messages import phase_kernels as kernels
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 _MOST_SITES = 4096  # matrices of sites x sites
 # Share of the rounds of the most frequent exchange. It may have one more, for the first state.
@@ -213,11 +212,24 @@ def _remote_readers(
     most = int(np.count_nonzero((order.now | order.before)[makes]))  # rows can give no others
     arriving = sent.astype(np.int64) * charges.num_parts + charges.expand.receiver  # ascending, as they are
     for rows in row_slices(graph if some is None else some):
-        known = frozen(part, np.int32), is_sent, arriving, charges.num_parts, main
-        kernels.note_arrivals(rows, *known, found)
+        note_arrivals(rows, part, is_sent, arriving, charges.num_parts, main, found)
         if np.count_nonzero(found) == most:
             break
     return found
+
+
+def note_arrivals(
+    rows: Rows, part: Int32, is_sent: Bool, arriving: Int64, num_parts: int, site: Int32, found: Bool
+) -> None:
+    """Mark which sites read values of which sites that were sent to them.
+
+    ``arriving`` has the keys (value times p plus part) of what is sent, ascending; ``is_sent`` its values.
+    """
+    value, here = rows.source, part[sink_of_source(rows)]
+    crosses = np.flatnonzero(is_sent[value] & (part[value] != here))
+    key = value[crosses].astype(np.int64) * num_parts + here[crosses]
+    hit = crosses[np.isin(key, arriving)]
+    found[site[value[hit]], rows.row_site[rows.row_of_source()[hit]]] = True
 
 
 def _phases(groups: Int64, readers: Bool, order: StepOrder) -> Int64:

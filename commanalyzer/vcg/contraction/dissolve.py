@@ -197,23 +197,26 @@ def _dissolved_rows(graph: ValueGraph, gone: Bool, closure: _Closure, limit: int
         raise _too_large(graph, worst, total, limit)
     del source, reach
     rows = int(np.count_nonzero(~gone[graph.rows.row_sink]))
-    slots = np.full(1 << (2 * rows + 1).bit_length(), -1, dtype=np.int64)
-    origin, count = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
-    accumulates, sink = np.empty(rows, dtype=np.bool_), np.empty(rows, dtype=np.int64)
+    origin, accumulates = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.bool_)
     pointer, word = np.zeros(rows + 1, dtype=np.int64), np.empty(total, dtype=np.int64)
-    found = origin, count, accumulates, pointer, word, sink
-    kept = kernels.dissolve_rows(graph.rows, frozen(gone, np.bool_), closure, slots, *found)
-    origin, pointer = origin[:kept], pointer[: kept + 1]
-    word = word[: pointer[-1]]
-    number, filled = (np.cumsum(~gone) - 1).astype(np.int32), np.diff(pointer) > 0
+    hash_ = np.empty(rows, np.int64)
+    found = origin, accumulates, pointer, word, hash_
+    kernels.dissolve_rows(graph.rows, frozen(gone, np.bool_), closure, *found)
+    _, first, same = np.unique(hash_, return_index=True, return_inverse=True)
+    count = np.zeros(rows, np.int64)
+    np.add.at(count, first[same], graph.rows.row_count[origin])
+    kept = np.flatnonzero(count)
+    length = np.diff(pointer)[kept]
+    word, origin = word[expand_ranges(pointer[kept], length)], origin[kept]
+    number = (np.cumsum(~gone) - 1).astype(np.int32)
     return Rows(
-        row_sink=number[sink[:kept]],
-        row_count=count[:kept],
+        row_sink=number[graph.rows.row_sink[origin]],
+        row_count=count[kept],
         row_site=graph.rows.row_site[origin],
-        row_fold=np.full(kept, int(Fold.NONE), dtype=np.uint8),
-        row_accumulates=accumulates[:kept],
-        term_ptr=pointer_from_counts(filled.astype(np.int64)),
-        source_ptr=np.concatenate((pointer[:1], pointer[1:][filled])),
+        row_fold=np.full(len(kept), int(Fold.NONE), dtype=np.uint8),
+        row_accumulates=accumulates[kept],
+        term_ptr=pointer_from_counts(length > 0),
+        source_ptr=pointer_from_counts(length[length > 0]),
         source=number[word // kernels.ROLES],
         source_role=(word % kernels.ROLES).astype(np.uint8),
     )

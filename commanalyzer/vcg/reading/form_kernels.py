@@ -165,22 +165,6 @@ def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
     return sources
 
 
-@compiled_inline
-def _write_pair(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources: Any) -> Any:
-    """As :func:`_write_term`, for at most two sources."""
-    low = key[begin] if begin < stop else NONE
-    high = key[begin + 1] if begin + 1 < stop else NONE
-    if high < low:
-        low, high = high, low
-    if low >= 0:
-        source[sources], role[sources] = low >> 2, low & 3
-        sources += 1
-    if high >= 0 and high >> 2 != low >> 2:
-        source[sources], role[sources] = high >> 2, high & 3
-        sources += 1
-    return sources
-
-
 @compiled_in_place
 def count_stores(row_sink: Any, row_count: Any, row_site: Any, versions: Any, producer: Any) -> None:
     """Add up versions and find producers, the first sites that make one, in the order of rows.
@@ -222,10 +206,7 @@ def _write_row(
     fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
     at = begin + ((heads[row, 1] >> 32) & COUNT) if fold else stop
     opened, before = terms, sources
-    if at - begin <= 2:
-        sources = _write_pair(key, begin, at, source, role, sources)
-    else:
-        sources = _write_term(key, begin, at, source, role, sources)
+    sources = _write_term(key, begin, at, source, role, sources)
     if sources > before:
         term_sources[terms] = sources - before
         terms += 1
@@ -236,10 +217,7 @@ def _write_row(
         width = groups[group, 3] & LOW
         for _ in range(groups[group, 2]):
             before = sources
-            if width <= 2:
-                sources = _write_pair(key, at, at + width, source, role, sources)
-            else:
-                sources = _write_term(key, at, at + width, source, role, sources)
+            sources = _write_term(key, at, at + width, source, role, sources)
             if sources > before:
                 term_sources[terms] = sources - before
                 terms += 1

@@ -1,4 +1,4 @@
-"""Compiled loops over the nests of a trace, see :mod:`commanalyzer.vcg.reading.nests`.
+"""Compiled loops over the nests of a trace, see :mod:`commanalyzer.vcg.reading.tables`.
 
 Columns of the trace and of the result are those of :mod:`.trace_kernels`, contents of nests those of
 ``comm_shim.h``. A row is *called* by its number in the trace; rows that were not recorded are called by the

@@ -21,7 +21,6 @@ from commanalyzer.vcg.reading.trace_kernels import (
     FLAGS,
     LOW,
     NONE,
-    find_range,
     hash_of_row,
     mixed,
     moved,
@@ -158,7 +157,7 @@ def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any,
 
     ``begin`` is where it begins (row, next segment, round in it, group), ``table`` as in :func:`write_rows`.
     """
-    of_row, row_of, rounds, first_store, stores, range_labels, _, _, _, _, _ = table
+    of_row, row_of, rounds, first_store, stores, range_labels, _, _ = table
     row, n, turn, group = begin
     labels, rows = 0, 0
     while row < len(heads) and rows < most_rows:
@@ -193,28 +192,17 @@ def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any,
 
 
 @compiled_in_place
-def _count_in(pieces: Any, i: Any) -> Any:
-    """Count of the piece, among those of a store, that round ``i`` is in; -1 for none."""
-    if len(pieces) == 0:
-        return np.int64(NONE)
-    piece = find_range(i, pieces[:, 1])
-    return pieces[piece, 3] if pieces[piece, 1] <= i < pieces[piece, 2] else np.int64(NONE)
-
-
-@compiled_in_place
 def _write_round(
     n: Any, i: Any, row: Any, count: Any, table: Any, place: Any, out: Any, rows: Any, labels: Any
 ) -> Any:
     """Write the rows of round ``i`` of a range; return the next place, and the rows and labels written."""
-    _, _, _, first_store, stores, range_labels, is_merged, merged, is_cut, first_piece, pieces = table
+    _, _, _, first_store, stores, range_labels, is_merged, merged = table
     head, cell, origin, label, end, filled = out
     for s in range(first_store[n], first_store[n + 1]):
         times = count
         if is_merged[stores[s, 0]]:
             times = merged[place]
             place += 1
-        elif is_cut[s]:
-            times = _count_in(pieces[first_piece[s] : first_piece[s + 1]], i)
         if times < 0:
             continue
         first, last = stores[s, 3], end_of(s, stores, range_labels)
@@ -260,7 +248,7 @@ def write_rows(trace: Any, table: Any, begin: Any, behind: Any, out: Any) -> Any
     Returns: Numbers of rows and labels; unit and place behind the chunk.
     """
     heads, cells, units, groups, runs, listed = trace
-    of_row, row_of, rounds, _, _, _, is_merged, merged, _, _, _ = table
+    of_row, row_of, rounds, _, _, _, is_merged, merged = table
     row, n, turn, group, unit, place = begin
     rows, labels = 0, 0
     while (row, n, turn) != behind:

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.reading.nests import without_nests
-from commanalyzer.vcg.reading.ranges import RangeTable, range_table
+from commanalyzer.vcg.reading.ranges import SITE, RangeTable, range_table
 from commanalyzer.vcg.storage.coding import read_only
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
-Bool = NDArray[np.bool_]
+Columns = tuple[Int64, Int64, Int32, Int64, Int64, Int64]  # heads, cells, units, groups, runs, listed
 
 CHUNK = 1 << 20  # labels and rows handled at once
 
@@ -63,7 +62,7 @@ class Tables:
             read_only(np.asarray(trace.listed).view(np.int64)),
         )  # fmt: skip
         names = kept = read_only(np.zeros(0, np.int64))
-        written = without_nests(columns)
+        written = _without_nests(columns)
         if written is not None:
             columns, names, kept = written
         return cls(*columns, range_table(*columns[:3]), names, kept)
@@ -91,23 +90,16 @@ class Tables:
             yield first + np.flatnonzero(is_defining)
 
     def chunks(self) -> Iterator[Chunk]:
-        """All rows, those of ranges written out, each where it comes first; some at a time.
-
-        A chunk is valid until the next one is asked for.
-        """
+        """All rows, those of ranges written out, each where it comes first; some at a time."""
         from commanalyzer.vcg.reading.range_kernels import chunk_end, write_rows
 
         at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
-        heads, cells, origin, end, filled = _row_columns(0)
-        label = np.empty(0, np.int64)
         while at[0] < self.num_rows:
             *behind, next_group, labels, rows = chunk_end(
                 self.heads, self.groups, self.ranges, (*at, group), CHUNK, CHUNK
             )
-            if labels > len(label):
-                label = np.empty(max(labels, CHUNK), np.int64)
-            if rows > len(heads):
-                heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
+            heads, cells = np.empty((2, rows, 2), np.int64)
+            (origin, end, filled), label = np.empty((3, rows), np.int64), np.empty(labels, np.int64)
             rows, labels, unit, place = write_rows(
                 (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), self.ranges,
                 (*at, group, unit, place), tuple(behind),
@@ -143,13 +135,51 @@ class Chunk:
     filled: Int64
 
 
-def _row_columns(rows: int) -> tuple[Int64, Int64, Int64, Int64, Int64]:
-    """Room for heads, cells, origins, ends and fills."""
-    pairs = np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64)
-    return *pairs, np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64)
-
-
 def _words(records: NDArray[np.void], columns: int) -> Int64:
     """Records of ``columns`` 8-byte words as a table."""
     plain = np.asarray(records).view(np.int64)
     return read_only(plain.reshape(-1, columns))
+
+
+def _without_nests(columns: Columns) -> tuple[Columns, Int64, Int64] | None:
+    """The rows of a trace with those that nests stand for; ``None`` if there are no nests.
+
+    A nest is a row of the trace that stands for the sums and stores of loops (``ca_nest`` of the shim). Its
+    rows may also have been recorded by hooks, or by other nests (other bounds): equal rows become one, where
+    the first of them is.
+
+    Labels keep calling rows by their numbers in the trace: terms of reductions over register values advance
+    by constants only there. Rows that were not recorded are called by the numbers behind these.
+
+    Returns:
+        Columns as those of the trace; int64[R], by what labels call each row; int64[names], the name of the
+        first row that equals it, by name. All read only.
+    """
+    from commanalyzer.vcg.reading import nest_kernels as kernels
+
+    heads, _, units, groups, runs, listed = columns
+    nests, rows, more_units, more_groups, more_runs, largest = kernels.count_nests(
+        heads, units, np.zeros(0, np.bool_)
+    )
+    if not nests:
+        return None
+    site = heads[:, 1] & SITE
+    is_nested = np.zeros(max(int(largest), int(site.max())) + 1, np.bool_)
+    kernels.count_nests(heads, units, is_nested)
+    looked_up = rows + int(np.count_nonzero(is_nested[site]))
+    del site
+    table = np.zeros(1 << (3 * looked_up // 2).bit_length(), np.int64)
+    rows += len(heads)
+    out = (
+        np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64),
+        np.empty(len(units) + more_units, np.int32), np.empty((len(groups) + more_groups, 4), np.int64),
+        np.concatenate([runs, np.empty((more_runs, 2), np.int64)]), listed, np.empty(rows, np.int64),
+    )  # fmt: skip
+    ends, kept = np.array([0, 0, 0, len(runs), len(heads)], np.int64), np.arange(rows)
+    kernels.write_nests(columns, is_nested, table, kept, out, ends)
+    row, unit, group, run, _ = ends.tolist()
+    written = (
+        read_only(out[0][:row]), read_only(out[1][:row]), read_only(out[2][:unit]),
+        read_only(out[3][:group]), read_only(out[4][:run]), listed,
+    )  # fmt: skip
+    return written, read_only(out[6][:row]), read_only(kept)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, UInt8
+from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure import degree_kernels as kernels
@@ -46,7 +46,10 @@ def count_neighbours(
     """
     v = graph.num_vertices
     stands = np.arange(v, dtype=np.int32) if root is None else root
-    rule = (skipped_role, frozen(stands, np.int32), frozen(_marks(v, of, among), np.uint8), sides)
+    every = np.ones(v, np.bool_)
+    marks = (every if of is None else of) * np.uint8(kernels.OF)
+    marks |= (every if among is None else among) * np.uint8(kernels.AMONG)
+    rule = (skipped_role, frozen(stands, np.int32), frozen(marks, np.uint8), sides)
     ends, bits, touched = np.zeros(v, np.uint32), max(v // _CHUNKS, 1).bit_length(), list[Bool]()
     for rows in row_slices(graph):
         touched.append(np.zeros(_CHUNKS, np.bool_))
@@ -65,13 +68,3 @@ def count_neighbours(
         kernels.count_distinct(place, found, first, seen, count)
         first = last
     return count
-
-
-def _marks(v: int, of: Bool | None, among: Bool | None) -> UInt8:
-    """Return uint8[V], whose neighbours are counted and which neighbours count."""
-    marks = np.full(v, kernels.OF, np.uint8) if of is None else of.astype(np.uint8)
-    if among is None:
-        marks |= np.uint8(kernels.AMONG)
-    else:
-        marks |= among.view(np.uint8) << np.uint8(1)
-    return marks

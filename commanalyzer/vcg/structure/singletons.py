@@ -8,7 +8,6 @@ Reference: paper Section 4.2.1, Algorithm 3, Definitions 4.2 and 4.3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -33,25 +32,6 @@ class SingletonKind(IntEnum):
     REDUCTION = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Singletons:
-    """Singletons of one value graph.
-
-    Attributes:
-        kind: uint8[V], :class:`SingletonKind`.
-    """
-
-    kind: UInt8
-
-    def __post_init__(self) -> None:
-        self.kind.setflags(write=False)
-
-    @property
-    def mask(self) -> Bool:
-        """bool[V], the vertex is a singleton."""
-        return np.asarray(self.kind != int(SingletonKind.NONE))
-
-
 def degree_centroid(degree: Int32) -> float:
     """Return min(mean, median) of the degrees of connected vertices (Definition 4.2).
 
@@ -70,8 +50,8 @@ def distance_score(degree: Int32, centroid: float) -> Float64:
     return score
 
 
-def find_singletons(graph: AnyGraph, high: float = HIGH) -> Singletons:
-    """Return the singletons of ``graph`` and whether each is a source, a sink or a reduction.
+def find_singletons(graph: AnyGraph, high: float = HIGH) -> UInt8:
+    """Return uint8[V], the :class:`SingletonKind` of each vertex: a source, a sink, a reduction, or none.
 
     The same two scores, with the same centroid, are applied to the out-degree (readers) and to the
     in-degree (sources): an extreme out-degree makes a source, an extreme in-degree a sink, both a reduction;
@@ -87,7 +67,7 @@ def find_singletons(graph: AnyGraph, high: float = HIGH) -> Singletons:
 
     Reference: paper Algorithm 3; Section 4.2.3 names the three kinds.
     """
-    return Singletons(_kinds(graph, high, np.ones(graph.num_vertices, np.bool_))[0])
+    return _kinds(graph, high, np.ones(graph.num_vertices, np.bool_))[0]
 
 
 def _kinds(graph: AnyGraph, high: float, left: Bool) -> tuple[UInt8, Int32, Int32]:

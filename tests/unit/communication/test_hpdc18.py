@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18, singleton_rounds
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.totals import totals_of
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.structure.singletons import SingletonKind, find_singletons
 from tests.graphs import build, grid, grid_parts, row
@@ -24,18 +25,18 @@ def parts(*owners: int) -> Int32:
 def test_equals_the_plain_counter(case: Case) -> None:
     found = find_singletons(case.graph, high=0.6)
     part = parts(*case.part)
-    charges = charge_hpdc18(case.graph, part, case.num_parts, found)
-    expected = hpdc18_transfers(case.graph, case.part, found.mask.tolist())
+    charges = charge_hpdc18(case.graph, part, case.num_parts, found, totals_of(case.graph))
+    expected = hpdc18_transfers(case.graph, case.part, (found > 0).tolist())
     volume, _ = matrix_of(case.graph, case.part, case.num_parts, expected, {})
     assert charges.communication(case.graph).comm_bytes.tolist() == volume
     result = count_hpdc18(case.graph, part, case.num_parts, found)
-    low, _ = singleton_rounds(case.graph, found)
+    low, _ = singleton_rounds(case.graph, found, totals_of(case.graph))
     words = 0
     for v in range(case.graph.num_vertices):
-        factor = {0: 0, 1: 1, 2: 1, 3: 2}[int(found.kind[v])]
+        factor = {0: 0, 1: 1, 2: 1, 3: 2}[int(found[v])]
         words += factor * (case.num_parts - 1) * int(low[v]) * int(case.graph.width_bytes[v])
     assert result.singleton_bytes == words
-    check_charges(case.graph, part, charges, found.mask)
+    check_charges(case.graph, part, charges, (found > 0))
     check_matrix(charges, result)
 
 
@@ -52,7 +53,7 @@ def test_kinds_cost_one_one_and_two_words_per_other_part_and_round() -> None:
     rows += [row(total, *range(n), count=steps), row(rr, *range(n), count=steps)]
     g = build(n + 3, rows)
     found = find_singletons(g, high=0.85)
-    assert np.count_nonzero(found.kind == SingletonKind.NONE) == n
+    assert np.count_nonzero(found == SingletonKind.NONE) == n
     part = parts(*(i * p // n for i in range(n)), 0, 1, 2)
     result = count_hpdc18(g, part, p, found)
     # The parameter is an input (one version); sum and reduction happen in every step.

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.messages import phase_kernels as kernels
-from commanalyzer.communication.messages.phases import reads_of_sites, step_order, with_phases
+from commanalyzer.communication.messages.phases import note_arrivals, reads_of_sites, step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import HomeKind, HomeObject, Site, ValueGraph
@@ -142,7 +141,7 @@ def test_who_reads_what_is_found_row_by_row(graph: ValueGraph, data: st.DataObje
     arrived = np.zeros((n, n), np.bool_)
     is_sent = np.isin(np.arange(v), [value for value, _ in sent]) & (main >= 0)
     arriving = np.array([value * 3 + to for value, to in sent], np.int64)
-    kernels.note_arrivals(graph.rows, part, is_sent, arriving, 3, main, arrived)
+    note_arrivals(graph.rows, part, is_sent, arriving, 3, main, arrived)
     sinks, sites = graph.rows.row_sink.tolist(), graph.rows.row_site.tolist()
     row_of = graph.rows.row_of_source().tolist()
     entries = list(zip(row_of, graph.rows.source.tolist(), strict=True))

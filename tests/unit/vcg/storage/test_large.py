@@ -87,10 +87,10 @@ def test_order_of_statements(graph: ValueGraph, flows: int) -> None:
 def test_singletons_by_slices(graph: ValueGraph, flows: int, high: float) -> None:
     dissolved = dissolve_registers(graph)
     found = find_singletons(dissolved, high)
-    assert found.kind.tolist() == singleton_kinds(dissolved, high)
+    assert found.tolist() == singleton_kinds(dissolved, high)
     kind, words = paper_counts(large(graph, flows), high, np.zeros(graph.num_vertices, np.bool_))
-    assert kind.tolist() == found.kind.tolist()
-    assert words == graph_words(dissolved, found.mask)
+    assert kind.tolist() == found.tolist()
+    assert words == graph_words(dissolved, (found > 0))
 
 
 @given(graphs(registers=True), st.floats(0.05, 1.0))
@@ -98,5 +98,5 @@ def test_singletons_by_slices(graph: ValueGraph, flows: int, high: float) -> Non
 def test_the_paper_view_is_that_of_the_dissolved_graph(graph: ValueGraph, high: float) -> None:
     dissolved = dissolve_registers(graph)
     found = find_singletons(dissolved, high)
-    kinds = SingletonCounts(*np.bincount(found.kind, minlength=4)[1:].tolist())
-    assert paper_view(graph, high, is_asked=True) == (kinds, graph_words(dissolved, found.mask))
+    kinds = SingletonCounts(*np.bincount(found, minlength=4)[1:].tolist())
+    assert paper_view(graph, high, is_asked=True) == (kinds, graph_words(dissolved, (found > 0)))

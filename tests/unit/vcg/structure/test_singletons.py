@@ -36,7 +36,7 @@ def torus(n: int, around: int) -> ValueGraph:
 @pytest.mark.parametrize(("around", "words"), [(2, 12), (3, 16)])
 def test_words_of_five_and_seven_point_stencils(around: int, words: int) -> None:
     g = torus(40, around)
-    assert not find_singletons(g).mask.any()
+    assert not find_singletons(g).any()
     assert words_of(g) == words * 40
 
 
@@ -53,10 +53,10 @@ def test_parameter_sum_and_reduction() -> None:
     assert degree_centroid(degree) == 5.0
     score = max(40 / 43, distance_score(degree, 5.0)[a])
     assert score == pytest.approx(max(40 / 43, 1 - 5 / 40))
-    assert [bool(find_singletons(g, score + d).mask[a]) for d in (-1e-9, 1e-9)] == [True, False]
-    assert np.flatnonzero(found.mask).tolist() == [a, total, rr]
-    assert np.bincount(found.kind).tolist() == [n, 1, 1, 1]
-    assert found.kind[[a, total, rr]].tolist() == [
+    assert [bool(find_singletons(g, score + d)[a]) for d in (-1e-9, 1e-9)] == [True, False]
+    assert np.flatnonzero(found).tolist() == [a, total, rr]
+    assert np.bincount(found).tolist() == [n, 1, 1, 1]
+    assert found[[a, total, rr]].tolist() == [
         SingletonKind.SOURCE,
         SingletonKind.SINK,
         SingletonKind.REDUCTION,
@@ -70,15 +70,15 @@ def test_dense_matvec_marks_both_vectors_as_in_the_paper() -> None:
     g = build(2 * n + n * n, rows)
     found = find_singletons(g)
     assert degree_centroid(count_neighbours(g)) == 1.0
-    assert np.flatnonzero(found.mask).tolist() == list(range(2 * n))
-    assert found.kind[:n].tolist() == [SingletonKind.SOURCE] * n
-    assert found.kind[n : 2 * n].tolist() == [SingletonKind.SINK] * n
+    assert np.flatnonzero(found).tolist() == list(range(2 * n))
+    assert found[:n].tolist() == [SingletonKind.SOURCE] * n
+    assert found[n : 2 * n].tolist() == [SingletonKind.SINK] * n
 
 
 def test_unconnected_values_do_not_lower_the_centroid() -> None:
     g = build(30, [row(0, 1), row(2, 3)])
     assert degree_centroid(count_neighbours(g)) == 1.0
-    assert not find_singletons(g).mask.any()
+    assert not find_singletons(g).any()
 
 
 def test_threshold_out_of_range_is_refused() -> None:
@@ -87,7 +87,7 @@ def test_threshold_out_of_range_is_refused() -> None:
 
 
 def test_empty_graph() -> None:
-    assert not find_singletons(build(0, [])).mask.any()
+    assert not find_singletons(build(0, [])).any()
     assert words_of(build(0, [])) == 0
 
 
@@ -97,7 +97,7 @@ def test_degrees_and_kinds_match_sets(graph: ValueGraph, high: float) -> None:
     near = [s | t for s, t in zip(*neighbour_sets(graph), strict=True)]
     found = count_neighbours(graph, skipped_role=int(SourceRole.ADDRESS))
     assert found.tolist() == [len(n) for n in near]
-    assert find_singletons(graph, high).kind.tolist() == singleton_kinds(graph, high)
+    assert find_singletons(graph, high).tolist() == singleton_kinds(graph, high)
 
 
 @given(st.lists(st.integers(0, 40) | st.integers(1000, 2000)))
