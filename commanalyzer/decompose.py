@@ -155,7 +155,7 @@ def _decompose_view(
             if is_tiled:
                 caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
         try:
-            divided = side_by_side(divide, options.nodes, jobs, caller, float)
+            divided = side_by_side(divide, options.nodes, caller)
             if not (view.removed.all() or options.given):
                 divided = _with_merged(view, portfolio, divided, work, options)
         finally:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.partition.refinement.kernels import settle
 from commanalyzer.partition.refinement.refine import balance_weights
 from commanalyzer.vcg.graph import Bool, Float64, HomeObject, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
@@ -46,12 +45,16 @@ def owners_in(store: GraphStore, known: GraphStore, part: Int32) -> Int32:
         places.append((stays, (same[graph.home_object[stays]] << _OFFSET_BITS) + graph.home_offset[stays]))
     (mine, key), (wanted, place) = places
     owner = np.full(store.num_vertices, -1, np.int32)
-    if not len(mine):
-        return owner
-    order = np.argsort(key, kind="stable")
-    at = np.minimum(np.searchsorted(key[order], place), len(order) - 1)
-    owner[wanted] = np.where(key[order][at] == place, part[mine[order][at]], -1)
+    if len(mine):
+        owner[wanted] = looked_up(key, part[mine], place)
     return owner
+
+
+def looked_up(place: Int64, part: Int32 | Int64, wanted: Int64) -> Int32 | Int64:
+    """Return the part of each wanted place, -1 where there is none; at least one place is known."""
+    order = np.argsort(place, kind="stable")
+    at = np.minimum(np.searchsorted(place[order], wanted), len(place) - 1)
+    return np.where(place[order][at] == wanted, part[order][at], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,14 @@ class HubTraffic:
         settled[self.hub[np.isin(number, heavy)]] = False
         load = np.bincount(owner[settled], work_flops[settled], num_parts).astype(np.float64)
         traffic = self._traffic(part, number.astype(np.int64), len(chosen), num_parts)
-        settle(heavy[np.argsort(-work[heavy], kind="stable")], work, traffic, load, most_flops, now)
+        for i in heavy[np.argsort(-work[heavy], kind="stable")]:  # one step per group of hubs
+            room, own = load + work[i] <= most_flops, now[i]
+            most = np.where(room, traffic[i], -1)
+            best = own if most[own] == most.max() else most.argmax()
+            if not room.any():
+                best = own if load[own] == load.min() else load.argmin()
+            now[i] = best
+            load[best] += work[i]
         return now[number]
 
     def _traffic(self, part: Int32, group: Int64, groups: int, num_parts: int) -> Int64:

@@ -15,12 +15,14 @@ from commanalyzer.partition.coarsening import tile_kernels as kernels
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 _DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many others
 _FEW_VERTICES = 4096
 _MOST_ROUNDS = 4
 _TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
 _LEAST_TASK = 64
+_NO_PRODUCER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,12 @@ def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, p
         return parent
     place, elsewhere = np.full(len(parent), -1, np.int32), np.zeros(len(parent), np.bool_)
     for piece in row_slices(graph):
-        kernels.note_places(piece, removed, leaf, anchor, place, elsewhere)
+        sink = sink_of_source(piece)
+        chosen = leaf[piece.source] & ~removed[sink]
+        source, reader = piece.source[chosen], anchor[sink[chosen]]
+        is_new = place[source] < 0
+        place[source[is_new]] = reader[is_new]
+        elsewhere[source[place[source] != reader]] = True
     return np.where((place >= 0) & ~elsewhere, place, parent)
 
 
@@ -148,6 +155,10 @@ def _settled(
 
     Contributions to sums are such: they are computed where their operands are, and wait for those that are
     settled later. Those without any operand that is settled follow the sum itself (``last``).
+
+    Of several operands, that with the fewest readers: what few others read is what belongs to it, the data of
+    an element rather than those of its nodes. Before all others comes the sum it is a term of: ``u += w *
+    (f - u)`` changes u from what it was.
     """
     own = np.arange(len(parent), dtype=np.int32)
     anchor = np.empty(len(parent), np.int32)
@@ -157,9 +168,16 @@ def _settled(
         is_open = private & (anchor == own)
         if not is_open.any():
             return anchor
-        producer, _ = found = np.full((2, len(own)), -1, np.int32)
+        best = np.full(len(own), _NO_PRODUCER)  # (readers + 1) << 32 | anchor
         for piece in row_slices(graph):
-            kernels.note_producers(piece, removed, readers, anchor, last, is_open, waits, found)
+            user = anchor[sink_of_source(piece)]
+            chosen = np.flatnonzero(is_open[user] & ~removed[piece.source])
+            user, source = user[chosen], piece.source[chosen]
+            made = anchor[source]
+            uses = np.where(source == last[user], 0, readers[source] + np.int64(1))
+            known = (made != user) & (waits | ~is_open[made])
+            np.minimum.at(best, user[known], (uses << 32 | made)[known])
+        producer = np.where(best < _NO_PRODUCER, best & 0xFFFFFFFF, -1).astype(np.int32)
         settled = is_open & (producer >= 0) & ~is_open[producer]
         if not (waits or settled.any()):
             break

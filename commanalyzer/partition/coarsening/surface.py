@@ -47,10 +47,13 @@ class Surface:
 
     def beside(self, part: Int32) -> Bool:
         """Return bool[N], coarse vertices that hold values of several parts or are linked to other parts."""
-        coarse, beside = _coarse_parts(self.view, part)
+        vertex, n = self.view.tiling.vertex, self.view.tiling.num_vertices
+        coarse, beside = np.full(n + 1, -1, np.int32), np.zeros(n + 1, np.bool_)  # the last one for hubs
+        coarse[vertex] = part
+        beside[vertex[coarse[vertex] != part]] = True
         one, other = self.view.adjacency.vertex_of_edge(), self.view.adjacency.neighbour
         beside[one[coarse[one] != coarse[other]]] = True
-        return beside
+        return beside[:-1]
 
     def ends(self, part: Int32, num_parts: int) -> Int64:
         """Return the anchors at both ends of flows between parts.
@@ -68,13 +71,3 @@ class Surface:
             for end in (sink, piece.source):
                 marked[tiling.neighbours.anchor[end[apart]]] = True
         return np.flatnonzero(marked)
-
-
-def _coarse_parts(view: CoarseView, part: Int32) -> tuple[Int32, Bool]:
-    """Return int32[N], a part in each coarse vertex, and bool[N], those that hold values of several."""
-    vertex = view.tiling.vertex
-    coarse = np.full(view.tiling.num_vertices + 1, -1, np.int32)  # the last one for hubs
-    mixed = np.zeros(len(coarse), np.bool_)
-    coarse[vertex] = part
-    mixed[vertex[coarse[vertex] != part]] = True
-    return coarse[:-1], mixed[:-1]

@@ -36,7 +36,10 @@ def with_tasks(graph: AnyGraph, removed: Bool, anchor: Int32, readers: Int32, ti
     number[anchors] = label
     number = number[anchor]
     number[removed] = len(first)
-    best = _best_tiles(graph, number, private[first], readers)
+    kind = np.append(private[first].astype(np.uint8), np.uint8(kernels.NO_KIND))
+    links = find_links(graph, number, len(first), len(first) + 1, readers, kind=kind)
+    assert links is not None
+    best = heaviest(links, private[first])
     of_task = np.where(best >= 0, best, np.arange(len(first)))
     placed[anchors] = tile[first][of_task[label]]
     return placed
@@ -58,18 +61,6 @@ def groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
     first = np.empty(int(label.max()) + 1, np.int64)
     first[label[::-1]] = chosen[::-1]
     return first, label
-
-
-def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
-    """Return int64[N], for each task the number that it exchanges most shared bytes with, -1 for others.
-
-    ``number`` int32[V] is N for hubs.
-    """
-    count = len(is_task)
-    kind = np.append(is_task.astype(np.uint8), np.uint8(kernels.NO_KIND))
-    links = find_links(graph, number, count, count + 1, readers, kind=kind)
-    assert links is not None
-    return heaviest(links, is_task)
 
 
 def heaviest(links: Links, is_task: Bool) -> Int64:

@@ -1,4 +1,4 @@
-"""Compiled passes over the flows of a large graph: what follows what, which bytes tiles cut.
+"""Compiled passes over the flows of a large graph: what follows what.
 
 Each pass takes the rows of one slice; what it adds up is kept in arrays over the vertices. Nothing here is as
 large as the flows.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.partition.coarsening.link_kernels import flow_bytes
 from commanalyzer.vcg.contraction.contract_kernels import root
 
 EMPTY = -1
@@ -51,50 +50,6 @@ def note_readers(
 
 
 @compiled_in_place
-def note_places(rows: Any, removed: Any, leaf: Any, anchor: Any, place: Any, elsewhere: Any) -> None:
-    """Note for every leaf where its first reader is anchored, and whether another reader is elsewhere."""
-    for r in range(len(rows.row_sink)):
-        if removed[rows.row_sink[r]]:
-            continue
-        at = anchor[rows.row_sink[r]]
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            s = rows.source[i]
-            if leaf[s]:
-                if place[s] < 0:
-                    place[s] = at
-                elif place[s] != at:
-                    elsewhere[s] = True
-
-
-@compiled_in_place
-def note_producers(
-    rows: Any, removed: Any, readers: Any, anchor: Any, last: Any, is_open: Any, waits: Any, found: Any
-) -> None:
-    """Note for every open anchor the anchor that it is computed from and that has the fewest readers.
-
-    What few others read is what belongs to it: the data of an element rather than those of its nodes. Before
-    all others comes the sum it is a term of (``last``): ``u += w * (f - u)`` changes u from what it was. Of
-    anchors that are open themselves only those are noted that it ``waits`` for. ``found`` are these, -1
-    before, and how many read them.
-    """
-    producer, fewest = found
-    for r in range(len(rows.row_sink)):
-        root = anchor[rows.row_sink[r]]
-        if not is_open[root]:
-            continue
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            s = rows.source[i]
-            a = anchor[s]
-            if removed[s] or a == root or (is_open[a] and not waits):
-                continue
-            uses = readers[s] if s != last[root] else EMPTY
-            fewer = producer[root] < 0 or uses < fewest[root]
-            if fewer or (uses == fewest[root] and a < producer[root]):
-                producer[root] = a
-                fewest[root] = uses
-
-
-@compiled_in_place
 def unite(rows: Any, private: Any, parent: Any, size: Any, most: Any) -> None:
     """Join private values that feed each other into tasks of at most ``most`` values, first value as root."""
     for r in range(len(rows.row_sink)):
@@ -129,33 +84,3 @@ def find_anchors(parent: Any, anchor: Any) -> None:
         while anchor[u] == _ON_PATH:
             anchor[u] = root
             u = parent[u]
-
-
-@compiled_in_place
-def crossing_bytes(
-    rows: Any, versions: Any, width: Any, anchor: Any, one: Any, other: Any, found: Any
-) -> None:
-    """Add the bytes that flow between different anchors, and between different tiles by two tilings.
-
-    Args:
-        rows: Rows of the slice.
-        versions: Versions of each vertex.
-        width: Bytes of each vertex.
-        anchor: Anchor of each vertex.
-        one: Tile of each vertex, -1 for hubs.
-        other: The same of another tiling.
-        found: int64[3], sums between anchors, tiles by ``one`` and by ``other``; changed.
-    """
-    for r in range(len(rows.row_sink)):
-        sink = rows.row_sink[r]
-        here, there = one[sink], other[sink]
-        if here < 0:
-            continue
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            s = rows.source[i]
-            if one[s] < 0:
-                continue
-            volume = flow_bytes(rows.row_count[r], versions[s], width[s])
-            found[0] += volume * (anchor[s] != anchor[sink])
-            found[1] += volume * (one[s] != here)
-            found[2] += volume * (other[s] != there)

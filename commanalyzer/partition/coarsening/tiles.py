@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from commanalyzer.partition.coarsening import tile_kernels as kernels
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tasks import with_tasks
 from commanalyzer.partition.regular.grids import Blocks, grid_name
@@ -27,6 +26,7 @@ from commanalyzer.partition.regular.shapes import Array, Shaped
 from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.segments import count_of_source, sink_of_source
 
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
@@ -181,12 +181,18 @@ def _least(graph: AnyGraph, found: Iterator[_Placed], complete: bool) -> tuple[_
     """
     best, least, between, versions, width_bytes = None, math.inf, 0, graph.versions, graph.width_bytes
     while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
-        across, anchor, enough = np.zeros(3, np.int64), some[-1].near.anchor, math.inf if complete else least
+        places, enough = (some[-1].near.anchor, *(s.tile for s in some)), math.inf if complete else least
+        across = np.zeros(len(places), np.int64)  # bytes between anchors, and between tiles
         for piece in row_slices(graph):
-            kernels.crossing_bytes(piece, versions, width_bytes, anchor, some[0].tile, some[-1].tile, across)
+            sink, source, times = sink_of_source(piece), piece.source, count_of_source(piece)
+            flows = np.flatnonzero((places[1][sink] >= 0) & (places[1][source] >= 0))  # others are of hubs
+            sink, source = sink[flows], source[flows]
+            times = np.minimum(times[flows], np.maximum(versions[source], 1))
+            flow_bytes = times * width_bytes[source].astype(np.int64)
+            across += [flow_bytes[p[sink] != p[source]].sum() for p in places]
             if across[1:].min() >= enough:
                 break
-        between, *volumes = across[: 1 + len(some)].tolist()
+        between, *volumes = across.tolist()
         for candidate, volume in zip(some, volumes, strict=True):
             if volume < least:
                 best, least = candidate, volume

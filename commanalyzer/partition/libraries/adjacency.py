@@ -18,7 +18,7 @@ import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.structure.segments import order_by, pointer_from_counts
+from commanalyzer.vcg.structure.segments import pointer_from_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,7 @@ class Adjacency:
     work_flops: Float64
 
     def __post_init__(self) -> None:
-        _check_shape(self)
-        _check_edges(self)
+        _check(self)
         for f in fields(self):
             getattr(self, f.name).setflags(write=False)
 
@@ -83,7 +82,8 @@ class Adjacency:
             return 0, min(self.num_vertices, 1)
         passed = np.where(degree > most_degree, 0, degree)
         kept = np.repeat(passed > 0, degree)
-        graph = _links(pointer_from_counts(passed), self.neighbour[kept])
+        ends = pointer_from_counts(passed), self.neighbour[kept], self.edge_bytes[kept]
+        graph = _links(*ends, self.num_vertices)
         start = breadth_first_order(graph, int((degree > 0).argmax()))[0][-1]
         reached, before = breadth_first_order(graph, start)
         steps, at = 0, reached[-1]
@@ -97,34 +97,29 @@ def _require(condition: bool, message: str) -> None:
         raise PartitionError(f"graph cannot be partitioned: {message}")
 
 
-def _check_shape(a: Adjacency) -> None:
-    n, ends = len(a.work_flops), len(a.neighbour)
-    _require(len(a.pointer) == n + 1, f"expected {n + 1} row pointers, found {len(a.pointer)}")
-    rising = a.pointer[0] == 0 and bool(np.all(np.diff(a.pointer) >= 0))
-    _require(rising and a.pointer[-1] == ends, f"row pointers must run from 0 to {ends}")
-    _require(len(a.edge_bytes) == ends, f"expected {ends} edge weights, found {len(a.edge_bytes)}")
+def _check(a: Adjacency) -> None:
     _require(bool(np.all(np.isfinite(a.work_flops))), "vertex weights must be finite")
     _require(bool(np.all(a.work_flops >= 0)), "vertex weights must not be negative")
-
-
-def _check_edges(a: Adjacency) -> None:
-    n, one, other = a.num_vertices, a.vertex_of_edge(), a.neighbour
-    _require(bool(np.all((other >= 0) & (other < n))), f"neighbours must lie in [0, {n})")
+    try:
+        edges = _links(a.pointer, a.neighbour, a.edge_bytes, a.num_vertices)
+        edges.check_format()
+    except ValueError as error:
+        raise PartitionError(f"graph cannot be partitioned: {error}") from error
     _require(bool(np.all(a.edge_bytes > 0)), "edge weights must be positive")
-    rising = np.diff(one * n + other) > 0
-    _require(bool(rising.all()), "neighbours must be ascending and distinct within each vertex")
-    _require(not np.any(one == other), "a vertex must not be its own neighbour")
-    _, back = order_by(other, n)  # the edges in the order in which their other directions are stored
-    same = [np.array_equal(x[back], y) for x, y in ((other, one), (one, other), (a.edge_bytes, a.edge_bytes))]
-    _require(all(same), "every edge needs the same weight in both directions")
+    _require(edges.has_canonical_format, "neighbours must be ascending and distinct within each vertex")
+    _require(not edges.diagonal().any(), "a vertex must not be its own neighbour")
+    back = edges.T.tocsr()
+    pairs = ((edges.indptr, back.indptr), (edges.indices, back.indices), (edges.data, back.data))
+    _require(
+        all(np.array_equal(*pair) for pair in pairs), "every edge needs the same weight in both directions"
+    )
 
 
-def _links(pointer: Int64, neighbour: Int64) -> Any:
-    """Return a matrix of scipy with an entry for each neighbour."""
+def _links(pointer: Int64, neighbour: Int64, weight: Int64, n: int) -> Any:
+    """Return a square matrix of scipy with an entry for each neighbour."""
     from scipy.sparse import csr_array
 
-    n = len(pointer) - 1
-    return csr_array((np.ones(len(neighbour), np.int8), neighbour, pointer), shape=(n, n))
+    return csr_array((weight, neighbour, pointer), shape=(n, n))
 
 
 def edge_cut(adjacency: Adjacency, part: Int32) -> int:
@@ -150,5 +145,7 @@ def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
     """Return the number of connected components, and int64[N], of each vertex its own: by first vertices."""
     from scipy.sparse.csgraph import connected_components
 
-    count, label = connected_components(_links(adjacency.pointer, adjacency.neighbour), directed=False)
+    a = adjacency
+    links = _links(a.pointer, a.neighbour, a.edge_bytes, a.num_vertices)
+    count, label = connected_components(links, directed=False)
     return int(count), label.astype(np.int64)

@@ -94,11 +94,12 @@ class Caller:
             other processes, as many at a time as there are callers. None to call everything here.
 
     Attributes:
+        cores: As given.
         stopped: Why :meth:`stop` was called; empty if it was not.
     """
 
     def __init__(self, cores: int = 1, least_seconds: float | None = None) -> None:
-        self._cores, self._free = cores, Semaphore(cores)
+        self.cores, self._free = cores, Semaphore(cores)
         self._least_seconds = least_seconds
         self._idle: list[_Helper] = []
         self._all: list[_Helper] = []
@@ -214,7 +215,7 @@ class Caller:
                 helper.end()
 
     def _take_core(self) -> bool:
-        return self._cores > 1 and self._free.acquire(blocking=False)
+        return self.cores > 1 and self._free.acquire(blocking=False)
 
 
 @contextmanager
@@ -247,38 +248,28 @@ def ending_early(caller: Caller, time_limit_s: float | None) -> Iterator[None]:
         timer.cancel()
 
 
-def side_by_side(
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    threads: int,
-    caller: Caller,
-    size: Callable[[Item], float] | None = None,
-) -> list[Result]:
-    """Return ``work(item)`` of all ``items``, in their order.
+def side_by_side(work: Callable[[int], Result], counts: Sequence[int], caller: Caller) -> list[Result]:
+    """Return ``work(count)`` of all ``counts``, in their order, on the cores of ``caller``.
 
     What is raised is what one after the other would raise, or an interrupt at once.
 
     Args:
         work: What to do; safe in threads, and asks :meth:`Caller.check` between its steps.
-        items: What for.
-        threads: Most threads; with one, everything runs in the caller's.
-        caller: Closed when something was raised, so that nothing else goes on for long.
-        size: How much there is to do for an item: threads begin with the largest, so that none is left with
-            it in the end. None to begin with the first.
+        counts: Node counts; the largest begin, so that no thread is left with them in the end.
+        caller: Closed when something was raised, so that nothing else goes on for long. With one core,
+            everything runs in the caller's thread.
     """
 
-    def work_on_core(item: Item) -> Result:
+    def work_on_core(count: int) -> Result:
         with caller.core():
-            return work(item)
+            return work(count)
 
-    if min(threads, len(items)) <= 1:
-        return [work_on_core(item) for item in items]
-    with ThreadPoolExecutor(min(threads, len(items))) as pool:
-        places = range(len(items))
-        order = places if size is None else sorted(places, key=lambda i: -size(items[i]))
-        futures = {i: pool.submit(work_on_core, items[i]) for i in order}
+    if min(caller.cores, len(counts)) <= 1:
+        return [work_on_core(count) for count in counts]
+    with ThreadPoolExecutor(min(caller.cores, len(counts))) as pool:
+        futures = {count: pool.submit(work_on_core, count) for count in sorted(counts, reverse=True)}
         try:
-            return [futures[i].result() for i in places]
+            return [futures[count].result() for count in counts]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             caller.close()

@@ -136,18 +136,11 @@ def _packed(prepared: Prepared, num_parts: int, slack: float) -> Int32 | None:
     part_size = float(size.sum()) / num_parts
     if size.max() > _PACK_SHARE * part_size:
         return None
-    part = _pack(size, part_size, num_parts)[label]
+    # Components are numbered by their first vertex, so neighbours in memory stay together.
+    middle = np.cumsum(size) - size / 2
+    part = np.minimum(middle / part_size, num_parts - 1).astype(np.int32)[label]
     load = np.bincount(part, weight, minlength=num_parts)
     return part if load.max() <= (1.0 + slack) * part_size else None
-
-
-def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
-    """Return int32[C], the part of each component when they are laid side by side and divided evenly.
-
-    Components are numbered by their first vertex, so neighbours in memory stay together.
-    """
-    middle = np.cumsum(size) - size / 2
-    return np.minimum(middle / part_size, num_parts - 1).astype(np.int32)
 
 
 def integer_work(work_flops: Float64) -> Int64:

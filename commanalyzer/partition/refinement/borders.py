@@ -117,45 +117,26 @@ def refine_borders(
         budget_s: CPU seconds that all of dividing may take: passes have to save more where they take long.
     """
     work = cache(work_flops or (lambda: surface.graph.work_flops))
-    best: Int32 | None = None
+    best = part
     for _ in range(_ROUNDS):
-        start = part if best is None else best
-        better, goes_on = _refined_once(
-            surface, start, num_parts, allowed_imbalance, work, hopeless_bytes, budget_s
-        )
-        best = best if better is None else better
-        if not goes_on:
+        border = _border(surface, best, num_parts, work)
+        if border is None:
             break
-    return best
-
-
-def _refined_once(
-    surface: Surface,
-    part: Int32,
-    num_parts: int,
-    allowed_imbalance: float,
-    work_flops: Callable[[], Float64],
-    hopeless_bytes: float,
-    budget_s: float,
-) -> tuple[Int32 | None, bool]:
-    """Return better owners if some were found, and whether another round is worth its time."""
-    border = _border(surface, part, num_parts, work_flops)
-    if border is None:
-        return None, False
-    nets, start = border.nets, border.start
-    before = connectivity(nets, start, num_parts)
-    fixed = np.arange(len(start)) < num_parts
-    hopeless = hopeless_bytes / max(before, 1)
-    least = max(_least_gain(len(start)), least_gain(nets.num_pins, num_parts, budget_s))
-    limits = {"least": least, "hopeless": hopeless}
-    found = _refined(border, start, num_parts, allowed_imbalance, fixed=fixed, **limits)
-    after = connectivity(nets, found, num_parts)
-    most = most_work(nets.work_flops, num_parts, allowed_imbalance, float(border.settled.sum()))
-    is_relieved = border.most_load(found, num_parts) < border.most_load(start, num_parts) > most
-    if after >= before and not is_relieved:
-        return None, False
-    goes_on = before - after >= _LEAST_ROUND * least * before and after <= hopeless_bytes
-    return border.owners(found, part, surface.view.tiling), goes_on
+        nets, start = border.nets, border.start
+        before = connectivity(nets, start, num_parts)
+        fixed, hopeless = np.arange(len(start)) < num_parts, hopeless_bytes / max(before, 1)
+        least = max(_least_gain(len(start)), least_gain(nets.num_pins, num_parts, budget_s))
+        limits = {"least": least, "hopeless": hopeless}
+        found = _refined(border, start, num_parts, allowed_imbalance, fixed=fixed, **limits)
+        after = connectivity(nets, found, num_parts)
+        most = most_work(nets.work_flops, num_parts, allowed_imbalance, float(border.settled.sum()))
+        is_relieved = border.most_load(found, num_parts) < border.most_load(start, num_parts) > most
+        if after >= before and not is_relieved:
+            break
+        best = border.owners(found, best, surface.view.tiling)
+        if before - after < _LEAST_ROUND * least * before or after > hopeless_bytes:  # another saves less
+            break
+    return None if best is part else best
 
 
 def _least_gain(num_vertices: int) -> float:
@@ -213,7 +194,8 @@ def _border(
         return None
     own = work_flops()
     work = work_by_number(number, own, total)
-    settled = work[:num_parts] + _hub_work(view.hubs.hub, part, own, num_parts)
+    hub = view.hubs.hub
+    settled = work[:num_parts] + np.bincount(part[hub], own[hub], num_parts)
     work[:num_parts] = 0.0
     nets = replace(nets, work_flops=work)
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
@@ -246,11 +228,6 @@ def _numbered(
     _, where, which = np.unique(pair, return_index=True, return_inverse=True)
     number[apart] = num_parts + len(first) + which
     return number, np.concatenate((first, apart[where]))
-
-
-def _hub_work(hub: Int64, part: Int32, work_flops: Float64, num_parts: int) -> Float64:
-    """Return float64[p], work of the hubs of each part."""
-    return np.bincount(part[hub], work_flops[hub], num_parts).astype(np.float64)
 
 
 def _is_everywhere(tiling: Tiling, movable: int) -> bool:

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
+from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
 from commanalyzer.partition.refinement.heap_kernels import put, take
 from commanalyzer.partition.refinement.touched_kernels import (
     FIRST,
@@ -22,8 +20,6 @@ from commanalyzer.partition.refinement.touched_kernels import (
     move,
     pins_in,
 )
-
-_NO_PART = -1
 
 
 @compiled_inline
@@ -67,25 +63,8 @@ def _requeue(
     return size
 
 
-@compiled
-def improve(
-    hyper: Any, touch: Any, part: Any, free: Any, weight: Any, load: Any, most: Any, patience: Any
-) -> Any:
-    """One pass of single moves, the best first, each vertex once; keep the best prefix; return what it saves.
-
-    Moves may lose for a while (at most ``patience`` moves since the best state), which gets over small hills.
-    ``free`` says which vertices may move; it is changed.
-    """
-    n = len(part)
-    scratch = np.zeros((2, len(load)), np.int64)
-    heap, at, key = np.empty(n, np.int32), np.full(n, -1, np.int32), np.zeros(n, np.int64)
-    queue, looked = (heap, at, key), np.full(n, -1, np.int32)
-    moved = np.empty(n, np.int64), np.empty(n, np.int32)
-    return _improve(hyper, touch, part, free, weight, load, most, patience, scratch, queue, looked, moved)
-
-
 @compiled_in_place
-def _improve(
+def improve(
     hyper: Any,
     touch: Any,
     part: Any,
@@ -99,6 +78,12 @@ def _improve(
     looked: Any,
     history: Any,
 ) -> Any:
+    """One pass of single moves, the best first, each vertex once; keep the best prefix; return what it saves.
+
+    Moves may lose for a while (at most ``patience`` moves since the best state), which gets over small hills.
+    ``free`` says which vertices may move; it is changed. The rest is room: of :func:`best_move`, a queue,
+    -1 for each vertex, and vertices with their parts before they moved.
+    """
     heap, at, key = queue
     moved, origin = history
     size = 0
@@ -134,19 +119,8 @@ def _improve(
     return best
 
 
-@compiled
-def relieve(hyper: Any, touch: Any, part: Any, movable: Any, weight: Any, load: Any, most: Any) -> None:
-    """Move vertices out of parts with more than ``most`` work, those that cost least per work first."""
-    n = len(part)
-    scratch = np.zeros((2, len(load)), np.int64)
-    heap = np.empty(n, np.int64)
-    at = np.full(n, -1, np.int64)
-    key = np.zeros(n, np.float64)
-    _relieve(hyper, touch, part, movable, weight, load, most, scratch, (heap, at, key))
-
-
 @compiled_in_place
-def _relieve(
+def relieve(
     hyper: Any,
     touch: Any,
     part: Any,
@@ -157,6 +131,7 @@ def _relieve(
     scratch: Any,
     queue: Any,
 ) -> None:
+    """Move vertices out of parts with more than ``most`` work, those that cost least per work first."""
     heap, at, key = queue
     size = 0
     for v in range(len(part)):
@@ -176,26 +151,3 @@ def _relieve(
             size = put(heap, at, key, size, v, gain / weight[v])
             continue
         move(v, to, hyper, touch, part, weight, load)
-
-
-@compiled_in_place
-def settle(order: Any, work: Any, traffic: Any, load: Any, most: Any, part: Any) -> None:
-    """Give the items of ``order`` the part with most traffic that has room for their work, else the idlest.
-
-    ``part`` and ``load`` are changed; among equals, an item stays where it is.
-    """
-    for i in order:
-        best = _NO_PART
-        idlest = part[i]
-        for b in range(len(load)):
-            if load[b] < load[idlest]:
-                idlest = b
-            if load[b] + work[i] > most:
-                continue
-            stays = best >= 0 and b == part[i] and traffic[i, b] == traffic[i, best]
-            if best < 0 or traffic[i, b] > traffic[i, best] or stays:
-                best = b
-        if best < 0:
-            best = idlest
-        part[i] = best
-        load[best] += work[i]

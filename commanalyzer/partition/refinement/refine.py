@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from heapq import heapreplace
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.foundation.compiled import frozen
@@ -28,7 +30,7 @@ _MOST_ROUNDS = 80
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
 _OUTLOOK = 3.0  # passes save less and less
-FAR = 4.0  # times the aim: no passes come so far
+_FAR = 4.0  # times the aim: no passes come so far
 LEAST_GAIN = 0.0002
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
@@ -72,7 +74,6 @@ def refine(
     patience: float = PATIENCE,
     least_gain: float = 0.0,
     hopeless: float = math.inf,
-    hopeless_bytes: float = math.inf,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -91,13 +92,17 @@ def refine(
         patience: Moves since the best state after which a pass ends, of all vertices.
         least_gain: Share of the metric that a pass has to save if another one is to follow.
         hopeless: What has to be within reach if another pass is to follow, over the metric at first:
-            all of them are taken to save at most ``_OUTLOOK`` times what the last one saved.
-        hopeless_bytes: The same in bytes; without a pass if the metric is more than ``FAR`` times as much.
+            all of them are taken to save at most ``_OUTLOOK`` times what the last one saved. Without a pass
+            if that is less than one ``_FAR``-th.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
     """
-    n, owner = _checked(hypergraph, part, num_parts)
+    if len(part) != (n := hypergraph.num_vertices):
+        raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
+    if hypergraph.num_nets * num_parts > MOST_COUNTS:
+        raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
+    owner = part.astype(np.int32)
     weight = frozen(balance_weights(hypergraph.work_flops if work_flops is None else work_flops), np.float64)
     base = np.zeros(num_parts) if settled is None else settled
     hyper, touch = _tables(hypergraph, nets)
@@ -106,26 +111,25 @@ def refine(
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     relieved = movable if num_values is None else movable & (np.arange(n) < num_values)
     most = _most_beside(weight, owner, ~relieved, num_parts, imbalance, float(base.sum()))
-    kernels.relieve(hyper, touch, owner, relieved, weight, load, most)
-    is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
+    scratch = np.zeros((2, num_parts), np.int64)
+    kernels.relieve(hyper, touch, owner, relieved, weight, load, most, scratch, _queue(n, np.float64))
+    is_judged = least_gain > 0.0 or hopeless < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
-    aim = min(hopeless * metric, hopeless_bytes) if metric else math.inf
+    aim = hopeless * metric if metric else math.inf
     moves = max(_LEAST_PATIENCE, int(patience * n))
-    for _ in range(passes if metric <= FAR * aim else 0):
-        saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
+    for _ in range(passes if metric <= _FAR * aim else 0):
+        queue, looked, history = _queue(n, np.int64), np.full(n, -1, np.int32), _queue(n, np.int64)[::2]
+        room = scratch, queue, looked, history
+        saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves, *room))
         metric -= saved
         if saved <= least_gain * metric or metric - _OUTLOOK * saved > aim:
             break
     return owner
 
 
-def _checked(hypergraph: Hypergraph, part: Int32, num_parts: int) -> tuple[int, Int32]:
-    """Return the number of vertices, and a copy of their parts."""
-    if len(part) != (n := hypergraph.num_vertices):
-        raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
-    if hypergraph.num_nets * num_parts > MOST_COUNTS:
-        raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
-    return n, part.astype(np.int32)
+def _queue(n: int, key: DTypeLike) -> tuple[Int32, Int32, NDArray[Any]]:
+    """Return an empty queue of :mod:`.heap_kernels` for ``n`` vertices."""
+    return np.empty(n, np.int32), np.full(n, -1, np.int32), np.zeros(n, key)
 
 
 def _most_beside(

@@ -60,7 +60,11 @@ class Blocks:
         self._along: dict[bool, tuple[Float64, ...]] = {}
 
     def cuts(
-        self, grid: tuple[int, ...], spread: Spread = "points", order: tuple[int, ...] = ()
+        self,
+        grid: tuple[int, ...],
+        spread: Spread = "points",
+        order: tuple[int, ...] = (),
+        sizes: tuple[int, ...] = (),
     ) -> tuple[Int64, ...]:
         """Return what each coordinate adds to the number of the part, for every extents of the family.
 
@@ -68,11 +72,14 @@ class Blocks:
             grid: Number of blocks along each dimension.
             spread: Where to cut.
             order: Dimensions, the one whose next block has the next part last; as they are if not given.
+            sizes: Points of blocks that are dealt out in turn, whatever ``spread`` says; none to cut.
         """
         strides = np.ones(len(grid), np.int64)
         axes = order or tuple(range(len(grid)))
         strides[list(axes[:-1])] = np.cumprod([grid[d] for d in reversed(axes[1:])])[::-1]
-        if spread == "cyclic":
+        if sizes:
+            blocks = [_in_turn(extents, grid, sizes) for extents, _ in self._groups]
+        elif spread == "cyclic":
             blocks = [_to_and_fro(extents, grid) for extents, _ in self._groups]
         else:
             self.weigh((spread == "work",))
@@ -161,12 +168,10 @@ def _along(points: Float64) -> Float64:
     return np.concatenate([points.sum(axis=tuple(a for a in axes if a != d)) for d in axes])
 
 
-def block_owners(
-    graph: AnyGraph, family: Sequence[Shaped], grid: tuple[int, ...], *, by_work: bool = False
-) -> Int32:
-    """Return int32[V], owner of each element in blocks; -1 for all other values; see :class:`Blocks`."""
-    blocks = Blocks(graph, family)
-    return blocks.owners(blocks.cuts(grid, "work" if by_work else "points"))
+def _in_turn(extents: tuple[int, ...], grid: tuple[int, ...], sizes: tuple[int, ...]) -> Int64:
+    """Return the block of each coordinate where blocks of so many points are dealt out."""
+    dims = zip(extents, grid, sizes, strict=True)
+    return np.concatenate([np.arange(extent) // size % count for extent, count, size in dims])
 
 
 def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
@@ -181,19 +186,6 @@ def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
 def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
     parts = np.split(along, np.cumsum(extents)[:-1])
     return frozen(np.concatenate([_cuts(w, count) for w, count in zip(parts, grid, strict=True)]), np.int64)
-
-
-def cyclic_owners(
-    graph: AnyGraph, family: Sequence[Shaped], grid: tuple[int, ...], blocks: tuple[int, ...]
-) -> Int32:
-    """Return int32[V], owner of each element where blocks of ``blocks`` points are dealt out in turn."""
-    owner = np.full(graph.num_vertices, -1, np.int32)
-    for shaped in family:
-        part = np.zeros(len(shaped.array.vertex), np.int64)
-        for at, count, block in zip(shaped.coordinates(), grid, blocks, strict=True):
-            part = part * count + (at // block) % count
-        owner[shaped.array.vertex] = part
-    return owner
 
 
 def _by_extents(family: Sequence[Shaped]) -> list[tuple[tuple[int, ...], list[Shaped]]]:

@@ -16,13 +16,13 @@ import numpy as np
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.documents import read_csv, whole_numbers
+from commanalyzer.partition.owners import looked_up
 from commanalyzer.partition.regular.array_names import arrays_called
 from commanalyzer.partition.regular.shapes import Array, find_arrays
 from commanalyzer.vcg.graph import Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 
 _HEADERS = (["object", "index", "part"], ["object", "offset", "part"])
-_OPTION = "--owner-map"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def map_owners(graph: AnyGraph, owner_map: OwnerMap) -> Int32:
             mine = np.full(len(owner_map.part), len(owner_map.part) in array.counts)
         if mine.any():
             at = graph.home_offset[array.vertex] if owner_map.in_bytes else array.index.astype(np.int64)
-            found = _looked_up(owner_map.place[mine], owner_map.part[mine], at)
+            found = looked_up(owner_map.place[mine], owner_map.part[mine], at)
             _check_complete(owner_map, name, at, found)
             owner[array.vertex] = found
     if not (owner >= 0).any():
@@ -150,7 +150,7 @@ def _check_entries(owner_map: OwnerMap, name: str, arrays: Sequence[Array]) -> N
         )
 
 
-def _check_complete(owner_map: OwnerMap, name: str, place: Int64, found: Int64) -> None:
+def _check_complete(owner_map: OwnerMap, name: str, place: Int64, found: Int32 | Int64) -> None:
     missing = place[found < 0]
     if len(missing):
         unit = "byte" if owner_map.in_bytes else "element"
@@ -160,10 +160,3 @@ def _check_complete(owner_map: OwnerMap, name: str, place: Int64, found: Int64) 
             where=str(owner_map.path),
             hint="add them, or leave the array out: then it follows the others",
         )
-
-
-def _looked_up(place: Int64, part: Int64, wanted: Int64) -> Int64:
-    """Part of each wanted place, -1 where the map has none."""
-    order = np.argsort(place, kind="stable")
-    at = np.minimum(np.searchsorted(place[order], wanted), len(place) - 1)
-    return np.where(place[order][at] == wanted, part[order][at], -1)

@@ -21,8 +21,7 @@ import numpy as np
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.regular.array_names import arrays_called
 from commanalyzer.partition.regular.grids import (
-    block_owners,
-    cyclic_owners,
+    Blocks,
     fits,
     grid_name,
     process_grids,
@@ -108,13 +107,11 @@ def rule_owners(graph: AnyGraph, rules: Sequence[Rule], num_parts: int) -> Int32
             return None
         members = _members(graph, arrays, families, rule)
         grid = _grid(rule, members, num_parts)
-        if rule.kind == "block":
-            found = block_owners(graph, members, grid)
-        else:
-            blocks = rule.numbers or tuple(
-                max(1, e // (2 * g)) for e, g in zip(members[0].extents, grid, strict=True)
-            )
-            found = cyclic_owners(graph, members, grid, blocks)
+        sizes, blocks = tuple[int, ...](), Blocks(graph, members)
+        if rule.kind == "cyclic":
+            usual = (max(1, e // (2 * g)) for e, g in zip(blocks.extents, grid, strict=True))
+            sizes = rule.numbers or tuple(usual)
+        found = blocks.owners(blocks.cuts(grid, sizes=sizes))
         own = found >= 0
         if (is_named & own).any() or (rule.name == "*" and (owner[own] >= 0).any()):
             raise ConfigError(f"expected one rule for each array, found another: {rule.text}", where=_OPTION)

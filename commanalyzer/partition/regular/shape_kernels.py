@@ -33,27 +33,18 @@ def new_streams() -> tuple[Any, Any, Any]:
 
 
 @compiled
-def _with(keys: Any, times: Any, count: Any, key: Any, kind: Any) -> Any:
-    """Return the tally with a new distance in it; ``count`` int64[1], its entries."""
-    if 2 * count[0] + 4 > len(keys):
-        keys, times = grown(keys, times)
-    h = slot(keys, key)
-    keys[h] = key
-    times[h, kind] = 1
-    count[0] += 1
-    return keys, times
-
-
-@compiled
 def _noted(array: Any, distance: Any, kind: Any, keys: Any, times: Any, count: Any) -> Any:
     """Return the tally with a distance noted, unless it is short."""
     if distance > LAGS:
         key = (np.int64(array) << ARRAY_BITS) | distance
         h = slot(keys, key)
-        if keys[h] == key:
-            times[h, kind] += 1
-        else:
-            keys, times = _with(keys, times, count, key, kind)
+        if keys[h] != key:
+            if 2 * count[0] + 4 > len(keys):
+                keys, times = grown(keys, times)
+                h = slot(keys, key)
+            keys[h] = key
+            count[0] += 1
+        times[h, kind] += 1
     return keys, times
 
 

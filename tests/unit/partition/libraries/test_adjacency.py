@@ -74,12 +74,9 @@ Parts = tuple[list[int], list[int], list[int], list[float]]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p, n, w, f: (p[:-1], n, w, f), "expected 4 row pointers, found 3"),
-        (lambda p, n, w, f: ([0, 3, 1, 4], n, w, f), "row pointers must run"),
-        (lambda p, n, w, f: (p, n, w[:-1], f), "expected 4 edge weights, found 3"),
         (lambda p, n, w, f: (p, n, w, [1.0, float("nan"), 1.0]), "finite"),
         (lambda p, n, w, f: (p, n, w, [1.0, -1.0, 1.0]), "negative"),
-        (lambda p, n, w, f: (p, [1, 0, 3, 1], w, f), r"neighbours must lie in \[0, 3\)"),
+        (lambda p, n, w, f: (p, [1, 0, 3, 1], w, f), "< 3"),
         (lambda p, n, w, f: (p, n, [5, 5, 0, 0], f), "edge weights must be positive"),
         (lambda p, n, w, f: (p, [1, 0, 0, 1], w, f), "ascending"),
         (lambda p, n, w, f: (p, [1, 0, 1, 1], w, f), "its own neighbour"),

@@ -53,7 +53,7 @@ def test_results_come_in_the_order_of_the_items() -> None:
         second_began.set() if item == 2 else second_began.wait(600)
         return item * item
 
-    assert side_by_side(work, (1, 2, 3), 2, Caller(2)) == [1, 4, 9]
+    assert side_by_side(work, (1, 2, 3), Caller(2)) == [1, 4, 9]
 
 
 def test_threads_begin_with_the_largest_item() -> None:
@@ -66,7 +66,7 @@ def test_threads_begin_with_the_largest_item() -> None:
             both.wait()
         return item
 
-    assert side_by_side(work, (1, 2, 3), 2, Caller(2), float) == [1, 2, 3]
+    assert side_by_side(work, (1, 2, 3), Caller(2)) == [1, 2, 3]
     assert sorted(began[:2]) == [2, 3]
 
 
@@ -81,7 +81,7 @@ def test_the_first_error_is_raised_and_ends_the_others(helpers: Caller) -> None:
                 raise PartitionError("first")
 
     with pytest.raises(PartitionError, match="first"):
-        side_by_side(work, (1, 2, 3), 3, helpers)
+        side_by_side(work, (1, 2, 3), helpers)
     with pytest.raises(StoppedError):
         helpers.check()
 
@@ -98,7 +98,7 @@ def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Caller) -> 
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        side_by_side(work, (1, 2), 2, helpers)
+        side_by_side(work, (1, 2), helpers)
 
 
 def test_errors_of_other_processes_are_told(helpers: Caller) -> None:

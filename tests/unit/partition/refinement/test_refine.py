@@ -41,12 +41,12 @@ def test_an_interleaved_path_is_cut_once() -> None:
 
 
 def test_no_pass_is_made_where_the_aim_is_out_of_reach() -> None:
-    # 24 bytes: an aim of 6 is within four times, one of 5 is not.
+    # A quarter of the metric is within reach, a fifth is not.
     h = path(8)
     start = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int32)
     given = h, incidence(h), start, 2
-    assert connectivity(h, refine(*given, imbalance=0.3, hopeless_bytes=6), 2) == 8
-    assert refine(*given, imbalance=0.3, hopeless_bytes=5).tolist() == start.tolist()
+    assert connectivity(h, refine(*given, imbalance=0.3, hopeless=0.25), 2) == 8
+    assert refine(*given, imbalance=0.3, hopeless=0.2).tolist() == start.tolist()
 
 
 def test_free_vertices_follow_the_fixed_ones_with_most_bytes() -> None:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.partition.regular.grids import Blocks, Spread, block_owners, cyclic_owners, process_grids
+from commanalyzer.partition.regular.grids import Blocks, Spread, process_grids
 from commanalyzer.partition.regular.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule, rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, find_arrays, shape_families
-from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
+from commanalyzer.vcg.graph import HomeKind, HomeObject, Int32, ValueGraph
 from tests.graphs import build, row
 
 SPREADS: dict[str, Spread] = {"even": "points", "by work": "work", "dealt out": "cyclic"}
@@ -80,7 +80,7 @@ def test_declared_rows_are_the_shape_of_an_array_that_is_used_in_part() -> None:
     graph = one_array(place, [64 * i + 8 * j for i in range(6) for j in range(3)])
     assert extents(graph)[0] == {"A": ((16, 8), 1)}
     arrays = find_arrays(graph, np.zeros(18, np.bool_))
-    owner = block_owners(graph, [Shaped(arrays[0], (16, 8))], (2, 3))
+    owner = owners(Blocks(graph, [Shaped(arrays[0], (16, 8))]), (2, 3))
     assert owner.reshape(6, 3).tolist() == [[0, 1, 2]] * 3 + [[3, 4, 5]] * 3
 
 
@@ -122,9 +122,13 @@ def shaped(graph: ValueGraph, name: str, shape: tuple[int, ...]) -> Shaped:
     return next(Shaped(a, shape) for a in find_arrays(graph, none) if graph.objects[a.number].name == name)
 
 
+def owners(blocks: Blocks, grid: tuple[int, ...], spread: Spread = "points") -> Int32:
+    return blocks.owners(blocks.cuts(grid, spread))
+
+
 def test_kin_arrays_are_cut_at_the_same_relative_position() -> None:
     graph = with_arrays(("e", 36), ("x", 49))
-    owner = block_owners(graph, [shaped(graph, "e", (6, 6)), shaped(graph, "x", (7, 7))], (2, 2))
+    owner = owners(Blocks(graph, [shaped(graph, "e", (6, 6)), shaped(graph, "x", (7, 7))]), (2, 2))
     assert owner[:6].tolist() == [0, 0, 0, 1, 1, 1]
     assert owner[36:43].tolist() == [0, 0, 0, 1, 1, 1, 1]
     assert owner[[0, 35]].tolist() == [0, 3]
@@ -135,43 +139,42 @@ def test_halos_do_not_count() -> None:
     inside = [6 * i + j for i in range(1, 5) for j in range(1, 5)]
     graph = with_arrays(("u", 36), ("w", 36), rows=tuple((36 + i, i) for i in inside))
     graph = replace(graph, versions=np.where(np.isin(np.arange(72), [36 + i for i in inside]), 5, 1))
-    owner = block_owners(graph, [shaped(graph, "w", (6, 6))], (4, 1))
+    owner = owners(Blocks(graph, [shaped(graph, "w", (6, 6))]), (4, 1))
     assert owner[36:].reshape(6, 6)[:, 2].tolist() == [0, 0, 1, 2, 3, 3]
 
 
 def test_arrays_that_never_change_are_cut_evenly() -> None:
     graph = with_arrays(("u", 18), ("w", 18))
     graph = replace(graph, versions=np.repeat([0, 1, 5], (18, 6, 12)))
-    still, halo = (block_owners(graph, [shaped(graph, name, (18,))], (3,)) for name in ("u", "w"))
+    still, halo = (owners(Blocks(graph, [shaped(graph, name, (18,))]), (3,)) for name in ("u", "w"))
     assert still[:18].tolist() == [0] * 6 + [1] * 6 + [2] * 6
     assert halo[18:].tolist() == [0] * 10 + [1] * 4 + [2] * 4
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 3), (4, 3, 2)])
-@pytest.mark.parametrize("by_work", [False, True])
-def test_blocks_are_cut_along_each_dimension(grid: tuple[int, int, int], by_work: bool) -> None:
+@pytest.mark.parametrize("spread", ["points", "work"])
+def test_blocks_are_cut_along_each_dimension(grid: tuple[int, int, int], spread: Spread) -> None:
     shape, components = (4, 3, 5), 2
     graph = with_arrays(("u", 60 * components))
     work = np.random.default_rng(1).random(graph.num_vertices)
     graph = replace(graph, work_flops=work)
     (array,) = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
-    found = block_owners(graph, [Shaped(array, shape, components)], grid, by_work=by_work)
-    weight = work.reshape(*shape, components) if by_work else np.ones((*shape, components))
+    found = owners(Blocks(graph, [Shaped(array, shape, components)]), grid, spread)
+    weight = work.reshape(*shape, components) if spread == "work" else np.ones((*shape, components))
     expected = np.zeros(shape, np.int64)
     for axis, count in enumerate(grid):
         along = weight.sum(axis=tuple(a for a in range(4) if a != axis))
         middle = (np.cumsum(along) - along / 2) / along.sum()
         block = np.minimum(np.floor(middle * count + 1e-9), count - 1).astype(np.int64)
         expected = expected * count + np.expand_dims(block, tuple(a for a in range(3) if a != axis))
-    assert (
-        found.reshape(-1, components).tolist() == np.repeat(expected.reshape(-1, 1), components, 1).tolist()
-    )
+    np.testing.assert_array_equal(found, np.repeat(expected, components))
 
 
 def test_blocks_are_dealt_out_in_turn() -> None:
     graph = with_arrays(("u", 16))
-    owner = cyclic_owners(graph, [shaped(graph, "u", (16,))], (2,), (3,))
-    assert owner.tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1]
+    blocks = Blocks(graph, [shaped(graph, "u", (16,))])
+    owner = blocks.owners(blocks.cuts((2,), sizes=(3,)))
+    assert owner.tolist() == [0, 0, 0, 1, 1, 1] * 2 + [0, 0, 0, 1]
 
 
 def test_rules_are_read_as_written() -> None:
