@@ -312,7 +312,7 @@ def _count(
     intensity, efficiency_bound = bounds_of(communication, work, options.machine)
     cost = view.cost(part, charges, communication.total_bytes)
     if options.check:
-        check_charges(view.graph, part, charges, view.removed if view.singletons else None)
+        check_charges(view.graph, part, charges, view.removed if view.singletons is not None else None)
         check_matrix(charges, communication)
     return Decomposition(
         nodes=nodes,

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "abi": 238,
+    "abi": 235,
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_450,
@@ -36,7 +36,7 @@ BUDGETS = {
     "frontend": 4_086,
     "instrument": 6_395,
     "interpreter": 3_800,
-    "ir": 5_386,
+    "ir": 5_384,
     "laws": 2_931,
     "learning": 1_831,
     "machine": 3_152,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_998,
     "runtime_shim/supervisor": 115,
-    "tests": 43_981,
+    "tests": 43_967,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -60,12 +60,7 @@ class Allocators:
         return call.callee in self._carvers and call.type.kind == "ptr"
 
     def begins_array(self, function: str, pointer: Instruction) -> bool:
-        """A variable of the user holds a pointer into an object, which is made once in a run.
-
-        Args:
-            function: Where.
-            pointer: A ``getelementptr`` in no loop, or another instruction.
-        """
+        """The instruction makes a pointer into an object, once in a run, that a variable of users holds."""
         if pointer.opcode != "getelementptr" or pointer.type.kind != "ptr":
             return False
         known = self._facts(function)
@@ -79,10 +74,13 @@ class Allocators:
 
     def kept(self, function: str, store: Instruction) -> Instruction | None:
         """The pointer that an instruction stores, if it may begin one of many arrays: levels in one pool."""
-        is_store = store.opcode == "store"
-        pointer = self._facts(function).definitions.get(store.operands[0].text) if is_store else None
+        known, address = self._facts(function), [o.text for o in store.operands[1:]]
+        pointer = known.definitions.get(store.operands[0].text) if store.opcode == "store" else None
         if pointer is None or pointer.opcode not in _POINTERS or pointer.type.kind != "ptr":
             return None
+        made = known.definitions.get(known.base(pointer.name)[0])
+        if made is not None and made.opcode == "load" and made.operands[0].text in address:
+            return None  # the end of what is used of a pool, moved on
         return pointer if self._holds_array(function, pointer, may_be_record=False) else None
 
     def _holds_array(self, function: str, pointer: Instruction, *, may_be_record: bool) -> bool:

@@ -31,9 +31,6 @@ class Costs:
         kahypar_loose_s_per_part: And for each part.
         refine_s: One pass of single moves, per pin.
         refine_s_per_part: And for each part.
-        free_pins: Passes over so few pins are not charged: blocks with what follows them and refinements took
-            up to 2 s there, far less than estimated, as most moves are not looked at. Halved: dense matrices
-            of 256 rows go without; doubled: random ones of 20,000 rows are no longer charged.
         passes: Of a refinement where everything is at a border; on meshes, they take next to nothing.
         gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
             take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
@@ -55,7 +52,6 @@ class Costs:
     kahypar_loose_s_per_part: float = 1.5e-6
     refine_s: float = 4e-7
     refine_s_per_part: float = 5e-8
-    free_pins: int = 400_000
     passes: float = 6.0
     gain_per_share: float = 0.1
     by_value_s: float = 2e-6

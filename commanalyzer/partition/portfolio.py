@@ -40,7 +40,7 @@ from commanalyzer.partition.regular.rules import rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
 from commanalyzer.partition.selection import Cost, RowCounter, best_of
-from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 
 _MOST_LINKS = 500_000
@@ -368,7 +368,7 @@ class Portfolio:
         for _ in range(SEARCH.balanced):
             better = refine_borders(
                 *(surface, part, num_parts, slack),
-                work_flops=partial(self._work_of, part, num_parts),
+                work_flops=self._cost(part, num_parts).find_work,
                 hopeless_bytes=hopeless_bytes,
                 budget_s=self._options.budget_s,
             )
@@ -454,9 +454,6 @@ class Portfolio:
     def _cost(self, part: Int32, num_parts: int) -> Cost:
         return self._count(part, num_parts, self.surface.rows(part, num_parts))
 
-    def _work_of(self, part: Int32, num_parts: int) -> Float64:
-        return self._cost(part, num_parts).work_flops
-
     def _cut(self, cut: Cut, num_parts: int) -> _Found:
         """Return what ``cut`` gives."""
         self._options.caller.check()
@@ -467,10 +464,7 @@ class Portfolio:
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""
         rules, owner_map = self._options.rules, self._options.owner_map
-        given: list[tuple[str, Int32 | None]] = []
-        if self._options.given:
-            given.append(("given", self._options.given[num_parts]))
-            rules, owner_map = (), None
+        given: list[tuple[str, Int32 | None]] = [("given", self._options.given.get(num_parts))]
         if rules:
             name = ", ".join(rule.text for rule in rules)
             given.append((name, rule_owners(self._graph, rules, num_parts)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -28,11 +29,13 @@ class Layout:
         starts: Byte at which each begins: of blocks that are arrays of their own; several may be one object.
         sizes: Bytes of each, 0 when only extents know.
         row: Bytes from each block to the next, where equal blocks are one object; else 0.
+        is_one_block: The path allocated a single block.
     """
 
     starts: tuple[int, ...] = (HEADER_BYTES,)
     sizes: tuple[int, ...] = (0,)
     row: int = 0
+    is_one_block: bool = False
 
     @classmethod
     def of(cls, blocks: np.void, listed: Sequence[tuple[int, int]] = ()) -> Layout:
@@ -51,7 +54,7 @@ class Layout:
         """
         first, size, period, count = (int(blocks[name]) for name in ("first", "size", "period", "count"))
         if count == 1:
-            return cls((first,), (size,))
+            return cls((first,), (size,), is_one_block=True)
         if count and are_fields(count, size):
             sizes = tuple(n for _, n in listed)
             if period:
@@ -82,15 +85,10 @@ class Allocations:
         for extent in trace.extents[trace.extents["kind"] == EXTENT_BLOCK]:  # some blocks of each path
             listed.setdefault(int(extent["object"]), []).append((int(extent["start"]), int(extent["offset"])))
         self._layouts = [Layout.of(blocks, listed.get(n, ())) for n, blocks in enumerate(trace.blocks)]
-        self._counts = [int(count) for count in trace.blocks["count"]]
 
     def layout(self, number: int) -> Layout:
         """Objects of a path."""
         return self._layouts[number] if number < len(self._layouts) else Layout()
-
-    def num_blocks(self, number: int) -> int:
-        """How many blocks a path allocated, not counting those in memory that had been freed."""
-        return self._counts[number] if number < len(self._counts) else 0
 
     def named(self, number: int) -> ObjectRecord:
         """What a path makes, with the name that the user gives it."""
@@ -113,9 +111,7 @@ class Allocations:
         The key consists of those of the calls, and of the first byte where the path has others before that.
         """
         path, layout = list(self._path(number)), self.layout(number)
-        key, *others = (call.key for call in path)
-        for other in others:
-            key = joined_key(key, other)
+        key = reduce(joined_key, (call.key for call in path))
         start, size = layout.starts[which], layout.sizes[which]
         found = _named(path)
         name = f"{found.name}[{which}]" if len(layout.starts) > 1 else found.name

@@ -119,12 +119,10 @@ class Names:
         """The same for blocks that a path of calls allocates; ``end`` is the end of the extent."""
         layout = self._allocations.layout(path)
         starts = np.array(layout.starts, np.int64)
-        if len(starts) == 1:
-            return self._heap_number(path, 0, layout.sizes[0] or end - layout.starts[0]), layout.starts[0]
         which = np.maximum(np.searchsorted(starts, within, side="right") - 1, 0)
         numbers = np.zeros(len(starts), np.int64)
         for block in np.unique(which).tolist():  # one step per array
-            numbers[block] = self._heap_number(path, block, layout.sizes[block])
+            numbers[block] = self._heap_number(path, block, layout.sizes[block] or end - layout.starts[block])
         return numbers[which], starts[which]
 
     def _heap_number(self, path: int, which: int, size: int) -> int:

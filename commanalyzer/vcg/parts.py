@@ -9,8 +9,9 @@ beginning: what reads or stores on both sides of it in one go sees one array, of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,7 @@ from commanalyzer.vcg.reading.tables import Tables
 Int64 = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """Where a pointer into an object was set to, byte of the object, and the path that made it."""
 
     start: int
@@ -54,9 +54,8 @@ def parts_of(
     for place, piece in _pieces(trace, address, noted["object"].astype(np.int64), crossed):
         pieces.setdefault(place, []).append(piece)
     for (kind, number), made in pieces.items():
-        if kind == EXTENT_HEAP and allocations.num_blocks(number) == 1:
-            whole = allocations.record(number, 0)
-            own = allocations.head(number)
+        if kind == EXTENT_HEAP and allocations.layout(number).is_one_block:
+            whole, own = allocations.record(number, 0), allocations.head(number)
             key = whole.key.partition("+")[0]
         elif kind == EXTENT_GLOBAL and not sites.globals[number].parts:
             whole = own = sites.globals[number]
@@ -94,7 +93,7 @@ def _arrays(
     bounds = [piece.start for piece in pieces] + [end]
     if pieces and bounds[0] > whole.offset:
         yield replace(
-            own, key=_key(key, whole.offset), offset=whole.offset, size_bytes=bounds[0] - whole.offset
+            own, key=f"{key}+{whole.offset}", offset=whole.offset, size_bytes=bounds[0] - whole.offset
         )
     paths = [piece.path for piece in pieces]
     for n, piece in enumerate(pieces):
@@ -102,11 +101,7 @@ def _arrays(
         name = f"{record.name}[{paths[:n].count(piece.path)}]" if paths.count(piece.path) > 1 else record.name
         is_rest = record.is_piece and bounds[n + 1] == end  # the end of a pool, used or not
         size = 0 if is_rest else bounds[n + 1] - piece.start
-        yield replace(record, key=_key(key, piece.start), name=name, offset=piece.start, size_bytes=size)
-
-
-def _key(key: str, start: int) -> str:
-    return f"{key}+{start}"
+        yield replace(record, key=f"{key}+{piece.start}", name=name, offset=piece.start, size_bytes=size)
 
 
 def _joined(pieces: list[_Piece], end: int) -> list[_Piece]:

@@ -48,6 +48,12 @@ class Piece:
     spread: Spread
     order: tuple[int, ...]
 
+    @property
+    def oddness(self) -> int:
+        """The less, the likelier users know this shape: the one that the program shows, else the simplest."""
+        is_shown = any(s.is_known and s.components == 1 for s in self.blocks.members)
+        return -len(self.grid) if is_shown else len(self.grid)
+
     def cuts(self) -> tuple[Int64, ...]:
         """Return what each coordinate adds to the part."""
         return self.blocks.cuts(self.grid, self.spread, self.order)
@@ -169,7 +175,7 @@ class Layouts:
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
             for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=self._sums is None)
         ]
-        chosen.sort(key=lambda g: (g.cut_dims, *_plainness(g.pieces[0].blocks)))
+        chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].oddness))
         different: dict[object, _Guess] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
             alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
@@ -365,12 +371,6 @@ def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     whole = [d for d, count in enumerate(grid) if count == 1]
     for order in itertools.permutations(divided):
         yield (*whole, *order)
-
-
-def _plainness(blocks: Blocks) -> tuple[bool, int]:
-    """Of equal divisions, that with the shape that the program shows comes first, else the simplest."""
-    is_known = any(s.is_known and s.components == 1 for s in blocks.members)
-    return not is_known, -len(blocks.extents) if is_known else len(blocks.extents)
 
 
 def _score(guess: _Guess, allowed: float) -> float:

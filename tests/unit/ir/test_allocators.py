@@ -29,7 +29,7 @@ def lengthening(text: str) -> dict[str, list[str]]:
         result[function.name] = [
             _callee(call)
             for call in calls
-            if call.callee == "@malloc" or allocators.lengthens(function.name, call)
+            if f"{call.callee}(" in _DECLARATIONS or allocators.lengthens(function.name, call)
         ]
     return result
 
