@@ -60,6 +60,9 @@ COLUMNS = (
     Column("regular_method", "text", "What a programmer would write: plain blocks, or one array by a table."),
     Column("regular_bytes", "number", "Bytes of that division."),
     Column("regular_messages", "number", "Messages of that division."),
+    Column("regular_intensity", "number", "Its I_c."),
+    Column("regular_imbalance", "number", "Its imbalance."),
+    Column("regular_efficiency_bound", "number", "Its best parallel efficiency, where a machine is given."),
     *(
         Column(f"{which}{name}", "number", f"{_MEANINGS[name]} of {division}.")
         for which, division in _DIVISIONS

@@ -10,6 +10,7 @@ import numpy as np
 from commanalyzer.frontend.decisions import USES
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.traffic import node_traffic
+from commanalyzer.sweep.columns import NAMES
 from commanalyzer.sweep.table import Cell
 from commanalyzer.vcg.graph import HomeKind
 
@@ -96,12 +97,8 @@ def _of_division(item: Decomposition) -> dict[str, Cell]:
 
 
 def _of_written(item: Decomposition) -> dict[str, Cell]:
-    return {
-        "regular_method": item.method,
-        "regular_bytes": float(item.comm_bytes),
-        "regular_messages": float(item.communication.total_messages),
-        **{f"regular_{name}": value for name, value in node_traffic(item.communication).summary().items()},
-    }
+    found = {f"regular_{name}": value for name, value in _of_division(item).items()}
+    return {n: v for n, v in found.items() if n in NAMES} | {"regular_bytes": float(item.comm_bytes)}
 
 
 def _cell(value: Cell) -> Cell:

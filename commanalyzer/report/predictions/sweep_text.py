@@ -24,11 +24,12 @@ def _known(form: Callable[[float], str]) -> Callable[[float], str]:
 
 
 _SHOWN: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "comm_bytes": ("bytes", format_bytes),
-    "messages": ("messages", format_count),
-    "intensity": ("bytes/op", _known("{:.3g}".format)),
-    "imbalance": ("imbalance", _known("{:.3f}".format)),
-    "efficiency_bound": ("efficiency bound", _known(format_percent)),
+    "regular_bytes": ("bytes", _known(format_bytes)),
+    "regular_messages": ("messages", _known(format_count)),
+    "regular_intensity": ("bytes/op", _known("{:.3g}".format)),
+    "regular_imbalance": ("imbalance", _known("{:.3f}".format)),
+    "regular_efficiency_bound": ("efficiency bound", _known(format_percent)),
+    "comm_bytes": ("least found", format_bytes),
     "work_flops": ("work", format_count),
     "record_s": ("recording", format_seconds),
 }
@@ -69,9 +70,8 @@ def _show_table(table: SweepTable, console: Console) -> None:
     known = {name: entry for name, entry in _SHOWN.items() if np.isfinite(table.numbers(name)).any()}
     for title, _ in known.values():
         shown.add_column(title, justify="right")
-    cells = [_texts(table, name) for name in (*table.parameters, "nodes")]
-    cells += [_texts(table, "model")] if several else []
-    cells.append(_texts(table, "method"))
+    names = *table.parameters, "nodes", *(["model"] if several else []), "regular_method"
+    cells = [_texts(table, name) for name in names]
     cells += [list(map(form, table.numbers(name).tolist())) for name, (_, form) in known.items()]
     for row in list(zip(*cells, strict=True))[:_MOST_LINES]:
         shown.add_row(*map(Text, row))
