@@ -30,7 +30,6 @@ from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.paper_view import paper_view
 from commanalyzer.partition.coarsening.coarse import build_by_value
 from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.libraries.metis import partition
@@ -38,6 +37,7 @@ from commanalyzer.record import record
 from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.structure.hubs import find_hubs
 from commanalyzer.vcg.structure.singletons import HIGH
+from commanalyzer.views import paper_view
 
 CASES = (
     "heat2d 500 10",

@@ -22,7 +22,6 @@ from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import Bytes, Flop, format_seconds
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.paper_view import paper_view
 from commanalyzer.partition.budget import budget_seconds
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.libraries.concurrency import (
@@ -50,7 +49,7 @@ from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.storage.store import GraphStore
-from commanalyzer.views import View
+from commanalyzer.views import View, paper_view
 
 _MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging them leaves at least: half of
 # what an even pairing leaves of uniform traffic; blocks of 2 and 3 dimensions keep 0.5 to 0.8

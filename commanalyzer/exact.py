@@ -18,7 +18,7 @@ from commanalyzer.errors import CommAnalyzerError, ConfigError, TraceError
 from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_count
-from commanalyzer.partition.selection import cheapest_regular, headline, leading
+from commanalyzer.partition.selection import headline, is_written, leading
 from commanalyzer.record import record_order
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.confidence import method_of, open_brackets
@@ -142,16 +142,23 @@ class _Replay:
     doubt: float
 
     def settle(self, found: list[Decomposition], places: list[int]) -> None:
-        """Count the divisions at ``places`` that are shown; another one becomes the best if it sends less."""
-        regular = cheapest_regular(found[i] for i in places)
+        """Count the divisions at ``places`` that are shown; another one becomes the best if it sends less.
+
+        Of those that can be written, the ones that may send less than the first are counted as well: where
+        readers share versions, the likeliest number before is several times too high.
+        """
         for i in places:
-            if found[i] is regular or method_of(found[i]) == "given":
+            if method_of(found[i]) == "given":
                 found[i] = self.counted(found[i])
         even = [i for i in places if found[i].is_balanced]
         for change in range(POLICY.most_changes + 1):
             first = headline(found[i] for i in places)
             shown = [i for i in places if found[i].best or found[i] is first]
             unsure = [i for i in shown if not found[i].is_replayed]
+            if not unsure:
+                rivals = [i for i in even if not found[i].is_replayed and is_written(found[i])]
+                rivals.sort(key=lambda i: found[i].communication.low_bytes)
+                unsure = [i for i in rivals[:1] if found[i].communication.low_bytes < first.comm_bytes]
             if not unsure:
                 break
             for i in unsure:

@@ -25,15 +25,18 @@ from commanalyzer.foundation.quantities import format_count
 from commanalyzer.partition.libraries.concurrency import LEAST_SECONDS, Caller
 from commanalyzer.partition.selection import Cost, Latest
 from commanalyzer.request import Model
-from commanalyzer.vcg.contraction.dissolve import dissolve_registers
+from commanalyzer.result.results import SingletonCounts
+from commanalyzer.vcg.contraction.dissolve import dissolve_registers, dissolving
 from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
+from commanalyzer.vcg.invariants import check_dissolved
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.structure.hubs import find_hubs
-from commanalyzer.vcg.structure.singletons import find_singletons
+from commanalyzer.vcg.structure.singletons import SingletonKind, find_singletons, paper_counts, passes_on
 
 _CHARGES_BYTES = 1 << 27  # that may be remembered at least
+_MOST_SIDE_FLOWS = 50_000_000  # above it, singletons are counted only for who asks: 60 bytes per flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,8 @@ class View:
         known = (self.graph, self.work, self.removed, part, p, folded)
         readers = self.totals.readers if charges.splits_terms else None
         work = partial(work_by_value, *known, readers)
-        return Cost(comm_bytes, imbalance_with_folds(*known, charges.fold_terms), work)
+        low_bytes = sum(int(np.dot(t.low, t.width_bytes)) for t in (charges.expand, charges.fold))
+        return Cost(comm_bytes, imbalance_with_folds(*known, charges.fold_terms), work, low_bytes)
 
     def counted_cost(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Cost:
         """Return what owners cost; arguments as of :meth:`charge`."""
@@ -171,6 +175,45 @@ def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:
     """
     flat = simplified(graph)
     return flat, find_hubs(flat, high)
+
+
+def paper_view(
+    graph: AnyGraph, high: float, *, is_asked: bool, check: bool = False
+) -> tuple[SingletonCounts | None, int]:
+    """Return singletons and graph size in words, by the graph without named registers.
+
+    Nothing, unless somebody asked for the paper's model, where that has to be made by passing on what
+    registers hold, which takes longer than dividing the graph, or where it is large.
+
+    Args:
+        graph: Value graph as recorded.
+        high: Threshold of the singleton scores.
+        is_asked: Whether somebody asked for the paper's model, whatever it costs.
+        check: Check the conservation laws.
+
+    Raises:
+        ConfigError: If the graph without registers would be too large, and was asked for.
+        GraphInvariantError: With ``check``, if a conservation law is violated.
+    """
+    if graph.num_flows > _MOST_SIDE_FLOWS and not is_asked:
+        return None, 0
+    gone = dissolving(graph)
+    if not passes_on(graph, gone):
+        return _counted(graph, high, gone)
+    if not is_asked:
+        return None, 0
+    graph = graph.store.graph() if isinstance(graph, LargeGraph) else graph
+    dissolved = dissolve_registers(graph)
+    if check:
+        check_dissolved(graph, dissolved)
+    return _counted(dissolved, high, np.zeros(dissolved.num_vertices, np.bool_))
+
+
+def _counted(graph: AnyGraph, high: float, gone: Bool) -> tuple[SingletonCounts, int]:
+    """Singletons and size of the graph without ``gone``, which pass nothing on."""
+    kind, words = paper_counts(graph, high, gone)
+    kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)
+    return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words
 
 
 def _flat(graph: AnyGraph, is_tiled: Callable[[AnyGraph], bool]) -> AnyGraph:

@@ -425,31 +425,29 @@ class Portfolio:
         All are counted on the values but those that are more by their guess than others when counted: coarse
         vertices only tell blocks apart where these are whole tiles.
         """
-        each, allowed, slack = self._options.caller.each, self.allowed(num_parts), self._options.imbalance
+        allowed, slack = self.allowed(num_parts), self._options.imbalance
+        chosen = list[tuple[_Found, Cost]]()
 
-        def count(found: _Found) -> tuple[int, float]:
-            self._options.caller.check()
-            cost = self._cost(self._placed(found, num_parts), num_parts)
-            return cost.comm_bytes, 1.0 if cost.imbalance <= (1.0 + slack) * found.grain else cost.imbalance
+        def least(counted: Iterable[tuple[_Found, Cost]]) -> float:
+            return min((c.comm_bytes for _, c in counted if c.imbalance <= allowed), default=math.inf)
 
-        def balanced(costs: Iterable[tuple[int, float]]) -> float:
-            return min((volume for volume, excess in costs if excess <= allowed), default=math.inf)
-
-        chosen: list[tuple[_Found, tuple[int, float]]] = []
         for _, group in itertools.groupby(self.layouts.cuts(num_parts, allowed), lambda cut: cut.cut_dims):
-            cuts, counted = list(group), dict[int, tuple[_Found, tuple[int, float]]]()
-            first, *others = sorted(range(len(cuts)), key=lambda i: cuts[i].score)
-            for some in ([first], others):
-                most = balanced(cost for _, cost in counted.values())
-                near = [i for i in some if cuts[i].comm_bytes <= SEARCH.guessed * most]
-                made = each(partial(self._cut, num_parts=num_parts), [cuts[i] for i in near])
-                counted |= zip(near, zip(made, each(count, made), strict=True), strict=True)
+            cuts, counted = list(group), dict[int, tuple[_Found, Cost]]()
+            for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score):
+                if cuts[i].comm_bytes <= SEARCH.guessed * least(counted.values()):
+                    made = self._cut(cuts[i], num_parts)
+                    cost = self._cost(self._placed(made, num_parts), num_parts)
+                    is_even = cost.imbalance <= (1.0 + slack) * made.grain
+                    counted[i] = made, replace(cost, imbalance=1.0) if is_even else cost
             found = [counted[i] for i in sorted(counted)]  # of equal ones, the simplest is first
-            volumes, excess = zip(*(cost for _, cost in found), strict=True)
-            best, least = best_of(volumes, excess, allowed), volumes.index(min(volumes))
-            chosen += [found[best]] if volumes[best] == volumes[least] else [found[best], found[least]]
-        most = SEARCH.far * balanced(cost for _, cost in chosen)
-        yield from ((division, volume > most) for division, (volume, _) in chosen)
+            costs = [(c.comm_bytes, c.low_bytes, c.imbalance) for _, c in found]
+            volumes, low, excess = zip(*costs, strict=True)
+            best, least_low = best_of(volumes, excess, allowed), best_of(low, excess, allowed)
+            chosen += reversed(
+                {costs[i][:2]: found[i] for i in (least_low, volumes.index(min(volumes)), best)}.values()
+            )
+        most = SEARCH.far * least(chosen)
+        yield from ((division, cost.comm_bytes > most) for division, cost in chosen)
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:
         return self._count(part, num_parts, self.surface.rows(part, num_parts))

@@ -29,11 +29,13 @@ class Cost:
         comm_bytes: Bytes between parts, most likely.
         imbalance: Largest part's work over the mean, >= 1.
         find_work: () -> float64[V], work that is done where each value is owned; few ask for it.
+        low_bytes: At least so many, where the order of events decides.
     """
 
     comm_bytes: int
     imbalance: float
     find_work: Callable[[], Float64]
+    low_bytes: int = 0
 
     @property
     def work_flops(self) -> Float64:

@@ -28,6 +28,7 @@ MOST_COMPONENTS = 64
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
+_SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
 _TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
@@ -199,8 +200,7 @@ def _largest_families(
     families = [f for base in sorted(voted) if (f := _family(arrays, base, voted, regular, shown, strides))]
     total = np.maximum(sum(sizes.values(), start=np.zeros(3)), 1.0)
     shares = [_extent(sizes, f) / total for f in families]
-    chosen, most = list[tuple[Shaped, ...]](), np.zeros(3)
-    seen: set[tuple[int, bool, bool]] = set()
+    chosen, most, seen = list[tuple[Shaped, ...]](), np.zeros(3), set[tuple[int, bool, bool]]()
     for i in sorted(range(len(families)), key=lambda i: (-shares[i].max(), -shares[i].sum())):
         is_regular = families[i][0].extents in regular
         members = {(id(s.array), is_regular, _is_shown(s, strides)) for s in families[i]}
@@ -308,8 +308,7 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
     A few rows are none. A row computed from another shows all lengths, so that is asked last. What does not
     divide the array is a row only where nothing does.
     """
-    score: dict[int, float] = {}
-    last = array.counts[-1]
+    score, last = dict[int, float](), array.counts[-1]
     for kind in (*range(kernels.LOOPS, times.shape[1]), kernels.GAPS, kernels.STEPS):  # one step per kind
         often = times[:, kind]
         if score and kind == kernels.STEPS:
@@ -318,7 +317,8 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
         if len(frequent) > _MOST_STRIDES:
             continue
         for d, count in zip(distance.tolist(), often.tolist(), strict=True):
-            is_row = kind >= kernels.LOOPS or any(c % d == 0 for c in array.counts)
+            steps = min(_SEVERAL, last // (2 * d))  # that a loop over rows has at least
+            is_row = count >= steps if kind >= kernels.LOOPS else any(c % d == 0 for c in array.counts)
             if d in frequent and is_row and 2 * d <= last + 1:
                 score[d] = score.get(d, 0.0) + count / often.max()
     whole = {

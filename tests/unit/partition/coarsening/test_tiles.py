@@ -302,7 +302,7 @@ def test_a_graph_that_needs_more_memory_than_allowed_is_not_divided() -> None:
 
 
 def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commanalyzer.paper_view._MOST_SIDE_FLOWS", 100)
+    monkeypatch.setattr("commanalyzer.views._MOST_SIDE_FLOWS", 100)
     graph, options = jacobi(12), _options("never")
     assert decompose(GraphStore.of(graph), 288, options, SilentProgress()).singletons is None
     both = replace(options, models=("volume", "hpdc18"))

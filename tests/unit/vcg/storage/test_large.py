@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.messages.phases import step_order
-from commanalyzer.paper_view import paper_view
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.contraction.simplify import simplified
@@ -23,6 +22,7 @@ from commanalyzer.vcg.structure import degrees
 from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, count_neighbours
 from commanalyzer.vcg.structure.hubs import find_hubs
 from commanalyzer.vcg.structure.singletons import find_singletons, paper_counts
+from commanalyzer.views import paper_view
 from tests.graphs import assert_same_graph
 from tests.reference.contraction import distinct_edges, neighbour_sets
 from tests.reference.hubs import hub_mask
