@@ -46,7 +46,7 @@ BUDGETS = {
     "report": 7_634,
     "result": 1_483,
     "roofline": 970,
-    "runtime": 821,
+    "runtime": 815,
     "simulation": 1_873,
     "sweep": 2_088,
     "tasks": 2_315,

@@ -226,14 +226,8 @@ def canonical_file(
 
     path = cached_file(key, ".ll", produce)
     with path.open() as stream:
-        found = tuple(
-            line[len("; region ") :].rstrip("\n") for line in _leading_comments(stream.readlines(65536))
-        )
-    return path, found
-
-
-def _leading_comments(lines: list[str]) -> list[str]:
-    return [line for line in lines if line.startswith("; region ")]
+        lines = [line for line in stream.readlines(65536) if line.startswith("; region ")]
+    return path, tuple(line[len("; region ") :].rstrip("\n") for line in lines)
 
 
 def _run_child(
