@@ -16,7 +16,7 @@ from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.runtime.launch import TargetRun
 from tests.samples import sample_result
 
-RUN = TargetRun(exit_status=0, cpu_s=1.0, wall_s=1.0, peak_rss_bytes=1000)
+RUN = TargetRun(exit_status=0, cpu_s=1.0, peak_rss_bytes=1000)
 
 
 def rank_counts(

@@ -141,8 +141,8 @@ def _bitcode_of(
     compiler = SourceCompiler(toolchain, flags)
     with ThreadPoolExecutor(os.cpu_count()) as compilers:
         running = {
-            i: compilers.submit(compiler.compile, source, _language_in(source), modules[i])
-            for i, source in enumerate(sources)
+            i: compilers.submit(compiler.compile, s, "c++" if s.suffix in CXX_SUFFIXES else "c", modules[i])
+            for i, s in enumerate(sources)
             if not is_fortran[i] and not is_ir[i]
         }
         for i, source in enumerate(sources):
@@ -153,10 +153,6 @@ def _bitcode_of(
                 if warnings[i]:
                     logger.warning("%s", warnings[i])
     return modules, [text for text in warnings if text]
-
-
-def _language_in(source: Path) -> Language:
-    return "c++" if source.suffix in CXX_SUFFIXES else "c"
 
 
 def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
@@ -226,14 +222,8 @@ def canonical_file(
 
     path = cached_file(key, ".ll", produce)
     with path.open() as stream:
-        found = tuple(
-            line[len("; region ") :].rstrip("\n") for line in _leading_comments(stream.readlines(65536))
-        )
-    return path, found
-
-
-def _leading_comments(lines: list[str]) -> list[str]:
-    return [line for line in lines if line.startswith("; region ")]
+        lines = [line for line in stream.readlines(65536) if line.startswith("; region ")]
+    return path, tuple(line[len("; region ") :].rstrip("\n") for line in lines)
 
 
 def _run_child(

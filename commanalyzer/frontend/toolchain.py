@@ -21,7 +21,7 @@ Language = Literal["c", "c++", "fortran"]
 # llvmlite reads bitcode up to its own LLVM version; a newer compiler's output may not parse.
 NEWEST_CLANG = 22
 _PROBE_TIMEOUT_S = 60.0
-BUNDLED_TARGET = ("-target", "x86_64-linux-gnu", "-mcpu=baseline")
+BUNDLED_TARGET = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")  # zig defines it with -O
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Toolchain:
     Attributes:
         cc: Command prefix for C.
         cxx: Command prefix for C++ (also links programs that contain C++).
-        target_flags: Flags that fix target and CPU; empty for a user's compiler.
+        target_flags: Flags that fix target and CPU, and keep assertions; empty for a user's compiler.
         bundled: It is the one from the ``ziglang`` wheel.
         version: First line of ``--version``.
     """
@@ -126,16 +126,19 @@ def _user_toolchain(command: list[str], origin: str) -> Toolchain:
             where=origin,
             hint="its bitcode is newer than the LLVM inside llvmlite; use an older clang or the bundled one",
         )
-    return Toolchain(cc, _cxx_of(cc), (), False, version)
+    beside = cxx_beside(program)
+    cxx = beside if Path(beside).exists() else program
+    return Toolchain(cc, (cxx, *command[1:]), (), False, version)
 
 
-def _cxx_of(cc: tuple[str, ...]) -> tuple[str, ...]:
-    """C++ driver next to a C driver: ``clang-19`` -> ``clang++-19``; unchanged if there is none."""
-    path = Path(cc[0])
-    sibling = path.with_name(path.name.replace("clang", "clang++", 1))
-    if "clang++" in path.name or not sibling.exists():
-        return cc
-    return (str(sibling), *cc[1:])
+def cxx_beside(program: str) -> str:
+    """C++ driver next to a C driver: ``clang-19`` -> ``clang++-19``; the same if its name has none."""
+    path = Path(program)
+    for c_name, cxx_name in (("clang", "clang++"), ("gcc", "g++")):
+        if c_name in path.name and cxx_name not in path.name:
+            sibling = path.name.replace(c_name, cxx_name, 1)
+            return str(path.with_name(sibling)) if "/" in program else sibling
+    return "c++" if path.name == "cc" else program
 
 
 def _version(command: tuple[str, ...], origin: str, hint: str = "") -> str:

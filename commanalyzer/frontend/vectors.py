@@ -38,13 +38,10 @@ def with_lanes(ir_text: str) -> str:
     module = parse_module(ir_text)
     lines = list(module.lines)
     for function in module.functions:
-        if any(_is_vector_phi(i) for block in function.blocks for i in block.instructions):
+        kinds = ((i.opcode, i.type.kind) for block in function.blocks for i in block.instructions)
+        if ("phi", "vector") in kinds:
             _take_apart(function, lines)
     return "\n".join(lines)
-
-
-def _is_vector_phi(instruction: Instruction) -> bool:
-    return instruction.opcode == "phi" and instruction.type.kind == "vector"
 
 
 def _take_apart(function: Function, lines: list[str]) -> None:

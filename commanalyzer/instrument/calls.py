@@ -35,7 +35,7 @@ _SAME_ARGUMENTS = {
     "realloc": "ca_realloc",
     "posix_memalign": "ca_posix_memalign",
 }
-_IMMEDIATE_EXITS = frozenset({"@_exit", "@_Exit", "@quick_exit"})
+_IMMEDIATE_EXITS = frozenset({"@_exit", "@_Exit"})
 _ALL_ASSIGNED = 2**31 - 1
 _SCANNED_WIDTHS = (4, 8, 16)  # of the three sites that ca_scanned uses
 

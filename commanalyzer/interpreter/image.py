@@ -103,9 +103,9 @@ class Image:
         """Return the type printed as ``text``."""
         return self._types.read(Cursor(text, 0))
 
-    def constructors(self) -> tuple[str, ...]:
-        """Return the functions of ``llvm.global_ctors`` in the order in which they run."""
-        table = next((g for g in self.module.globals if g.name == "@llvm.global_ctors"), None)
+    def listed(self, name: str) -> tuple[str, ...]:
+        """Functions of ``@llvm.global_ctors`` or ``@llvm.global_dtors``, by priority."""
+        table = next((g for g in self.module.globals if g.name == name), None)
         if table is None or table.is_external or table.initializer == "zeroinitializer":
             return ()
         stride = alloc_size_bytes(table.type.elements[0])
@@ -113,9 +113,9 @@ class Image:
         entries: list[tuple[int, str]] = []
         for index in range(table.type.count):
             image = self._memory.read(base + index * stride, stride)
-            name = self._names.get(int.from_bytes(image[8:16], "little"), "")
-            entries.append((int.from_bytes(image[:4], "little"), name))
-        return tuple(name for _, name in sorted(entries, key=lambda entry: entry[0]) if name)
+            function = self._names.get(int.from_bytes(image[8:16], "little"), "")
+            entries.append((int.from_bytes(image[:4], "little"), function))
+        return tuple(function for _, function in sorted(entries, key=lambda entry: entry[0]) if function)
 
     def _initialize(self, variable: GlobalVariable) -> None:
         segment = self._memory.segment(self._addresses[variable.name], 1)

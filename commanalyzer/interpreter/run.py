@@ -117,17 +117,27 @@ def _run_program(machine: Machine, words: Sequence[str]) -> int:
             "expected a definition of @main, found none",
             hint="compile the file that contains main, or link all files of the program first",
         )
+    vector = _argument_vector(machine, words)
     try:
-        for constructor in machine.image.constructors():
+        for constructor in machine.image.listed("@llvm.global_ctors"):
             machine.run(constructor, [])
-        vector = _argument_vector(machine, words)
         # A main without parameters ignores its arguments.
         result = machine.run("@main", [Value(len(words)), Value(vector), Value(0)])
-        for address, argument in reversed(machine.externals.at_exit):
-            machine.run_address(address, [argument])
-        return signed(as_int(result.data), 32) & 0xFF
-    except ProgramExit as stop:
-        return stop.status
+        stop = ProgramExit(signed(as_int(result.data), 32) & 0xFF, runs_handlers=True)
+    except ProgramExit as early:
+        stop = early
+    last = list(machine.image.listed("@llvm.global_dtors"))
+    registered = machine.externals.at_exit
+    while stop.runs_handlers and (registered or last):  # also what these register
+        try:
+            if registered:
+                address, argument = registered.pop()
+                machine.run_address(address, [argument])
+            else:
+                machine.run(last.pop(), [])
+        except ProgramExit as again:
+            stop = again
+    return stop.status
 
 
 def _argument_vector(machine: Machine, words: Sequence[str]) -> int:

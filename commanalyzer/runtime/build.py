@@ -20,6 +20,7 @@ from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.frontend.compile import FrontendResult
 from commanalyzer.frontend.link import TO_BITCODE, BuildTimeoutError, build_executable, build_object
 from commanalyzer.frontend.models import fortran_support
+from commanalyzer.frontend.relaxed_math import with_one_rounding
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import bundled_toolchain
@@ -175,7 +176,7 @@ def _link(
     if not program.toolchain.bundled:
         flags = ("-fPIC", *flags)
     with scratch_directory() as scratch:
-        (source := Path(scratch) / "program.ll").write_text(ir_text)
+        (source := Path(scratch) / "program.ll").write_text(with_one_rounding(ir_text))
         main = build_object(source, toolchain=bundled_toolchain(), flags=flags, timeout_s=timeout_s)
     libraries = (fortran_support(), *map(Path, program.libraries)) if program.libraries else ()
     return build_executable(

@@ -38,14 +38,12 @@ class TargetRun:
     Attributes:
         exit_status: Exit status of the program, 0 to 255.
         cpu_s: CPU time of the program and the children it waited for, user and system, seconds.
-        wall_s: Elapsed time, seconds.
         peak_rss_bytes: Largest resident size of the program or a child it waited for, bytes.
         stdout: What it printed when output was captured, otherwise empty.
     """
 
     exit_status: int
     cpu_s: float
-    wall_s: float
     peak_rss_bytes: int
     stdout: bytes = b""
 
@@ -245,7 +243,7 @@ def _finished(program: Supervised, label: str, output: bytes) -> TargetRun:
         raise TargetRunError("the program's end could not be observed", where=label)
     if os.WIFSIGNALED(end.status):
         raise _signal_death(os.WTERMSIG(end.status), end.peak_rss_bytes, label)
-    return TargetRun(os.WEXITSTATUS(end.status), end.cpu_s, end.wall_s, end.peak_rss_bytes, output)
+    return TargetRun(os.WEXITSTATUS(end.status), end.cpu_s, end.peak_rss_bytes, output)
 
 
 def require_success(run: TargetRun, label: str, *, allow_failure: bool) -> None:

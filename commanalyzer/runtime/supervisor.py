@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +33,11 @@ class Ended:
     Attributes:
         status: As wait(2) says.
         cpu_s: CPU time of the process and the children it waited for, user and system, seconds.
-        wall_s: Elapsed time, seconds.
         peak_rss_bytes: Largest resident size of the process or one of those children, bytes.
     """
 
     status: int
     cpu_s: float
-    wall_s: float
     peak_rss_bytes: int
 
 
@@ -86,7 +83,6 @@ class Supervised(threading.Thread):
             raise
         finally:
             os.close(writing)
-        self._start_s = time.perf_counter()
         self.start()
 
     @property
@@ -109,8 +105,7 @@ class Supervised(threading.Thread):
                     self._error = int(numbers[0])
                 elif kind == b"end":
                     status, user_us, system_us, peak_kib = map(int, numbers)
-                    wall_s = time.perf_counter() - self._start_s
-                    self.end = Ended(status, (user_us + system_us) / 1e6, wall_s, peak_kib * 1024)
+                    self.end = Ended(status, (user_us + system_us) / 1e6, peak_kib * 1024)
                     self.ended.set()
         self.ended.set()
 

@@ -12,8 +12,7 @@
 
 static struct {
   char path[4096];
-  pid_t process; /* that is recorded */
-  bool is_finished;
+  pid_t process; /* that is recorded; 0 when its trace is written */
 } trace;
 
 struct section {
@@ -109,7 +108,7 @@ static void exchange_limits(const int kinds[2], struct rlimit limits[2]) {
 }
 
 static void write_file(void) {
-  trace.is_finished = true;
+  trace.process = 0;
   int saved = errno;
   const int kinds[2] = {RLIMIT_FSIZE, RLIMIT_NOFILE};
   struct rlimit limits[2];
@@ -132,7 +131,7 @@ static void write_file(void) {
 }
 
 void ca_finish(void) {
-  if (trace.is_finished || !trace.path[0] || getpid() != trace.process)
+  if (!trace.path[0] || getpid() != trace.process)
     return;
   write_file();
 }
@@ -143,6 +142,7 @@ const char *ca_trace_prepare(const char *path) {
     strcpy(trace.path, path);
   trace.process = getpid();
   atexit(ca_finish);
+  at_quick_exit(ca_finish);
   return trace.path;
 }
 

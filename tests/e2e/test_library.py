@@ -146,37 +146,6 @@ int main(void) {
     assert into_out(recorded) == [element(3), element(2)]
 
 
-def test_functions_that_run_at_exit() -> None:
-    recorded = record("""
-static void last(void) { out[0] = in[0] + in[1]; printf("%g\\n", out[0]); }
-int main(void) { atexit(last); start(); return 0; }
-""")
-    assert into_out(recorded) == [element(0, 1)]
-
-
-def test_signal_handlers_and_long_jumps() -> None:
-    recorded = record(
-        """
-#include <setjmp.h>
-#include <signal.h>
-static jmp_buf place;
-static volatile int raised;
-static void handler(int number) { raised = number; out[1] = in[1] * 2; }
-NOINLINE static double leave(double x) { if (x > 0) longjmp(place, 3); return x; }
-int main(void) {
-    start();
-    signal(SIGUSR1, handler);
-    raise(SIGUSR1);
-    if (setjmp(place) == 0) out[2] = leave(in[3]);
-    out[0] = in[0] * 3;
-    printf("%g %g %g %d\\n", out[0], out[1], out[2], raised);
-}
-""",
-        is_interpreted=False,
-    )
-    assert into_out(recorded) == [element(0), element(1)]
-
-
 # ---- numbers and texts -------------------------------------------------------------------------------------
 
 

@@ -125,6 +125,5 @@ KEPT_FOR_IR_PREFIXES = ("-Wa,", "-Wp,-D", "-Wp,-U", "-Wp,-I")
 
 # Options of a link that an analysis repeats; -L, -l and library files are kept besides.
 KEPT_LINK_OPTIONS = frozenset(("-pthread", "-pthreads"))
-KEPT_LINKER_PREFIXES = ("-rpath", "--rpath", "-L", "-l")
 # They change which definition a call reaches; linked as IR, the program does not see them.
 NAME_CHANGING_LINKER_PREFIXES = ("--wrap", "-wrap", "--defsym", "-defsym")

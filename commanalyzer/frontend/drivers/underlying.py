@@ -14,7 +14,7 @@ from pathlib import Path
 from commanalyzer.errors import CompileError
 from commanalyzer.frontend.inputs.fortran import find_fortran
 from commanalyzer.frontend.subprocesses import run_tool
-from commanalyzer.frontend.toolchain import BUNDLED_TARGET, Language, bundled_compiler, is_wrapper
+from commanalyzer.frontend.toolchain import BUNDLED_TARGET, Language, bundled_compiler, cxx_beside, is_wrapper
 
 # A header and library that the bundled compiler does not have may come from the system, after its own.
 _SYSTEM_INCLUDES = ("/usr/local/include", "/usr/include", "/usr/include/x86_64-linux-gnu")
@@ -107,7 +107,7 @@ def named_compiler(language: Language) -> tuple[str, ...]:
     if cxx.strip():
         return checked_command(cxx, "COMMANALYZER_CXX")
     command = checked_command(cc, "COMMANALYZER_CC")
-    return (*command[:-1], _cxx_beside(command[-1])) if command else ()
+    return (*command[:-1], cxx_beside(command[-1])) if command else ()
 
 
 def checked_command(text: str, origin: str) -> tuple[str, ...]:
@@ -139,15 +139,6 @@ def is_clang(command: tuple[str, ...]) -> bool:
     if "gcc" in name or "g++" in name:
         return False
     return "clang" in run_tool([*command, "--version"], timeout_s=_PROBE_TIMEOUT_S).stdout.lower()
-
-
-def _cxx_beside(program: str) -> str:
-    path = Path(program)
-    for c_name, cxx_name in (("clang", "clang++"), ("gcc", "g++")):
-        if c_name in path.name and cxx_name not in path.name:
-            sibling = path.name.replace(c_name, cxx_name, 1)
-            return str(path.with_name(sibling)) if "/" in program else sibling
-    return "c++" if path.name == "cc" else program
 
 
 def _silently(*options: str) -> tuple[str, ...]:

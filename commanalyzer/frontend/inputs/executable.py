@@ -22,7 +22,7 @@ from commanalyzer.frontend.drivers.embedded import EmbeddedProgram, Image, read_
 from commanalyzer.frontend.drivers.records import Record
 from commanalyzer.frontend.drivers.sequential_openmp import needs_openmp, sequential_openmp
 from commanalyzer.frontend.drivers.underlying import system_library_flags
-from commanalyzer.frontend.toolchain import Language, Toolchain, bundled_toolchain, find_toolchain
+from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain, find_toolchain
 
 
 def has_executable(sources: Sequence[Path]) -> bool:
@@ -68,15 +68,18 @@ def compile_executable(
     labels = [record.name for _, record in modules]
     with scratch_directory() as folder:
         scratch = Path(folder)
-        paths = [_written(scratch / f"module{i}.bc", record) for i, (_, record) in enumerate(modules)]
+        paths = [scratch / f"module{i}.bc" for i in range(len(modules))]
+        for path, (_, record) in zip(paths, modules, strict=True):
+            path.write_bytes(record.payload)
         shared = [len(image.of_kind("module")) for image in program.images[1:]]
         libraries, models = fortran_runtime(paths, fortran)
         ir_path, found = canonical_file(paths, labels, tuple(regions), scratch, shared=shared, models=models)
         ir_text = ir_path.read_text()
     options, gone = program.link_options()
+    linked = {record.language for record in program.images[0].of_kind("link")}
     return FrontendResult(
         ir_text=ir_text,
-        language=_language(program, ir_text),
+        language="c++" if "c++" in linked else language_of((), ir_text),
         toolchain=toolchain,
         flags=(),
         inputs=_inputs(sources[0], [record for _, record in modules]),
@@ -88,24 +91,18 @@ def compile_executable(
     )
 
 
-def _written(path: Path, record: Record) -> Path:
-    path.write_bytes(record.payload)
-    return path
-
-
-def _object_file(record: Record) -> Path:
-    key = content_key(["object of a record", record.payload])
-    return cached_file(key, ".o", lambda draft: _put(draft, record.payload))
-
-
 def _link_inputs(program: EmbeddedProgram, ir_text: str) -> tuple[Path, ...]:
     """Machine code that the program consists of besides its IR."""
-    objects = [_object_file(record) for image in program.images for record in image.of_kind("object")]
+
+    def written(record: Record) -> Path:
+        key = content_key(["object of a record", record.payload])
+        return cached_file(key, ".o", lambda draft: put(draft, record.payload))
+
+    def put(path: Path, data: bytes) -> None:
+        path.write_bytes(data)
+
+    objects = [written(record) for image in program.images for record in image.of_kind("object")]
     return (*objects, *([sequential_openmp()] if needs_openmp(ir_text) else ()))
-
-
-def _put(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
 
 
 def _toolchain(program: EmbeddedProgram, compiler: str) -> tuple[Toolchain, tuple[str, ...]]:
@@ -120,11 +117,6 @@ def _toolchain(program: EmbeddedProgram, compiler: str) -> tuple[Toolchain, tupl
     except CommAnalyzerError as error:
         note = f"linked with the bundled compiler, as the program's own is not usable: {error.message}"
         return bundled_toolchain(), (note,)
-
-
-def _language(program: EmbeddedProgram, ir_text: str) -> Language:
-    languages = {record.language for record in program.images[0].of_kind("link")}
-    return "c++" if "c++" in languages else language_of((), ir_text)
 
 
 def _inputs(executable: Path, modules: Sequence[Record]) -> tuple[InputFile, ...]:

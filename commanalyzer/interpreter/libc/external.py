@@ -26,7 +26,8 @@ from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.ir.types import parse_type
 from commanalyzer.vcg.graph import SourceRole
 
-ABORT_STATUS = 134
+ABORT_STATUS, _TRAP_STATUS = 134, 132
+_WITH_HANDLERS = ("exit", "err", "errx", "verr", "verrx")
 
 
 class ProgramExit(Exception):
@@ -34,11 +35,12 @@ class ProgramExit(Exception):
 
     Args:
         status: Exit status.
+        runs_handlers: Functions that the program gave to ``atexit`` are called.
     """
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, *, runs_handlers: bool = False) -> None:
         super().__init__(status)
-        self.status = status
+        self.status, self.runs_handlers = status, runs_handlers
 
 
 class Host(Caller, Protocol):
@@ -265,11 +267,11 @@ class Externals:
         return Value(zero(instruction.type) if instruction.type.kind != "void" else 0)
 
     def _exit(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        if name in ("exit", "_exit", "_Exit", "quick_exit"):
-            raise ProgramExit(as_int(values[0].data) & 0xFF)
+        if name in ("exit", "_exit", "_Exit", "quick_exit", "err", "errx", "verr", "verrx"):
+            raise ProgramExit(as_int(values[0].data) & 0xFF, runs_handlers=name in _WITH_HANDLERS)
         if name in ("__cxa_throw", "__cxa_rethrow") or name.startswith("_ZSt"):
             raise _unsupported(name, instruction, "no C++ exception to be thrown")
-        raise ProgramExit(ABORT_STATUS)
+        raise ProgramExit(_TRAP_STATUS if name.startswith("llvm.") else ABORT_STATUS)
 
     def _data(self, name: str, instruction: Instruction, data: Sequence[Data]) -> Data:
         function = self.library.function(name)

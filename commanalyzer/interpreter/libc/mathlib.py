@@ -66,23 +66,11 @@ def _maximum(x: float, y: float) -> float:
     return max(x, y)
 
 
-def _cbrt(x: float) -> float:
-    return math.cbrt(x)
-
-
-def _exp10(x: float) -> float:
-    return _pow(10.0, x)
-
-
 def _sinh(x: float) -> float:
     try:
         return math.sinh(x)
     except OverflowError:
         return math.copysign(math.inf, x)
-
-
-def _tgamma(x: float) -> float:
-    return math.copysign(math.inf, x) if x == 0 else _guarded(math.gamma, x)
 
 
 def _lgamma(x: float) -> float:
@@ -106,8 +94,8 @@ FUNCTIONS: dict[str, Function] = {
     **dict.fromkeys(("fmod",), float_remainder),
     **dict.fromkeys(("remainder", "drem"), partial(_guarded, math.remainder)),
     "hypot": math.hypot,
-    "cbrt": _cbrt,
-    "exp10": _exp10,
+    "cbrt": math.cbrt,
+    "exp10": partial(_pow, 10.0),
     **{n: partial(_guarded, getattr(math, n)) for n in ("exp", "exp2", "expm1", "cosh")},
     **{n: partial(_log, getattr(math, n)) for n in ("log", "log2", "log10")},
     "log1p": lambda x: -math.inf if x == -1 else _guarded(math.log1p, x),
@@ -118,7 +106,7 @@ FUNCTIONS: dict[str, Function] = {
     "sinh": _sinh,
     "atanh": lambda x: math.copysign(math.inf, x) if abs(x) == 1 else _guarded(math.atanh, x),
     "pow": _pow,
-    "tgamma": _tgamma,
+    "tgamma": lambda x: math.copysign(math.inf, x) if x == 0 else _guarded(math.gamma, x),
     "lgamma": _lgamma,
     "nextafter": math.nextafter,
     "logb": lambda x: -math.inf if x == 0 else float(math.frexp(x)[1] - 1) if math.isfinite(x) else abs(x),

@@ -74,6 +74,7 @@ CASES = {
     "alias": ("@out+152", {"@aliased_target+0"}),
     "global constructor": ("@out+160", {"@early+0", "@a+104"}),
     "powi": ("@out+176", doubles("a", 14)),
+    "FENV_ACCESS": ("@out+192", doubles("a", 15, 16)),
     "realloc of a struct": ("@out+184", doubles("s", 1)),
 }
 

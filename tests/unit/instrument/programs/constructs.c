@@ -142,6 +142,10 @@ NOINLINE void jumping(int depth, double x) {
   }
   jumping(depth - 1, x);
 }
+NOINLINE double with_environment(double x, double y) {
+#pragma STDC FENV_ACCESS ON
+  return x / y;
+}
 NOINLINE void start(int n) {
   for (int i = 0; i < 24; i++)
     a[i] = n + i;
@@ -229,6 +233,7 @@ int main(int argc, char **argv) {
   *grown = s;
   grown = realloc(grown, 100 * sizeof *grown);
   out[23] = grown->v[1] * 2;
+  out[24] = with_environment(a[15], a[16]);
   free(grown);
   printf("%g %g %d %d %g %g %g\n", out[0], out[2], iout[1], iout[3], out[6], out[15], out[23]);
   printf("%d %d %g %g %d %d\n", (int)wout, (int)counter, (double)lout, (double)hout[0], iout[5], (int)swapped);

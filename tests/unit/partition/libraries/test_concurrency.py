@@ -56,20 +56,6 @@ def test_results_come_in_the_order_of_the_items() -> None:
     assert side_by_side(work, (1, 2, 3), Caller(2)) == [1, 4, 9]
 
 
-def test_threads_begin_with_the_largest_item() -> None:
-    began: list[int] = []
-    both = threading.Barrier(2, timeout=600)
-
-    def work(item: int) -> int:
-        began.append(item)
-        if item != 1:
-            both.wait()
-        return item
-
-    assert side_by_side(work, (1, 2, 3), Caller(2)) == [1, 2, 3]
-    assert sorted(began[:2]) == [2, 3]
-
-
 def test_the_first_error_is_raised_and_ends_the_others(helpers: Caller) -> None:
     def work(item: int) -> None:
         if item == 2:
@@ -138,13 +124,6 @@ def test_a_call_ends_with_the_process_that_asks_even_if_that_is_killed() -> None
         assert process.stderr.read(4) == b"held"
         process.kill()
         assert process.communicate(timeout=60)[1] == b""  # nothing else holds the pipe
-
-
-def test_limits_of_calls_do_not_add_up(helpers: Caller) -> None:
-    own = Caller(least_seconds=0.0)
-    for used in (0.7, 1.4, 2.1):  # CPU seconds of one process, which all calls share
-        assert own.call(_busy, Limit(0.7, 1.5), used) == used
-    own.close()
 
 
 def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: Caller) -> None:
