@@ -62,4 +62,7 @@ CASES = (
     Foreign("floyd.c", "560", "1200"),
     Foreign("thomas.c", "300 75", "300 750"),
     Foreign("monte_carlo.c", "520000", "5200000"),
+    Foreign("link_cells.c", "14 45", "14 450"),
+    Foreign("csr_assembly.c", "100 85", "100 850"),
+    Foreign("ordinates.c", "24 35", "24 350"),
 )

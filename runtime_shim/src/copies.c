@@ -6,7 +6,7 @@
  */
 #include "state.h"
 
-#define GATHERS UINT32_MAX
+#define GATHERS UINT32_MAX /* for good: the homes of what is copied there are not looked at any more */
 
 /* What is known of a word: numbers of entries + 1, 0 for none. */
 struct copied {
@@ -36,8 +36,8 @@ static uint32_t number_of(uint64_t home) {
 }
 
 void ca_note_copy(uint64_t home, uint64_t word) {
-  uint32_t number = number_of(home), origin = words[word].origin;
-  if (!number || origin == number || origin == GATHERS)
+  uint32_t origin = words[word].origin, number = origin == GATHERS ? 0 : number_of(home);
+  if (!number || origin == number)
     return;
   if (origin)
     entry_of(origin)->places--;

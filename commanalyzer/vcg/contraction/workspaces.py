@@ -335,7 +335,7 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
     if not len(trace.copies):
         return np.zeros(graph.num_vertices, np.int64)
     word = trace.copies["word"].astype(np.int64)
-    extents = np.asarray(trace.extents)
+    extents = trace.extents[trace.extents["size"] > 0]
     start = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)
     order = np.lexsort((extents["size"], start))
     extents, start = extents[order], start[order]

@@ -34,7 +34,6 @@ conj cproj creal
         ("__pow_finite", CallKind.PURE, 16),
         ("llvm.fmuladd.v4f64", CallKind.PURE, 2),
         ("llvm.vector.reduce.fadd.v4f32", CallKind.PURE, 1),
-        ("_Znwm", CallKind.ALLOCATE, 0),
         ("llvm.memmove.p0.p0.i64", CallKind.COPY, 0),
         ("arc4random_uniform", CallKind.INPUT, 0),
         ("llvm.lifetime.start.p0", CallKind.IGNORE, 0),
