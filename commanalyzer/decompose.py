@@ -5,6 +5,7 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -46,11 +47,13 @@ from commanalyzer.result.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.invariants import check_graph
+from commanalyzer.vcg.storage import slices
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.views import View, paper_view
 
+logger = logging.getLogger(__name__)
 _MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging them leaves at least: half of
 # what an even pairing leaves of uniform traffic; blocks of 2 and 3 dimensions keep 0.5 to 0.8
 
@@ -106,21 +109,23 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     graph = large if is_tiled else store.graph()
     if options.check:
         check_graph(graph)
-    is_asked = "hpdc18" in options.models
-    singletons, words = paper_view(graph, options.high, is_asked=is_asked, check=options.check)
+    asked = "hpdc18" in options.models
+    singletons, words = paper_view(graph, options.high, is_asked=asked, check=options.check)
     keep = partial(_is_tiled, options=options)
     views = [View.of(m, graph, options.high, is_tiled=keep, jobs=options.jobs) for m in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     budget_s = budget_seconds(options.effort, store.num_flows, store.nbytes)
+    before = slices.flows_visited
     divided = [_decompose_view(view, work, options, budget_s, progress) for view in views]
+    passes = (slices.flows_visited - before) / max(store.num_flows, 1)
+    logger.info("divided and counted in about %.0f passes over %d flows", passes, store.num_flows)
     found = [d for item in divided for d in item.decompositions]
-    doubts = [text for item in divided for text in item.warnings]
     left_out = tuple(dict.fromkeys(text for item in divided for text in item.left_out))
-    helper_bytes = max(item.helper_bytes for item in divided)
     order: dict[str, int] = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[d.model], not d.best, d.method))
-    warnings = (*doubts, *open_brackets(found))
-    return Counted(tuple(found), warnings, left_out, helper_bytes, singletons, words)
+    warnings = (*(text for item in divided for text in item.warnings), *open_brackets(found))
+    peak_bytes = max(item.helper_bytes for item in divided)
+    return Counted(tuple(found), warnings, left_out, peak_bytes, singletons, words)
 
 
 def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
@@ -201,11 +206,10 @@ def _divide(
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     first, *rest = (found[i] for i in promising(volumes, imbalances, portfolio.allowed(nodes), SEARCH.far))
     rest.sort(key=lambda d: bool(first.grid and d.grid))  # two regular ones begin much alike
-    two = [first, *rest][: SEARCH.refined]
-    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in two)
+    best = [first, *rest][: SEARCH.refined]
+    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in best)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
-    irregular = _irregular(found, portfolio)
-    found += caller.each(count, _until_stopped(portfolio.of_one_array(irregular, nodes)))
+    found += caller.each(count, _until_stopped(portfolio.of_one_array(_irregular(found, portfolio), nodes)))
     found = _with_bound(found, portfolio, nodes)
     warnings = tuple(f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes))
     advance()
@@ -247,9 +251,8 @@ def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int)
     begin, part, more = time.perf_counter(), source.part, source.nodes
     charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
     load = view.cost(part, charges, source.comm_bytes).work_flops
-    traffic = source.communication.comm_bytes
     loads = np.bincount(part, load, more).astype(np.float64)
-    group = merge_parts(traffic, loads, nodes, portfolio.allowed(nodes))
+    group = merge_parts(source.communication.comm_bytes, loads, nodes, portfolio.allowed(nodes))
     name, seconds = f"{source.method}, merged from {more}", time.perf_counter() - begin
     return Candidate(name, group[part], seconds, source.coarse_vertices)
 

@@ -152,8 +152,8 @@ def record_order(
     frontend, module = compile_request(request, has_decisions=request.control_flows)
     library, slow = library_with(*request.library_models), without(names())
     plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library, slow))
-    flags = request.compiler.link_flags
-    instrumented = build_instrumented(rewrite(module, plan), frontend, flags, is_ordered=True)
+    built = frontend, request.compiler.link_flags
+    instrumented = build_instrumented(rewrite(module, plan), *built, is_ordered=True)
     with scratch_directory() as scratch:
         path, told = Path(scratch) / "trace", Path(scratch) / "workspace"
         told.write_bytes(workspace)

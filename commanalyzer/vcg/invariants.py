@@ -11,7 +11,7 @@ import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.contraction.dissolve import dissolving
-from commanalyzer.vcg.graph import Fold, Rows, ValueGraph
+from commanalyzer.vcg.graph import Fold, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
@@ -26,7 +26,10 @@ def check_graph(graph: AnyGraph) -> None:
     """
     made = graph.is_input.astype(np.int64)
     for rows in row_slices(graph):
-        _check_rows(rows)
+        own = int(np.count_nonzero(rows.source == sink_of_source(rows)))
+        _require(own == 0, f"{own} sources are the sink itself (expected row_accumulates instead)")
+        several = (np.diff(rows.term_ptr) > 1) & (rows.row_fold == int(Fold.NONE))
+        _require(not several.any(), f"{int(several.sum())} rows without fold have more than one term")
         np.add.at(made, rows.row_sink, rows.row_count)
     versions = graph.versions
     wrong = np.flatnonzero(made != versions)
@@ -37,13 +40,6 @@ def check_graph(graph: AnyGraph) -> None:
         )
     work_flops = graph.work_flops
     _require(bool(np.all(np.isfinite(work_flops) & (work_flops >= 0))), "work must be >= 0 and finite")
-
-
-def _check_rows(rows: Rows) -> None:
-    own = int(np.count_nonzero(rows.source == sink_of_source(rows)))
-    _require(own == 0, f"{own} sources are the sink itself (expected row_accumulates instead)")
-    several = (np.diff(rows.term_ptr) > 1) & (rows.row_fold == int(Fold.NONE))
-    _require(not several.any(), f"{int(several.sum())} rows without fold have more than one term")
 
 
 def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:

@@ -122,15 +122,10 @@ class Names:
         which = np.maximum(np.searchsorted(starts, within, side="right") - 1, 0)
         numbers = np.zeros(len(starts), np.int64)
         for block in np.unique(which).tolist():  # one step per array
-            numbers[block] = self._heap_number(path, block, layout.sizes[block] or end - layout.starts[block])
+            size, record = layout.sizes[block], self._allocations.record(path, block)
+            key = (EXTENT_HEAP, path, block, 0)
+            numbers[block] = self._number(key, HomeKind.HEAP, record, size or end - layout.starts[block])
         return numbers[which], starts[which]
-
-    def _heap_number(self, path: int, which: int, size: int) -> int:
-        key = (EXTENT_HEAP, path, which, 0)
-        known = self._numbers.get(key)
-        if known is not None and self.objects[known].size_bytes >= size:
-            return known
-        return self._number(key, HomeKind.HEAP, self._allocations.record(path, which), size)
 
     def registers(self, is_register: Bool) -> Int64:
         """int64[sites], object numbers of the register values of sites, 0 for others."""

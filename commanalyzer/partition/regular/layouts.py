@@ -304,7 +304,7 @@ class Layouts:
         if not is_one_of_several:
             return text
         shape = grid_name(piece.blocks.extents)
-        named = max(members, key=lambda s: (s.components == 1, len(s.array.vertex)))
+        named = max(members, key=lambda s: (s.components == 1, self._work[id(s.array)], len(s.array.vertex)))
         name = self._graph.objects[named.array.number].name
         text += f" of {name}" if named.components == 1 else f" of rows of {name}"
         if len(grid) > 1 and any(s.is_known for s in members if s.extents == piece.blocks.extents):

@@ -10,6 +10,7 @@ import numpy as np
 from commanalyzer.vcg.graph import Bool, Rows, ValueGraph
 
 SLICE_FLOWS = 1 << 20
+flows_visited = 0  # by passes over rows in this process, which are most of what dividing and counting do
 
 
 class Sliceable(Protocol):
@@ -54,9 +55,12 @@ def row_slices(
         flows: Flows of a slice; 0 for :data:`SLICE_FLOWS`, or what the graph wants.
         wanted: bool, one for each slice: others are left out; None for all.
     """
+    global flows_visited
     rows = graph.rows if isinstance(graph, ValueGraph) else graph
     if not isinstance(rows, Rows):
-        yield from rows.slices(flows, wanted)
+        for piece in rows.slices(flows, wanted):
+            flows_visited += len(piece.source)
+            yield piece
         return
     start = rows.row_ptr
     first = number = 0
@@ -64,5 +68,6 @@ def row_slices(
         last = int(np.searchsorted(start, start[first] + (flows or SLICE_FLOWS), side="right")) - 1
         last = min(max(last, first + 1), rows.num_rows)
         if wanted is None or wanted[number]:
+            flows_visited += int(start[last] - start[first])
             yield row_slice(rows, first, last)
         first, number = last, number + 1
