@@ -83,7 +83,8 @@ def counted_exactly(
             hint="analyse a smaller problem, or fewer steps",
         )
     groups = groupby(found, key=lambda d: d.nodes)
-    wide = any(_is_wide(d) for _, group in groups for d in leading(list(group)))
+    shown = [d.communication for _, group in groups for d in leading(list(group))]
+    wide = any(c.high_bytes > POLICY.wide * c.low_bytes for c in shown)
     if not found or not (wide and events <= POLICY.events if request.exact is None else request.exact):
         return counted
     progress.stage(f"count {format_count(events)} events one by one", 1)
@@ -112,9 +113,10 @@ def _replayed(
     give_back()
     graph, timeline, _ = record_order(request, workspace, progress)
     give_back()
-    same = same_vertices(graph, store.graph())
+    same = same_vertices(graph, replace(store).graph())  # which is not kept
     if same is None:
         raise TraceError("expected two recordings of the program to agree, found different values")
+    give_back()
     view = View.of("volume", graph, options.high, is_tiled=lambda _: False, jobs=options.jobs)
     replay = _Replay(view, graph, timeline, same.astype(np.int32), work, options, doubt)
     result = list(counted.decompositions)
@@ -123,10 +125,6 @@ def _replayed(
         if places:
             replay.settle(result, places)
     return result
-
-
-def _is_wide(item: Decomposition) -> bool:
-    return item.communication.high_bytes > POLICY.wide * item.communication.low_bytes
 
 
 @dataclass(frozen=True, slots=True)
