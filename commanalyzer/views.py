@@ -97,6 +97,7 @@ class View:
         """
         known = self.charges.find(part, num_parts)
         if known is None:
+            give_back()
             if self.singletons is None:
                 known = charge_volume(self.graph, part, num_parts, self.removed, self.totals, rows, self.work)
             else:

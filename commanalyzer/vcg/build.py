@@ -11,13 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.abi.trace_layout import ROW_REGISTER
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.graph import Rows, Site
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, Rows, Site, UInt8
 from commanalyzer.vcg.homes import Homes, Ranges, find_homes
 from commanalyzer.vcg.naming import Names, name_homes
 from commanalyzer.vcg.reading.ranges import SITE
@@ -27,12 +26,6 @@ from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
 from commanalyzer.vcg.structure.segments import pointer_from_counts
 from commanalyzer.vcg.work import sites_of, vertex_work
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt8 = NDArray[np.uint8]
-Float64 = NDArray[np.float64]
-Bool = NDArray[np.bool_]
 
 OUTSIDE_BITS = 40  # bits of a count below what happened between executions of the region
 

@@ -171,7 +171,9 @@ def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tu
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
-    known, cache = (tables.heads, tables.rows_by_name(), site_width, places), np.zeros(CACHED + 1, np.int64)
+    row_of = np.full(int(tables.names.max(initial=-1)) + 1, -1, np.int64)  # that labels call by each name
+    row_of[tables.names] = np.arange(len(tables.names))
+    known, cache = (tables.heads, row_of, site_width, places), np.zeros(CACHED + 1, np.int64)
     outside = np.zeros(0, np.int64)
     for chunk in tables.chunks():
         words = np.empty(len(chunk.heads) + len(chunk.label), np.int64)

@@ -25,12 +25,7 @@ from commanalyzer.partition.refinement.refine import placed
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
-from commanalyzer.vcg.structure.segments import (
-    expand_ranges,
-    group_starts,
-    pointer_from_counts,
-    sorted_unique,
-)
+from commanalyzer.vcg.structure.segments import group_starts, pointer_from_counts, sorted_unique
 
 _MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
@@ -176,32 +171,35 @@ def build_nets(
     pins = _pins(graph, number, num_coarse, near.readers, sides, rows)
     if pins is None:
         return None
-    net, other = pins >> 32, pins & 0xFFFFFFFF
-    first = group_starts(net)
-    folds, value = np.divmod(net[first], len(number))
-    own, size = number[value].astype(np.int64), np.diff(first, append=len(net))
+    first = group_starts(pins >> 32)
+    net, other = pins[first] >> 32, (pins & 0xFFFFFFFF).astype(np.int32)
+    folds, value = np.divmod(net, len(number))
+    own, size = number[value], np.diff(first, append=len(pins))
     times = np.minimum(near.most[value], np.maximum(graph.versions[value], 1))
     volume = np.where(folds > 0, near.most_folded[value], times) * graph.width_bytes[value].astype(np.int64)
     # Nets with the same pins are one: those with the same sum of mixed numbers.
     signature = np.add.reduceat(_mixed(other), first) + _mixed(own) if len(first) else _mixed(own)
     _, lead, group = np.unique(signature, return_index=True, return_inverse=True)
-    net_bytes = np.bincount(group, volume, len(lead)).astype(np.int64)
-    paid = np.flatnonzero(net_bytes)
-    if len(paid) > max(most_nets, 0):
+    net_bytes = np.zeros(len(first), np.int64)  # in the place of the first net of each
+    net_bytes[lead] = np.bincount(group, volume, len(lead))
+    kept = np.flatnonzero(net_bytes)
+    if len(kept) > max(most_nets, 0):
         return None
-    paid = paid[np.argsort(lead[paid])]  # in the order of the first net of each
-    kept, net_bytes = lead[paid], net_bytes[paid]
-    listed, rank = expand_ranges(first[kept], size[kept]), np.arange(len(kept))
-    keys = np.concatenate((np.repeat(rank, size[kept]) << 32 | other[listed], rank << 32 | own[kept]))
-    keys.sort()
-    return Hypergraph(pointer_from_counts(size[kept] + 1), keys & 0xFFFFFFFF, net_bytes, work)
+    pointer = pointer_from_counts(size[kept] + 1)
+    place = np.searchsorted(pins, net[kept] << 32 | own[kept]) - first[kept] + pointer[:-1]
+    del pins
+    pin = np.insert(other[np.repeat(net_bytes > 0, size)], place - np.arange(len(kept)), own[kept])
+    return Hypergraph(pointer, pin.astype(np.int64), net_bytes[kept], work)
 
 
-def _mixed(number: Int64) -> NDArray[np.uint64]:
+def _mixed(number: Int32) -> NDArray[np.uint64]:
     """Return numbers whose sums differ for different sets, as good as surely (splitmix64)."""
-    mixed = (number + 1).astype(np.uint64) * _MULTIPLIER
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX
-    return np.asarray(mixed ^ (mixed >> np.uint64(27)))
+    mixed = (number + np.int64(1)).astype(np.uint64)
+    mixed *= _MULTIPLIER
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= _MIX
+    mixed ^= mixed >> np.uint64(27)
+    return mixed
 
 
 def _pins(

@@ -19,13 +19,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import (
-    group_starts,
-    order_by,
-    pointer_from_counts,
-    row_of_term,
-    sorted_unique,
-)
+from commanalyzer.vcg.structure.segments import group_starts, pointer_from_counts, row_of_term, sorted_unique
 
 _MANY = 2  # times the readers of an operand: as many terms of a sink make it worth combining them beside it
 
@@ -81,9 +75,11 @@ class Incidence:
 
 def incidence(hypergraph: Hypergraph) -> Incidence:
     """Return the nets of each vertex."""
-    net = np.repeat(np.arange(hypergraph.num_nets, dtype=np.int32), np.diff(hypergraph.net_pointer))
-    pointer, order = order_by(hypergraph.pin, hypergraph.num_vertices)
-    return Incidence(pointer, net[order])
+    from scipy.sparse import csr_array
+
+    by_net = np.ones(hypergraph.num_pins, np.int8), hypergraph.pin, hypergraph.net_pointer
+    by_vertex = csr_array(by_net, shape=(hypergraph.num_nets, hypergraph.num_vertices)).tocsc()
+    return Incidence(by_vertex.indptr.astype(np.int64), by_vertex.indices)
 
 
 class _Terms:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.partition.libraries.hypergraph import Sums
 from commanalyzer.partition.regular.grids import Blocks, Spread, fits, grid_name, process_grids, surface
@@ -99,7 +100,7 @@ class _Guess:
     """
 
     pieces: tuple[Piece, ...]
-    part: Int64
+    part: Int32
     load: Float64
     comm_bytes: float
     imbalance: float
@@ -236,7 +237,7 @@ class Layouts:
                 ]
             )
             if pieces:
-                yield _Guess(pieces, np.zeros(0, np.int64), np.zeros(num_parts), comm_bytes, 1.0, True)
+                yield _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), comm_bytes, 1.0, True)
 
     def _beside(self, guess: _Guess, rest: Iterable[int], num_parts: int, allowed: float) -> _Guess:
         """Return ``guess`` with the other arrays that do work, cut as costs least one after the other."""
@@ -263,8 +264,8 @@ class Layouts:
         if self._sketch is None:
             piece = pieces[-1]
             area = surface(piece.grid, piece.blocks.extents)
-            return _Guess(pieces, np.zeros(0, np.int64), np.zeros(num_parts), area, 1.0)
-        part = np.full(len(self._sketch.value), -1, np.int64) if known is None else known.part.copy()
+            return _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), area, 1.0)
+        part = np.full(len(self._sketch.value), -1, np.int32) if known is None else known.part.copy()
         load = np.zeros(num_parts) if known is None else known.load.copy()
         piece = pieces[-1]
         places, cuts = self._known[tuple(map(id, piece.blocks.members))][1], piece.cuts()
@@ -317,7 +318,7 @@ class _Places:
     """Where the values of a sketch are in some arrays, and the work on these; see :class:`Blocks`."""
 
     def __init__(self, blocks: Blocks, sketch: Sketch | None) -> None:
-        self._values: list[tuple[int, Int32, list[Int64]]] = []
+        self._values: list[tuple[int, Int32, list[NDArray[np.unsignedinteger]]]] = []
         self._work: dict[int, Float64] = {}
         for number, shaped in blocks.points() if sketch is not None else ():
             assert sketch is not None
@@ -325,12 +326,13 @@ class _Places:
             slot = sketch.slot[array.vertex]
             known = np.flatnonzero(slot >= 0)
             at = shaped.coordinates(known)
-            places = [c + s for c, s in zip(at, np.cumsum((0, *extents[:-1])), strict=True)]
+            begins, short = np.cumsum((0, *extents[:-1])), np.min_scalar_type(sum(extents))
+            places = [(c + s).astype(short) for c, s in zip(at, begins, strict=True)]
             self._values.append((number, slot[known], places))
             work = self._work.setdefault(number, np.zeros(extents))
             work += shaped.on_points(sketch.work[array.vertex])
 
-    def enter(self, cuts: Sequence[Int64], part: Int64, load: Float64) -> None:
+    def enter(self, cuts: Sequence[Int64], part: Int32, load: Float64) -> None:
         """Write the parts of the values, and add the work of each part, for some cuts."""
         for number, slot, places in self._values:  # one step per array
             part[slot] = sum(cuts[number][place] for place in places)

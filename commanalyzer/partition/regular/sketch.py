@@ -91,7 +91,7 @@ class Sketch:
         own = np.bincount(lead[led], balance_weights(h.work_flops)[led], num_values)
         self.work = np.asarray(own if work_flops is None else work_flops, np.float64)
 
-    def comm_bytes(self, part: Int64, num_parts: int) -> int:
-        """Return about how many bytes lie between parts; ``part`` int64[S], -1 for anywhere."""
+    def comm_bytes(self, part: Int32, num_parts: int) -> int:
+        """Return about how many bytes lie between parts; ``part`` int32[S], -1 for anywhere."""
         nets = self._pointer, self._pin, self._net_bytes
         return int(kernels.connectivity(*nets, frozen(part, np.int64), num_parts) / self._share)

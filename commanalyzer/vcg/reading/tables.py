@@ -5,22 +5,23 @@ Input: a :class:`Trace`. Output: :class:`Chunk` values, one at a time. Labels ar
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.graph import Int32, Int64
 from commanalyzer.vcg.reading.ranges import SITE, RangeTable, range_table
 from commanalyzer.vcg.storage.coding import read_only
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 Columns = tuple[Int64, Int64, Int32, Int64, Int64, Int64]  # heads, cells, units, groups, runs, listed
 
-CHUNK = 1 << 20  # labels and rows handled at once
+CHUNK = 1 << 18  # labels and rows handled at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Tables:
         ranges: Rows that stand for others.
         names: int64, by what labels call each row; empty if that is its place.
         kept: int64, per name that of the first row that equals it; empty if there are no names.
+        mapped: Columns of the trace that are parts of a file.
     """
 
     heads: Int64
@@ -48,6 +50,7 @@ class Tables:
     ranges: RangeTable
     names: Int64
     kept: Int64
+    mapped: list[Any]
 
     @classmethod
     def of(cls, trace: Trace) -> Tables:
@@ -65,17 +68,12 @@ class Tables:
         written = _without_nests(columns)
         if written is not None:
             columns, names, kept = written
-        return cls(*columns, range_table(*columns[:3]), names, kept)
+        mapped = [c for c in (trace.heads, trace.cells, trace.labels) if isinstance(c, np.memmap)]
+        return cls(*columns, range_table(*columns[:3]), names, kept, mapped)
 
     def names_of(self, rows: Int64) -> Int64:
         """By what labels call ``rows``."""
         return self.names[rows] if len(self.names) else rows
-
-    def rows_by_name(self) -> Int64:
-        """Row that labels call by each name, -1 for none; empty if that is its place."""
-        result = np.full(int(self.names.max(initial=-1)) + 1, -1, np.int64)
-        result[self.names] = np.arange(len(self.names))
-        return result
 
     @property
     def num_rows(self) -> int:
@@ -110,6 +108,8 @@ class Tables:
                 label[:labels], end[:rows], filled[:rows],
             )  # fmt: skip
             at, group = (behind[0], behind[1], behind[2]), next_group
+            for column in self.mapped:  # what was passed needs no memory: it comes from the file again
+                column.base.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True, slots=True)
