@@ -120,10 +120,8 @@ def _replayed(
     view = View.of("volume", graph, options.high, is_tiled=lambda _: False, jobs=options.jobs)
     replay = _Replay(view, graph, timeline, same.astype(np.int32), work, options, doubt)
     result = list(counted.decompositions)
-    for nodes in {d.nodes for d in result if d.nodes > 1}:
-        places = [i for i, d in enumerate(result) if d.nodes == nodes and d.model == "volume"]
-        if places:
-            replay.settle(result, places)
+    for nodes in {d.nodes for d in result if d.nodes > 1 and d.model == "volume"}:
+        replay.settle(result, [i for i, d in enumerate(result) if (d.nodes, d.model) == (nodes, "volume")])
     return result
 
 
