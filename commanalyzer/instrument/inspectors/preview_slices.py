@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import Text
+from commanalyzer.instrument.code import Obstacle, Text
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
@@ -19,6 +19,7 @@ from commanalyzer.ir.model import Block, Instruction, IrType
 from commanalyzer.ir.types import alloc_size_bytes
 
 MOST_OVERLAPS = 128
+UNSIZED = "how many bytes it copies or sets is only known when it runs"
 _COMPUTING = frozenset(
     {
         "phi", "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "sdiv", "urem", "srem",
@@ -55,8 +56,8 @@ def operands_of(instructions: Iterable[Instruction]) -> Iterator[str]:
 
 def preview_slice(
     values: FunctionValues, roots: Iterable[str], defined: dict[str, Instruction]
-) -> dict[str, Instruction] | None:
-    """Instructions that the roots are computed by; ``None`` if some of them cannot be done twice."""
+) -> dict[str, Instruction] | Obstacle:
+    """Instructions that the roots are computed by, or one of them that cannot be done twice."""
     found: dict[str, Instruction] = {}
     pending = list(roots)
     while pending:
@@ -65,7 +66,8 @@ def preview_slice(
             continue
         instruction = defined[name]
         if not is_number(instruction.type) or not _is_computing(values, instruction):
-            return None
+            what = f"the result of {instruction.callee.removeprefix('@') or instruction.opcode}"
+            return Obstacle(f"{what} decides an address or a branch", (instruction,))
         found[name] = instruction
         pending.extend(operands_of([instruction]))
     return found
@@ -96,7 +98,7 @@ def overlaps(
     computed: dict[str, Instruction],
     accesses: AccessTypes,
     text: Text,
-) -> tuple[Overlap, ...] | None:
+) -> tuple[Overlap, ...] | Obstacle:
     """Pairs of places that must be found apart before the preview is believed.
 
     Args:
@@ -108,15 +110,15 @@ def overlaps(
         text: Gives a line of the module.
 
     Returns:
-        ``None`` if there are too many, or some that certainly meet.
+        An obstacle if there are too many, or some that may meet in every run.
     """
     numbers = NestNumbers(values.function, values.cfg, loop)
     loads = [i for i in computed.values() if i.opcode == "load"]
     found: dict[Overlap, None] = {}
     for written in (i for b in blocks for i in b.instructions if i.opcode in ("store", "call")):
-        place = _written(values, written)
+        place = written_place(values, written)
         if place is None:
-            return None
+            return Obstacle(UNSIZED, (written,))
         for load in loads if place.end else ():
             if accesses.are_apart(text(load.first_line), text(written.first_line)):
                 continue
@@ -124,12 +126,13 @@ def overlaps(
                 continue
             read = Place(load.operands[0].text, 0, alloc_size_bytes(load.type))
             if _base(values, read.address) == _base(values, place.address):
-                return None
+                reason = "what it reads to find an address or a branch may come from its own store"
+                return Obstacle(reason, (load, written))
             found[Overlap(read, place)] = None
-    return tuple(found) if len(found) <= MOST_OVERLAPS else None
+    return tuple(found) if len(found) <= MOST_OVERLAPS else Obstacle("too many loads and stores to compare")
 
 
-def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
+def written_place(values: FunctionValues, instruction: Instruction) -> Place | None:
     """Bytes that a store or call writes: none for other calls; ``None`` if they are not known."""
     if instruction.opcode == "store":
         value, address = instruction.operands

@@ -18,8 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import FunctionPatch, Text
-from commanalyzer.instrument.inspectors.preview_slices import Overlap, operands_of, overlaps, preview_slice
+from commanalyzer.instrument.code import FunctionPatch, Obstacle, Text
+from commanalyzer.instrument.inspectors.preview_slices import (
+    UNSIZED,
+    Overlap,
+    operands_of,
+    overlaps,
+    preview_slice,
+    written_place,
+)
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.loop_code import LoopCode, loop_code
 from commanalyzer.ir.access_types import AccessTypes
@@ -30,8 +37,8 @@ from commanalyzer.ir.model import Block, Instruction, IrType, Module, Operand
 from commanalyzer.ir.types import alloc_size_bytes
 
 DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
+NOTHING = "computes nothing that is recorded"
 _MAX_TRACKED = 192
-_NOT_TWICE = "addresses or branches from what cannot be done twice"
 _MOST_READS = 32
 _BITS_PER_SIZE = 2
 _PROTECTING = frozenset({"@mprotect", "@pkey_mprotect"})
@@ -145,7 +152,7 @@ def previewed(
     blocks: list[Block],
     accesses: AccessTypes,
     text: Text,
-) -> Previewed | str:
+) -> Previewed | Obstacle:
     """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
 
     Args:
@@ -159,29 +166,32 @@ def previewed(
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers)
-    if code is None:
-        return "what is recorded in it does not follow from addresses"
+    if isinstance(code, Obstacle):
+        return code
     if not code.has_effect:
-        return "nothing to record"
+        return Obstacle(NOTHING)
     tracked = _tracked(code)
-    if tracked is None or len(tracked) > _MAX_TRACKED:
-        return "addresses that cannot be noted" if tracked is None else "too many addresses"
+    if tracked is None:
+        calls = (i for b in blocks for i in b.instructions if i.opcode == "call")
+        return Obstacle(UNSIZED, tuple(i for i in calls if written_place(values, i) is None))
+    if len(tracked) > _MAX_TRACKED:
+        return Obstacle(f"accesses memory in more than {_MAX_TRACKED} ways")
     roots = [*tracked, *registers.conditions]
     roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
     defined = {i.name: i for b in blocks for i in b.instructions if i.name}
     computed = preview_slice(values, roots, defined)
-    if computed is None:
-        return _NOT_TWICE
+    if isinstance(computed, Obstacle):
+        return computed
     if not _advances(values, loop, tracked, defined):
-        return "its rounds look at the same addresses, as time steps do"
+        return Obstacle("all its rounds work on the same memory, as time steps do")
     pairs = overlaps(values, loop, blocks, computed, accesses, text)
-    if pairs is None:
-        return "its stores may change its addresses or branches"
+    if isinstance(pairs, Obstacle):
+        return pairs
     ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
     roots += [name for name in ends if name not in roots]
     computed = preview_slice(values, roots, defined)
-    if computed is None:
-        return _NOT_TWICE
+    if isinstance(computed, Obstacle):
+        return computed
     loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
     found = {n: s for n in (*tracked, *ends, *loaded) if (s := _steady(values, loop, n)) is not None}
     advancing = {name: own for name, own in found.items() if own.header == loop.header}
@@ -229,8 +239,8 @@ def _advances(
 ) -> bool:
     """Addresses differ from round to round, and not because pointers are exchanged: no time loop."""
     phis = [i for i in defined.values() if i.opcode == "phi" and values.block_of(i.name) == loop.header]
-    feeding = preview_slice(values, tracked, defined) or {}
-    steps = [p for p in phis if p.name in feeding]
+    feeding = preview_slice(values, tracked, defined)
+    steps = [p for p in phis if not isinstance(feeding, Obstacle) and p.name in feeding]
     for phi in steps:
         if phi.type.kind == "ptr":
             around = [o.text for o, p in zip(phi.operands, phi.incoming, strict=True) if p in loop.blocks]

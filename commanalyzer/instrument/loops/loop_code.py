@@ -1,6 +1,6 @@
 """What the inserted code of a loop nest does, read from its events: memory looked at, labels that enter.
 
-Input: the finished patch of a function. Output: :class:`LoopCode`, or ``None`` when the effect of the code
+Input: the finished patch of a function. Output: :class:`LoopCode`, or an obstacle when the effect of the code
 depends on anything but addresses, entering labels and the shadow.
 """
 
@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from commanalyzer.abi.hooks import MAX_INLINE_LABELS
-from commanalyzer.instrument.code import SCRATCH, Address, Choice, Computed, Event, FunctionPatch, HookCall
+from commanalyzer.instrument.code import (
+    SCRATCH,
+    Address,
+    Choice,
+    Computed,
+    Event,
+    FunctionPatch,
+    HookCall,
+    Obstacle,
+)
 from commanalyzer.ir.loops.polynomials import Polynomial
-from commanalyzer.ir.model import Block, Operand
+from commanalyzer.ir.model import Block, Instruction, Operand
 from commanalyzer.ir.types import I64, PTR
 
 TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
@@ -86,7 +95,7 @@ def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Poly
     return None
 
 
-def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode | None:
+def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode | Obstacle:
     """Read the code that was inserted into ``blocks``, a loop nest.
 
     Args:
@@ -98,8 +107,26 @@ def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> Lo
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
-                return None
-    return reader.finish(patch)
+                place = _place(patch, blocks, lambda other, failed=line: other is failed)
+                return Obstacle("the recorder has to see every time what is done", place)
+    if (code := reader.finish(patch)) is not None:
+        return code
+    return Obstacle("a sum begins before it or goes on after it", _place(patch, blocks, _is_term))
+
+
+def _is_term(line: str) -> bool:
+    return isinstance(line, HookCall) and line.what.startswith("ca_term_")
+
+
+def _place(
+    patch: FunctionPatch, blocks: list[Block], wanted: Callable[[str], bool]
+) -> tuple[Instruction, ...]:
+    """The first instruction of the program beside which a wanted line is inserted."""
+    for instruction in (i for b in blocks for i in b.instructions):
+        around = (*patch.before.get(instruction.first_line, ()), *patch.after.get(instruction.last_line, ()))
+        if any(map(wanted, around)):
+            return (instruction,)
+    return ()
 
 
 class _Reader:

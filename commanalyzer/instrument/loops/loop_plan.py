@@ -7,29 +7,29 @@ as text for users, and for tests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
+from commanalyzer.instrument.code import FunctionPatch, LoopFinding, Obstacle, RepeatedLoop, plain_text
 from commanalyzer.instrument.inspectors.preview_code import PreviewWriter
-from commanalyzer.instrument.inspectors.previews import Previewed, may_protect_memory, previewed
+from commanalyzer.instrument.inspectors.previews import NOTHING, Previewed, may_protect_memory, previewed
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.instrument.loops.repeats import (
     FEWEST_ROUNDS,
     by_polynomials,
     identity,
-    is_read_outside,
     is_short,
+    read_outside,
     uses_of_inserted,
 )
 from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.ir.access_types import AccessTypes
-from commanalyzer.ir.cfg import ControlFlow, Loop
+from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.loops.induction import LoopEnds, loop_ends
-from commanalyzer.ir.model import Block, Instruction, Module
-from commanalyzer.ir.names.debug_info import DebugInfo
-from commanalyzer.ir.names.loop_places import loop_place
+from commanalyzer.ir.model import Block, Function, Instruction, Module
+from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.names.loop_places import loop_place, user_place
 
 MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
 _SIDE_EFFECTS = frozenset(
@@ -50,11 +50,12 @@ def plan_repeats(
         found = maker.repeated(loop)
         outer = [f.header for f in patch.findings if f.how in ("known", "previewed")]
         is_inside = any(loop.header in values.cfg.loops[header].blocks for header in outer)
-        if isinstance(found, str):
-            how = "with the outer loop" if is_inside else "hooks"
+        if isinstance(found, Obstacle):
+            alone = "counts only" if found.reason == NOTHING else "hooks"
+            how = "with the outer loop" if is_inside else alone
             patch.findings.append(LoopFinding(loop.header, how, found))
         else:
-            patch.findings.append(LoopFinding(loop.header, *maker.manner(found)))
+            patch.findings.append(maker.finding(loop, found))
             patch.repeated.append(found)
 
 
@@ -69,68 +70,69 @@ class _Maker:
         self._is_protecting = may_protect_memory(module)
         self._previews: list[Previewed] = []
 
-    def repeated(self, loop: Loop) -> RepeatedLoop | str:
+    def repeated(self, loop: Loop) -> RepeatedLoop | Obstacle:
         """The loop as it will be, or why it always runs with hooks."""
         values = self._values
         blocks = [b for b in values.function.blocks if b.label in loop.blocks]
         ends = loop_ends(values.cfg, loop)
         if ends is None:
-            return _why_not_single_ended(values.cfg, loop)
+            return _why_not_single_ended(values.function, loop)
         if other := _obstacle(values, blocks):
             return other
         if is_short(values, loop, ends):
-            return f"fewer than {FEWEST_ROUNDS} rounds, always"
+            return Obstacle(f"never makes {FEWEST_ROUNDS} rounds: looking ahead would cost more")
         found = by_polynomials(values, self._patch, loop, blocks, self._used_in, self._mechanisms)
         return found or self._previewed(loop, ends, blocks)
 
-    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop | str:
+    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop | Obstacle:
         if not self._mechanisms.inspectors:
-            return "inspectors are switched off"
+            return Obstacle("inspectors are switched off")
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
-            return "part of a loop that is previewed"
+            return Obstacle("part of a loop that is previewed")
         lines = self._module.lines
         plan = previewed(self._values, self._patch, loop, ends, blocks, self._accesses, lambda n: lines[n])
-        if isinstance(plan, str):
+        if isinstance(plan, Obstacle):
             return plan
         if self._is_protecting or not self._mechanisms.memoised_inspectors:
             plan = replace(plan, reads=None)
-        if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
-            return "what it computes is read behind it"
+        if other := read_outside(self._values, loop, ends, plan.code, self._used_in):
+            return other
         number = len(self._patch.repeated)
         writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]))
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
-            return "too many blocks"
+            return Obstacle("has too many branches")
         self._previews.append(plan)
         return found
 
-    def manner(self, loop: RepeatedLoop) -> tuple[str, str]:
+    def finding(self, loop: Loop, found: RepeatedLoop) -> LoopFinding:
         """How a loop is known, and what that costs."""
-        if not loop.preview:
-            return "known", ""
-        plan = self._previews[-1]
+        if not found.preview:
+            return LoopFinding(loop.header, "known", Obstacle(""))
+        plan, reason = self._previews[-1], "has branches or rounds that may not happen"
         if plan.follows_values:
-            return "previewed", "computed numbers decide addresses or branches"
-        if plan.reads is None:
-            return "previewed", "reads too many arrays to keep them"
-        if plan.reads.sizes:
-            return "previewed", "arrays decide addresses, rounds or branches: again when they change"
-        return "previewed", "has branches or rounds that may not happen"
+            reason = "computed numbers decide addresses or branches"
+        elif plan.reads is None:
+            reason = "reads too many arrays to keep them"
+        elif plan.reads.sizes:
+            reason = "arrays decide addresses, rounds or branches: again when they change"
+        return LoopFinding(loop.header, "previewed", Obstacle(reason))
 
 
-def _obstacle(values: FunctionValues, blocks: list[Block]) -> str:
-    """What a loop does besides computing, loading and storing; empty for nothing."""
+def _obstacle(values: FunctionValues, blocks: list[Block]) -> Obstacle | None:
+    """What a loop does besides computing, loading and storing."""
     if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
-        return f"more than {MAX_INSTRUCTIONS} instructions"
+        return Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")
     others = (i for b in blocks for i in b.instructions if not _is_plain(values, i))
-    return next((_named(instruction) for instruction in others), "")
+    return next((Obstacle(_named(instruction), (instruction,)) for instruction in others), None)
 
 
 def _named(instruction: Instruction) -> str:
     if instruction.opcode in ("call", "invoke"):
-        return f"calls {instruction.callee.removeprefix('@') or 'through a pointer'}"
+        name = instruction.callee.removeprefix("@")
+        return "calls a function through a pointer" if name.startswith("%") else f"calls {name}"
     if instruction.flags & {"volatile", "atomic"}:
-        return "volatile or atomic accesses"
+        return "has a volatile or atomic access"
     return f"contains '{instruction.opcode}'"
 
 
@@ -150,12 +152,16 @@ def _is_plain(values: FunctionValues, instruction: Instruction) -> bool:
     return not instruction.targets and instruction.opcode not in ("ret", "resume", "unreachable")
 
 
-def _why_not_single_ended(cfg: ControlFlow, loop: Loop) -> str:
+def _why_not_single_ended(function: Function, loop: Loop) -> Obstacle:
     """Why a loop has no edges that :func:`commanalyzer.ir.loops.induction.loop_ends` would take."""
-    exiting = sum(any(s not in loop.blocks for s in cfg.successors[b]) for b in loop.blocks)
-    if exiting > 1:
-        return f"{exiting} exits"
-    return "endless" if exiting == 0 else "entered, repeated or left in several ways"
+    exiting = [
+        b
+        for b in function.blocks
+        if b.label in loop.blocks and not loop.blocks.issuperset(b.terminator.targets)
+    ]
+    if len(exiting) > 1:
+        return Obstacle(f"can end in {len(exiting)} places", tuple(b.terminator for b in exiting))
+    return Obstacle("is entered, repeated or left in several ways" if exiting else "never ends")
 
 
 def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
@@ -166,6 +172,15 @@ def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
         for finding in patches[function.name].findings:
             place = loop_place(module, debug, function, finding.header)
             where = f"{place.file}:{place.line}" if place.line else finding.header
-            rows.append((where, function.name.removeprefix("@"), finding.how, finding.reason))
+            why = finding.why.reason + _lines(
+                place, [user_place(debug, i.debug_location) for i in finding.why.at]
+            )
+            rows.append((where, function.name.removeprefix("@"), finding.how, why))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)
+
+
+def _lines(loop: SourcePlace, places: Sequence[SourcePlace]) -> str:
+    """Where the obstacles of a loop stand, in brackets; nothing where that is unknown."""
+    names = [f"line {p.line}" if p.file == loop.file else f"{p.file}:{p.line}" for p in places if p.line]
+    return f" ({' and '.join(dict.fromkeys(names))})" if names else ""
