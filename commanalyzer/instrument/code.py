@@ -99,26 +99,20 @@ class RepeatedLoop:
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why a loop is not run better, for a user; ``at``: the instructions that it speaks of, in that order."""
-
-    reason: str
-    at: tuple[Instruction, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class LoopFinding:
     """How a loop is run when it repeats, see :mod:`commanalyzer.instrument.loops.repeats`.
 
     Attributes:
         header: Its first block.
         how: ``known``, ``previewed``, ``with the outer loop``, ``hooks`` or ``counts only``.
-        why: Why not better; says nothing for known loops.
+        reason: Why not better; empty for known loops.
+        at: The instructions that the reason speaks of.
     """
 
     header: str
     how: str
-    why: Obstacle
+    reason: str = ""
+    at: tuple[Instruction, ...] = ()
 
 
 @dataclass(slots=True)

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import Obstacle, Text
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.ir.access_types import AccessTypes
+from commanalyzer.instrument.loops.loop_code import Obstacle
+from commanalyzer.ir.access_types import are_apart
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.loops.induction import NestNumbers, round_number
-from commanalyzer.ir.model import Block, Instruction, IrType
+from commanalyzer.ir.model import Block, Instruction, IrType, Module
 from commanalyzer.ir.types import alloc_size_bytes
 
 MOST_OVERLAPS = 128
-UNSIZED = "how many bytes it copies or sets is only known when it runs"
 _COMPUTING = frozenset(
     {
         "phi", "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "sdiv", "urem", "srem",
@@ -96,8 +95,7 @@ def overlaps(
     loop: Loop,
     blocks: Sequence[Block],
     computed: dict[str, Instruction],
-    accesses: AccessTypes,
-    text: Text,
+    module: Module,
 ) -> tuple[Overlap, ...] | Obstacle:
     """Pairs of places that must be found apart before the preview is believed.
 
@@ -106,8 +104,7 @@ def overlaps(
         loop: The loop.
         blocks: Its blocks.
         computed: What the preview computes.
-        accesses: Types of accesses: most pairs are apart by them.
-        text: Gives a line of the module.
+        module: The module; says the types of accesses: most pairs are apart by them.
 
     Returns:
         An obstacle if there are too many, or some that may meet in every run.
@@ -116,11 +113,11 @@ def overlaps(
     loads = [i for i in computed.values() if i.opcode == "load"]
     found: dict[Overlap, None] = {}
     for written in (i for b in blocks for i in b.instructions if i.opcode in ("store", "call")):
-        place = written_place(values, written)
+        place = _written(values, written)
         if place is None:
-            return Obstacle(UNSIZED, (written,))
+            return Obstacle("how much memory it writes at once is not known", (written,))
         for load in loads if place.end else ():
-            if accesses.are_apart(text(load.first_line), text(written.first_line)):
+            if are_apart(module, load, written):
                 continue
             if written.opcode == "store" and _never_meet(values, loop, numbers, load, written):
                 continue
@@ -132,7 +129,7 @@ def overlaps(
     return tuple(found) if len(found) <= MOST_OVERLAPS else Obstacle("too many loads and stores to compare")
 
 
-def written_place(values: FunctionValues, instruction: Instruction) -> Place | None:
+def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
     """Bytes that a store or call writes: none for other calls; ``None`` if they are not known."""
     if instruction.opcode == "store":
         value, address = instruction.operands

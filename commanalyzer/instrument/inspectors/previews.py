@@ -18,18 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import FunctionPatch, Obstacle, Text
-from commanalyzer.instrument.inspectors.preview_slices import (
-    UNSIZED,
-    Overlap,
-    operands_of,
-    overlaps,
-    preview_slice,
-    written_place,
-)
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.inspectors.preview_slices import Overlap, operands_of, overlaps, preview_slice
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.instrument.loops.loop_code import LoopCode, loop_code
-from commanalyzer.ir.access_types import AccessTypes
+from commanalyzer.instrument.loops.loop_code import LoopCode, Obstacle, loop_code
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.loops.induction import LoopEnds, NestNumbers, loop_ends, round_number
 from commanalyzer.ir.loops.polynomials import Polynomial
@@ -150,8 +142,7 @@ def previewed(
     loop: Loop,
     edges: LoopEnds,
     blocks: list[Block],
-    accesses: AccessTypes,
-    text: Text,
+    module: Module,
 ) -> Previewed | Obstacle:
     """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
 
@@ -161,8 +152,7 @@ def previewed(
         loop: A loop without side effects other than stores.
         edges: Its edges.
         blocks: Its blocks.
-        accesses: Types of accesses.
-        text: Gives a line of the module.
+        module: The module.
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers)
@@ -172,8 +162,9 @@ def previewed(
         return Obstacle(NOTHING)
     tracked = _tracked(code)
     if tracked is None:
-        calls = (i for b in blocks for i in b.instructions if i.opcode == "call")
-        return Obstacle(UNSIZED, tuple(i for i in calls if written_place(values, i) is None))
+        copies = (i for b in blocks for i in b.instructions if i.callee.startswith("@llvm.mem"))
+        unsized = tuple(i for i in copies if not i.operands[2].text.isdigit())
+        return Obstacle("how many bytes it copies or sets is only known when it runs", unsized)
     if len(tracked) > _MAX_TRACKED:
         return Obstacle(f"accesses memory in more than {_MAX_TRACKED} ways")
     roots = [*tracked, *registers.conditions]
@@ -184,7 +175,7 @@ def previewed(
         return computed
     if not _advances(values, loop, tracked, defined):
         return Obstacle("all its rounds work on the same memory, as time steps do")
-    pairs = overlaps(values, loop, blocks, computed, accesses, text)
+    pairs = overlaps(values, loop, blocks, computed, module)
     if isinstance(pairs, Obstacle):
         return pairs
     ends = [p.address for pair in pairs for p in (pair.read, pair.written)]

@@ -8,21 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from commanalyzer.abi.hooks import MAX_INLINE_LABELS
-from commanalyzer.instrument.code import (
-    SCRATCH,
-    Address,
-    Choice,
-    Computed,
-    Event,
-    FunctionPatch,
-    HookCall,
-    Obstacle,
-)
+from commanalyzer.instrument.code import SCRATCH, Address, Choice, Computed, Event, FunctionPatch, HookCall
 from commanalyzer.ir.loops.polynomials import Polynomial
 from commanalyzer.ir.model import Block, Instruction, Operand
 from commanalyzer.ir.types import I64, PTR
@@ -44,6 +35,14 @@ _ACCESSES: dict[str, tuple[int, int | None]] = {
 _BLOCKS = frozenset({"ca_copy_words", "ca_fill"})
 _NAMING = {"ca_register_many", "ca_join", *(f"ca_register_{n}" for n in range(MAX_INLINE_LABELS + 1))}
 _PURE = _NAMING | {"ca_control", "ca_address", "ca_lower", "ca_upper"}
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a loop is not run better, for a user; ``at``: the instructions that it speaks of, in that order."""
+
+    reason: str
+    at: tuple[Instruction, ...] = ()
 
 
 @dataclass(slots=True)
@@ -107,26 +106,17 @@ def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> Lo
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
-                place = _place(patch, blocks, lambda other, failed=line: other is failed)
-                return Obstacle("the recorder has to see every time what is done", place)
+                return Obstacle("the recorder has to see every time what is done", _at(patch, blocks, line))
     if (code := reader.finish(patch)) is not None:
         return code
-    return Obstacle("a sum begins before it or goes on after it", _place(patch, blocks, _is_term))
+    return Obstacle("a sum begins before it or goes on after it", _at(patch, blocks, reader.summing))
 
 
-def _is_term(line: str) -> bool:
-    return isinstance(line, HookCall) and line.what.startswith("ca_term_")
-
-
-def _place(
-    patch: FunctionPatch, blocks: list[Block], wanted: Callable[[str], bool]
-) -> tuple[Instruction, ...]:
-    """The first instruction of the program beside which a wanted line is inserted."""
-    for instruction in (i for b in blocks for i in b.instructions):
-        around = (*patch.before.get(instruction.first_line, ()), *patch.after.get(instruction.last_line, ()))
-        if any(map(wanted, around)):
-            return (instruction,)
-    return ()
+def _at(patch: FunctionPatch, blocks: list[Block], line: str) -> tuple[Instruction, ...]:
+    """The instruction of the program that a line is inserted next to; none for phis."""
+    every = (i for b in blocks for i in b.instructions)
+    around = ((i, patch.before.get(i.first_line, []) + patch.after.get(i.last_line, [])) for i in every)
+    return next(((i,) for i, lines in around if line in lines), ())
 
 
 class _Reader:
@@ -136,6 +126,7 @@ class _Reader:
         self._addresses: dict[str, Polynomial] = {}
         self._used: dict[str, None] = {}
         self._terms: set[str] = set()  # storages
+        self.summing = ""  # a line that adds a term
         self._resets: list[str] = []
         self._closed: list[str] = []
 
@@ -200,6 +191,7 @@ class _Reader:
             self._code.counters.append((int(arguments[0]), block))
             return True
         if hook.startswith("ca_term_"):
+            self.summing = call
             return self._term(hook, arguments)
         if hook in ("ca_accumulator_reset", "ca_accumulator_close"):
             return self._reduction(hook, arguments, result)

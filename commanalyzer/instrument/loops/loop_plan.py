@@ -7,28 +7,28 @@ as text for users, and for tests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from commanalyzer.instrument.code import FunctionPatch, LoopFinding, Obstacle, RepeatedLoop, plain_text
+from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
 from commanalyzer.instrument.inspectors.preview_code import PreviewWriter
 from commanalyzer.instrument.inspectors.previews import NOTHING, Previewed, may_protect_memory, previewed
 from commanalyzer.instrument.labelling.values import FunctionValues
+from commanalyzer.instrument.loops.loop_code import Obstacle
 from commanalyzer.instrument.loops.repeats import (
     FEWEST_ROUNDS,
     by_polynomials,
     identity,
+    is_read_outside,
     is_short,
-    read_outside,
     uses_of_inserted,
 )
 from commanalyzer.instrument.mechanisms import Mechanisms
-from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.loops.induction import LoopEnds, loop_ends
 from commanalyzer.ir.model import Block, Function, Instruction, Module
-from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.names.debug_info import DebugInfo
 from commanalyzer.ir.names.loop_places import loop_place, user_place
 
 MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
@@ -53,9 +53,9 @@ def plan_repeats(
         if isinstance(found, Obstacle):
             alone = "counts only" if found.reason == NOTHING else "hooks"
             how = "with the outer loop" if is_inside else alone
-            patch.findings.append(LoopFinding(loop.header, how, found))
+            patch.findings.append(LoopFinding(loop.header, how, found.reason, found.at))
         else:
-            patch.findings.append(maker.finding(loop, found))
+            patch.findings.append(LoopFinding(loop.header, *maker.manner(found)))
             patch.repeated.append(found)
 
 
@@ -66,7 +66,7 @@ class _Maker:
         self, values: FunctionValues, patch: FunctionPatch, module: Module, mechanisms: Mechanisms
     ) -> None:
         self._values, self._patch, self._module, self._mechanisms = values, patch, module, mechanisms
-        self._accesses, self._used_in = AccessTypes(module.metadata), uses_of_inserted(values, patch)
+        self._used_in = uses_of_inserted(values, patch)
         self._is_protecting = may_protect_memory(module)
         self._previews: list[Previewed] = []
 
@@ -90,13 +90,13 @@ class _Maker:
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
             return Obstacle("part of a loop that is previewed")
         lines = self._module.lines
-        plan = previewed(self._values, self._patch, loop, ends, blocks, self._accesses, lambda n: lines[n])
+        plan = previewed(self._values, self._patch, loop, ends, blocks, self._module)
         if isinstance(plan, Obstacle):
             return plan
         if self._is_protecting or not self._mechanisms.memoised_inspectors:
             plan = replace(plan, reads=None)
-        if other := read_outside(self._values, loop, ends, plan.code, self._used_in):
-            return other
+        if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
+            return Obstacle("a value or a sum that it computes is used after it")
         number = len(self._patch.repeated)
         writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]))
         found = writer.write(identity(self._values, loop, plan.code))
@@ -105,18 +105,18 @@ class _Maker:
         self._previews.append(plan)
         return found
 
-    def finding(self, loop: Loop, found: RepeatedLoop) -> LoopFinding:
+    def manner(self, loop: RepeatedLoop) -> tuple[str, str]:
         """How a loop is known, and what that costs."""
-        if not found.preview:
-            return LoopFinding(loop.header, "known", Obstacle(""))
-        plan, reason = self._previews[-1], "has branches or rounds that may not happen"
+        if not loop.preview:
+            return "known", ""
+        plan = self._previews[-1]
         if plan.follows_values:
-            reason = "computed numbers decide addresses or branches"
-        elif plan.reads is None:
-            reason = "reads too many arrays to keep them"
-        elif plan.reads.sizes:
-            reason = "arrays decide addresses, rounds or branches: again when they change"
-        return LoopFinding(loop.header, "previewed", Obstacle(reason))
+            return "previewed", "computed numbers decide addresses or branches"
+        if plan.reads is None:
+            return "previewed", "reads too many arrays to keep them"
+        if plan.reads.sizes:
+            return "previewed", "arrays decide addresses, rounds or branches: again when they change"
+        return "previewed", "has branches or rounds that may not happen"
 
 
 def _obstacle(values: FunctionValues, blocks: list[Block]) -> Obstacle | None:
@@ -154,13 +154,10 @@ def _is_plain(values: FunctionValues, instruction: Instruction) -> bool:
 
 def _why_not_single_ended(function: Function, loop: Loop) -> Obstacle:
     """Why a loop has no edges that :func:`commanalyzer.ir.loops.induction.loop_ends` would take."""
-    exiting = [
-        b
-        for b in function.blocks
-        if b.label in loop.blocks and not loop.blocks.issuperset(b.terminator.targets)
-    ]
+    branches = (b.terminator for b in function.blocks if b.label in loop.blocks)
+    exiting = [branch for branch in branches if not loop.blocks.issuperset(branch.targets)]
     if len(exiting) > 1:
-        return Obstacle(f"can end in {len(exiting)} places", tuple(b.terminator for b in exiting))
+        return Obstacle(f"can end in {len(exiting)} places", tuple(exiting))
     return Obstacle("is entered, repeated or left in several ways" if exiting else "never ends")
 
 
@@ -172,15 +169,9 @@ def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
         for finding in patches[function.name].findings:
             place = loop_place(module, debug, function, finding.header)
             where = f"{place.file}:{place.line}" if place.line else finding.header
-            why = finding.why.reason + _lines(
-                place, [user_place(debug, i.debug_location) for i in finding.why.at]
-            )
+            places = [user_place(debug, i.debug_location) for i in finding.at]
+            lines = dict.fromkeys(p.line for p in places if p.file == place.file and p.line)
+            why = finding.reason + (f" (line {' and '.join(map(str, lines))})" if lines else "")
             rows.append((where, function.name.removeprefix("@"), finding.how, why))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)
-
-
-def _lines(loop: SourcePlace, places: Sequence[SourcePlace]) -> str:
-    """Where the obstacles of a loop stand, in brackets; nothing where that is unknown."""
-    names = [f"line {p.line}" if p.file == loop.file else f"{p.file}:{p.line}" for p in places if p.line]
-    return f" ({' and '.join(dict.fromkeys(names))})" if names else ""

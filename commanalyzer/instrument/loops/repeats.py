@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
 
-from commanalyzer.instrument.code import FunctionPatch, HookCall, Obstacle, RepeatedLoop
+from commanalyzer.instrument.code import FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, Obstacle, inserted_lines, loop_code
 from commanalyzer.instrument.loops.range_events import (
     MOST_OUTER,
     Entry,
@@ -68,7 +68,7 @@ def by_polynomials(
     code = loop_code(patch, blocks, numbers)
     if isinstance(code, Obstacle) or len(known) != len(rounds):
         return None
-    if read_outside(values, loop, nest.ends[loop.header], code, used_in):
+    if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
     writer = _RepeatWriter(patch, nest, numbers, code, known)
     return writer.write(identity(values, loop, code), mechanisms)
@@ -147,19 +147,19 @@ def uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str, 
     return found
 
 
-def read_outside(
+def is_read_outside(
     values: FunctionValues, loop: Loop, ends: LoopEnds, code: LoopCode, used_in: dict[str, set[str]]
-) -> Obstacle | None:
-    """Something defined in the loop that is read outside, other than by phis of the exit."""
-    inside, reason = loop.blocks, "what is computed in it is used after it"
-    inner = [(name, d.instruction) for name, d in values.definitions.items() if d.block in inside]
-    for name, instruction in inner:
-        outer = [u for u in values.uses.get(name, ()) if u.block not in inside]
-        if any(u.block != ends.exit or u.instruction.opcode != "phi" for u in outer):
-            return Obstacle(reason, (instruction, outer[0].instruction))
-        if used_in.get(name, inside) - inside:
-            return Obstacle(reason, (instruction,))
-    return Obstacle(reason) if any(used_in.get(n, inside) - inside for n in code.defined) else None
+) -> bool:
+    """Something defined in the loop is read outside, other than by phis of the exit."""
+    inside = loop.blocks
+    registers = [name for name, d in values.definitions.items() if d.block in inside]
+    if any(used_in.get(name, set()) - inside for name in (*registers, *code.defined)):
+        return True
+    return any(
+        use.block not in inside and not (use.block == ends.exit and use.instruction.opcode == "phi")
+        for name in registers
+        for use in values.uses.get(name, ())
+    )
 
 
 @dataclass(frozen=True, slots=True)
