@@ -19,6 +19,7 @@ from commanalyzer.ir.model import Block, Instruction, IrType, Module
 from commanalyzer.ir.types import alloc_size_bytes
 
 MOST_OVERLAPS = 128
+_OWN_STORE = "what it reads to find an address or a branch may come from its own store"
 _COMPUTING = frozenset(
     {
         "phi", "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "sdiv", "urem", "srem",
@@ -55,8 +56,8 @@ def operands_of(instructions: Iterable[Instruction]) -> Iterator[str]:
 
 def preview_slice(
     values: FunctionValues, roots: Iterable[str], defined: dict[str, Instruction]
-) -> dict[str, Instruction] | Obstacle:
-    """Instructions that the roots are computed by, or one of them that cannot be done twice."""
+) -> dict[str, Instruction]:
+    """Instructions that the roots are computed by; an obstacle is raised if one cannot be done twice."""
     found: dict[str, Instruction] = {}
     pending = list(roots)
     while pending:
@@ -66,7 +67,7 @@ def preview_slice(
         instruction = defined[name]
         if not is_number(instruction.type) or not _is_computing(values, instruction):
             what = f"the result of {instruction.callee.removeprefix('@') or instruction.opcode}"
-            return Obstacle(f"{what} decides an address or a branch", (instruction,))
+            raise Obstacle(f"{what} decides an address or a branch", instruction)
         found[name] = instruction
         pending.extend(operands_of([instruction]))
     return found
@@ -96,7 +97,7 @@ def overlaps(
     blocks: Sequence[Block],
     computed: dict[str, Instruction],
     module: Module,
-) -> tuple[Overlap, ...] | Obstacle:
+) -> tuple[Overlap, ...]:
     """Pairs of places that must be found apart before the preview is believed.
 
     Args:
@@ -106,8 +107,8 @@ def overlaps(
         computed: What the preview computes.
         module: The module; says the types of accesses: most pairs are apart by them.
 
-    Returns:
-        An obstacle if there are too many, or some that may meet in every run.
+    Raises:
+        Obstacle: If there are too many, or some that may meet in every run.
     """
     numbers = NestNumbers(values.function, values.cfg, loop)
     loads = [i for i in computed.values() if i.opcode == "load"]
@@ -115,7 +116,7 @@ def overlaps(
     for written in (i for b in blocks for i in b.instructions if i.opcode in ("store", "call")):
         place = _written(values, written)
         if place is None:
-            return Obstacle("how much memory it writes at once is not known", (written,))
+            raise Obstacle("how much memory it writes at once is not known", written)
         for load in loads if place.end else ():
             if are_apart(module, load, written):
                 continue
@@ -123,10 +124,11 @@ def overlaps(
                 continue
             read = Place(load.operands[0].text, 0, alloc_size_bytes(load.type))
             if _base(values, read.address) == _base(values, place.address):
-                reason = "what it reads to find an address or a branch may come from its own store"
-                return Obstacle(reason, (load, written))
+                raise Obstacle(_OWN_STORE, load, written)
             found[Overlap(read, place)] = None
-    return tuple(found) if len(found) <= MOST_OVERLAPS else Obstacle("too many loads and stores to compare")
+    if len(found) > MOST_OVERLAPS:
+        raise Obstacle("too many loads and stores to compare")
+    return tuple(found)
 
 
 def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
@@ -138,12 +140,8 @@ def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
     if known is None or known.kind not in (CallKind.COPY, CallKind.FILL):
         return Place("", 0, 0)
     size = instruction.operands[2].text if len(instruction.operands) > 2 else ""
-    if (
-        not instruction.callee.startswith(("@llvm.mem", "@memcpy", "@memmove", "@memset"))
-        or not size.isdigit()
-    ):
-        return None
-    return Place(instruction.operands[0].text, 0, int(size))
+    is_usual = instruction.callee.startswith(("@llvm.mem", "@memcpy", "@memmove", "@memset"))
+    return Place(instruction.operands[0].text, 0, int(size)) if is_usual and size.isdigit() else None
 
 
 def _base(values: FunctionValues, name: str) -> str:
@@ -168,11 +166,8 @@ def _never_meet(
     stride = None if written is None else written.coefficient(round_number(loop.header))
     if read is None or written is None or stride is None:
         return False
-    ahead, loaded, stored = (
-        read - written,
-        alloc_size_bytes(load.type),
-        alloc_size_bytes(store.operands[0].type),
-    )
+    loaded, stored = alloc_size_bytes(load.type), alloc_size_bytes(store.operands[0].type)
+    ahead = read - written
     if not ahead.is_constant or not stride.is_constant or not (step := abs(stride.constant)):
         return False
     is_left_behind = step >= max(loaded, stored) and stride.constant * ahead.constant >= 0

@@ -143,8 +143,8 @@ def previewed(
     edges: LoopEnds,
     blocks: list[Block],
     module: Module,
-) -> Previewed | Obstacle:
-    """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
+) -> Previewed:
+    """What a preview of ``loop`` would have to do.
 
     Args:
         values: Facts of the function.
@@ -153,36 +153,31 @@ def previewed(
         edges: Its edges.
         blocks: Its blocks.
         module: The module.
+
+    Raises:
+        Obstacle: If it cannot know enough or would be useless.
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers)
-    if isinstance(code, Obstacle):
-        return code
     if not code.has_effect:
-        return Obstacle(NOTHING)
+        raise Obstacle(NOTHING)
     tracked = _tracked(code)
     if tracked is None:
         copies = (i for b in blocks for i in b.instructions if i.callee.startswith("@llvm.mem"))
-        unsized = tuple(i for i in copies if not i.operands[2].text.isdigit())
-        return Obstacle("how many bytes it copies or sets is only known when it runs", unsized)
+        unsized = (i for i in copies if not i.operands[2].text.isdigit())
+        raise Obstacle("how many bytes it copies or sets is only known when it runs", *unsized)
     if len(tracked) > _MAX_TRACKED:
-        return Obstacle(f"accesses memory in more than {_MAX_TRACKED} ways")
+        raise Obstacle(f"accesses memory in more than {_MAX_TRACKED} ways")
     roots = [*tracked, *registers.conditions]
     roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
     defined = {i.name: i for b in blocks for i in b.instructions if i.name}
     computed = preview_slice(values, roots, defined)
-    if isinstance(computed, Obstacle):
-        return computed
     if not _advances(values, loop, tracked, defined):
-        return Obstacle("all its rounds work on the same memory, as time steps do")
+        raise Obstacle("all its rounds work on the same memory, as time steps do")
     pairs = overlaps(values, loop, blocks, computed, module)
-    if isinstance(pairs, Obstacle):
-        return pairs
     ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
     roots += [name for name in ends if name not in roots]
     computed = preview_slice(values, roots, defined)
-    if isinstance(computed, Obstacle):
-        return computed
     loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
     found = {n: s for n in (*tracked, *ends, *loaded) if (s := _steady(values, loop, n)) is not None}
     advancing = {name: own for name, own in found.items() if own.header == loop.header}
@@ -231,7 +226,7 @@ def _advances(
     """Addresses differ from round to round, and not because pointers are exchanged: no time loop."""
     phis = [i for i in defined.values() if i.opcode == "phi" and values.block_of(i.name) == loop.header]
     feeding = preview_slice(values, tracked, defined)
-    steps = [p for p in phis if not isinstance(feeding, Obstacle) and p.name in feeding]
+    steps = [p for p in phis if p.name in feeding]
     for phi in steps:
         if phi.type.kind == "ptr":
             around = [o.text for o, p in zip(phi.operands, phi.incoming, strict=True) if p in loop.blocks]

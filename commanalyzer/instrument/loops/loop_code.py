@@ -1,6 +1,6 @@
 """What the inserted code of a loop nest does, read from its events: memory looked at, labels that enter.
 
-Input: the finished patch of a function. Output: :class:`LoopCode`, or an obstacle when the effect of the code
+Input: the finished patch of a function. Output: :class:`LoopCode`, or :class:`Obstacle` when the effect of the code
 depends on anything but addresses, entering labels and the shadow.
 """
 
@@ -37,12 +37,11 @@ _NAMING = {"ca_register_many", "ca_join", *(f"ca_register_{n}" for n in range(MA
 _PURE = _NAMING | {"ca_control", "ca_address", "ca_lower", "ca_upper"}
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why a loop is not run better, for a user; ``at``: the instructions that it speaks of, in that order."""
+class Obstacle(Exception):
+    """Why a loop is not run better, for a user, and the instructions that this speaks of, in that order."""
 
-    reason: str
-    at: tuple[Instruction, ...] = ()
+    def __init__(self, reason: str, *at: Instruction) -> None:
+        self.reason, self.at = reason, at
 
 
 @dataclass(slots=True)
@@ -94,22 +93,25 @@ def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Poly
     return None
 
 
-def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode | Obstacle:
+def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode:
     """Read the code that was inserted into ``blocks``, a loop nest.
 
     Args:
         patch: What was inserted.
         blocks: Blocks of the nest.
         numbers: What is known about integers and addresses.
+
+    Raises:
+        Obstacle: If the effect of that code is not known in advance.
     """
     reader = _Reader(numbers)
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
-                return Obstacle("the recorder has to see every time what is done", _at(patch, blocks, line))
-    if (code := reader.finish(patch)) is not None:
-        return code
-    return Obstacle("a sum begins before it or goes on after it", _at(patch, blocks, reader.summing))
+                raise Obstacle("the recorder has to see every time what is done", *_at(patch, blocks, line))
+    if (code := reader.finish(patch)) is None:
+        raise Obstacle("a sum begins before it or goes on after it", *_at(patch, blocks, reader.summing))
+    return code
 
 
 def _at(patch: FunctionPatch, blocks: list[Block], line: str) -> tuple[Instruction, ...]:

@@ -47,13 +47,14 @@ def plan_repeats(
     """
     maker = _Maker(values, patch, module, mechanisms)
     for loop in values.cfg.loops.values():
-        found = maker.repeated(loop)
         outer = [f.header for f in patch.findings if f.how in ("known", "previewed")]
         is_inside = any(loop.header in values.cfg.loops[header].blocks for header in outer)
-        if isinstance(found, Obstacle):
-            alone = "counts only" if found.reason == NOTHING else "hooks"
+        try:
+            found = maker.repeated(loop)
+        except Obstacle as met:
+            alone = "counts only" if met.reason == NOTHING else "hooks"
             how = "with the outer loop" if is_inside else alone
-            patch.findings.append(LoopFinding(loop.header, how, found.reason, found.at))
+            patch.findings.append(LoopFinding(loop.header, how, met.reason, met.at))
         else:
             patch.findings.append(LoopFinding(loop.header, *maker.manner(found)))
             patch.repeated.append(found)
@@ -70,38 +71,35 @@ class _Maker:
         self._is_protecting = may_protect_memory(module)
         self._previews: list[Previewed] = []
 
-    def repeated(self, loop: Loop) -> RepeatedLoop | Obstacle:
-        """The loop as it will be, or why it always runs with hooks."""
+    def repeated(self, loop: Loop) -> RepeatedLoop:
+        """The loop as it will be; an obstacle is raised if it always runs with hooks."""
         values = self._values
         blocks = [b for b in values.function.blocks if b.label in loop.blocks]
         ends = loop_ends(values.cfg, loop)
         if ends is None:
-            return _why_not_single_ended(values.function, loop)
-        if other := _obstacle(values, blocks):
-            return other
+            raise _why_not_single_ended(values.function, loop)
+        _check_plain(values, blocks)
         if is_short(values, loop, ends):
-            return Obstacle(f"never makes {FEWEST_ROUNDS} rounds: looking ahead would cost more")
+            raise Obstacle(f"never makes {FEWEST_ROUNDS} rounds: looking ahead would cost more")
         found = by_polynomials(values, self._patch, loop, blocks, self._used_in, self._mechanisms)
         return found or self._previewed(loop, ends, blocks)
 
-    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop | Obstacle:
+    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop:
         if not self._mechanisms.inspectors:
-            return Obstacle("inspectors are switched off")
+            raise Obstacle("inspectors are switched off")
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
-            return Obstacle("part of a loop that is previewed")
+            raise Obstacle("part of a loop that is previewed")
         lines = self._module.lines
         plan = previewed(self._values, self._patch, loop, ends, blocks, self._module)
-        if isinstance(plan, Obstacle):
-            return plan
         if self._is_protecting or not self._mechanisms.memoised_inspectors:
             plan = replace(plan, reads=None)
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
-            return Obstacle("a value or a sum that it computes is used after it")
+            raise Obstacle("a value or a sum that it computes is used after it")
         number = len(self._patch.repeated)
         writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]))
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
-            return Obstacle("has too many branches")
+            raise Obstacle("has too many branches")
         self._previews.append(plan)
         return found
 
@@ -119,12 +117,13 @@ class _Maker:
         return "previewed", "has branches or rounds that may not happen"
 
 
-def _obstacle(values: FunctionValues, blocks: list[Block]) -> Obstacle | None:
-    """What a loop does besides computing, loading and storing."""
+def _check_plain(values: FunctionValues, blocks: list[Block]) -> None:
+    """A loop does nothing but computing, loading and storing, else there is an obstacle."""
     if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
-        return Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")
+        raise Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")
     others = (i for b in blocks for i in b.instructions if not _is_plain(values, i))
-    return next((Obstacle(_named(instruction), (instruction,)) for instruction in others), None)
+    for instruction in others:
+        raise Obstacle(_named(instruction), instruction)
 
 
 def _named(instruction: Instruction) -> str:
@@ -157,7 +156,7 @@ def _why_not_single_ended(function: Function, loop: Loop) -> Obstacle:
     branches = (b.terminator for b in function.blocks if b.label in loop.blocks)
     exiting = [branch for branch in branches if not loop.blocks.issuperset(branch.targets)]
     if len(exiting) > 1:
-        return Obstacle(f"can end in {len(exiting)} places", tuple(exiting))
+        return Obstacle(f"can end in {len(exiting)} places", *exiting)
     return Obstacle("is entered, repeated or left in several ways" if exiting else "never ends")
 
 
@@ -171,7 +170,7 @@ def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
             where = f"{place.file}:{place.line}" if place.line else finding.header
             places = [user_place(debug, i.debug_location) for i in finding.at]
             lines = dict.fromkeys(p.line for p in places if p.file == place.file and p.line)
-            why = finding.reason + (f" (line {' and '.join(map(str, lines))})" if lines else "")
+            why = finding.reason + (f" ({', '.join(f'line {n}' for n in lines)})" if lines else "")
             rows.append((where, function.name.removeprefix("@"), finding.how, why))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)

@@ -65,10 +65,11 @@ def by_polynomials(
     numbers = NestNumbers(values.function, values.cfg, loop)
     rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
     known = {header: found for header, found in rounds.items() if found is not None}
-    code = loop_code(patch, blocks, numbers)
-    if isinstance(code, Obstacle) or len(known) != len(rounds):
+    try:
+        code = loop_code(patch, blocks, numbers)
+    except Obstacle:
         return None
-    if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
+    if len(known) != len(rounds) or is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
     writer = _RepeatWriter(patch, nest, numbers, code, known)
     return writer.write(identity(values, loop, code), mechanisms)
