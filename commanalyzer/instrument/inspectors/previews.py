@@ -238,13 +238,8 @@ def _advances(
 def _outside(
     values: FunctionValues, names: Iterable[str], defined: dict[str, Instruction]
 ) -> dict[str, IrType]:
-    types = {p.text: p.type for p in values.function.parameters}
-    found = {}
-    for name in dict.fromkeys(names):
-        if name.startswith("%") and name not in defined and not name.startswith("%ca."):
-            definition = values.definitions.get(name)
-            found[name] = types[name] if definition is None else definition.instruction.type
-    return found
+    outer = (n for n in dict.fromkeys(names) if n.startswith("%") and not n.startswith("%ca."))
+    return {name: values.type_of(name) for name in outer if name not in defined}
 
 
 def _preview_reads(

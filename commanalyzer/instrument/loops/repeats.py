@@ -215,10 +215,9 @@ class _RepeatWriter:
             patch.call(behind, "ca_repeat_end", changes(patch, behind, ranges))
         else:
             known = patch.compute(guard.lines, "icmp ne", total, "0")
-        before_copy, header = self._counts(), self._nest.loop.header
-        ends = self._nest.ends[header]
+        before_copy, nest, header = self._counts(), self._nest, self._nest.loop.header
         return RepeatedLoop(
-            ends.preheader, header, ends.exiting, ends.exit, tuple(b.label for b in self._nest.blocks),
+            nest.ends[header], header, tuple(b.label for b in nest.blocks),
             len(patch.repeated), tuple(guard.lines), known, tuple(before_copy), tuple(behind),
             offer=offered, is_taken=taken,
         )  # fmt: skip

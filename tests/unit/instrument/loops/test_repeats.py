@@ -160,13 +160,19 @@ def test_reasons_name_the_lines_of_obstacles(tmp_path: Path) -> None:
     lines = loops_text(module, plan_module(module, PlanOptions()).patches).splitlines()
     where = lines[1].split(":")[0]  # as the debug information names it
     assert str(source).endswith(where)
+    again = "arrays decide addresses, rounds or branches: again when they change"
+    unsized = "how many bytes it copies or sets is only known when it runs"
     own = "what it reads to find an address or a branch may come from its own store"
     assert [re.split(" {2,}", line) for line in lines] == [
         ["loop", "function", "when it repeats", "because"],
         [f"{where}:6", "f", "known"],
-        [f"{where}:8", "f", "hooks", "can end in 2 places (line 9 and line 8)"],
+        [f"{where}:8", "f", "hooks", "can end in 2 places (line 9, line 8)"],
         [f"{where}:13", "f", "hooks", "calls malloc (line 15)"],
-        [f"{where}:16", "f", "hooks", f"{own} (line 18 and line 17)"],
+        [f"{where}:16", "f", "hooks", f"{own} (line 18, line 17)"],
+        [f"{where}:20", "f", "hooks", f"{unsized} (line 21)"],
+        [f"{where}:23", "f", "hooks", "a sum begins before it or goes on after it (line 25)"],
+        [f"{where}:26", "f", "hooks", "never makes 8 rounds: looking ahead would cost more"],
+        [f"{where}:28", "f", "previewed", again],
     ]
 
 
