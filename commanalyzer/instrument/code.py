@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
+from commanalyzer.ir.loops.induction import LoopEnds
 from commanalyzer.ir.model import Instruction
 
 Text = Callable[[int], str]  # gives a line of a module
@@ -64,10 +65,8 @@ class RepeatedLoop:
     """A loop that also exists without hooks, see :mod:`commanalyzer.instrument.loops.repeats`.
 
     Attributes:
-        preheader: Block before it; its branch becomes the choice.
+        ends: Its edges; the branch of the block before it becomes the choice.
         header: First block.
-        exiting: The block that leaves the loop.
-        exit: Where that leads.
         blocks: All blocks, in printed order.
         number: Of the loop in its function, for the names of its copy.
         guard: Lines that compute ``known``, at the end of the preheader.
@@ -81,10 +80,8 @@ class RepeatedLoop:
         is_taken: Register (i1): the copy may run all the same.
     """
 
-    preheader: str
+    ends: LoopEnds
     header: str
-    exiting: str
-    exit: str
     blocks: tuple[str, ...]
     number: int
     guard: tuple[str, ...]
@@ -104,13 +101,15 @@ class LoopFinding:
 
     Attributes:
         header: Its first block.
-        how: ``known``, ``previewed``, ``with the outer loop`` or ``hooks``.
+        how: ``known``, ``previewed``, ``with the outer loop``, ``hooks`` or ``counts only``.
         reason: Why not better; empty for known loops.
+        at: The instructions that the reason speaks of.
     """
 
     header: str
     how: str
     reason: str = ""
+    at: tuple[Instruction, ...] = ()
 
 
 @dataclass(slots=True)

@@ -74,7 +74,7 @@ class PreviewWriter:
         behind: list[str] = []
         self._patch.call(behind, "ca_repeat_end", self._changes(behind))
         return RepeatedLoop(
-            plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
+            plan.ends, plan.loop.header,
             tuple(b.label for b in plan.blocks), self._number, tuple(guard), known, (), tuple(behind),
             tuple(due), is_due, tuple(self._blocks(identity)),
         )  # fmt: skip

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import Text
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.ir.access_types import AccessTypes
+from commanalyzer.instrument.loops.loop_code import Obstacle
+from commanalyzer.ir.access_types import are_apart
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.loops.induction import NestNumbers, round_number
-from commanalyzer.ir.model import Block, Instruction, IrType
+from commanalyzer.ir.model import Block, Instruction, IrType, Module
 from commanalyzer.ir.types import alloc_size_bytes
 
 MOST_OVERLAPS = 128
+_OWN_STORE = "what it reads to find an address or a branch may come from its own store"
 _COMPUTING = frozenset(
     {
         "phi", "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "sdiv", "urem", "srem",
@@ -55,8 +56,8 @@ def operands_of(instructions: Iterable[Instruction]) -> Iterator[str]:
 
 def preview_slice(
     values: FunctionValues, roots: Iterable[str], defined: dict[str, Instruction]
-) -> dict[str, Instruction] | None:
-    """Instructions that the roots are computed by; ``None`` if some of them cannot be done twice."""
+) -> dict[str, Instruction]:
+    """Instructions that the roots are computed by; an obstacle is raised if one cannot be done twice."""
     found: dict[str, Instruction] = {}
     pending = list(roots)
     while pending:
@@ -65,7 +66,8 @@ def preview_slice(
             continue
         instruction = defined[name]
         if not is_number(instruction.type) or not _is_computing(values, instruction):
-            return None
+            what = f"the result of {instruction.callee.removeprefix('@') or instruction.opcode}"
+            raise Obstacle(f"{what} decides an address or a branch", instruction)
         found[name] = instruction
         pending.extend(operands_of([instruction]))
     return found
@@ -94,9 +96,8 @@ def overlaps(
     loop: Loop,
     blocks: Sequence[Block],
     computed: dict[str, Instruction],
-    accesses: AccessTypes,
-    text: Text,
-) -> tuple[Overlap, ...] | None:
+    module: Module,
+) -> tuple[Overlap, ...]:
     """Pairs of places that must be found apart before the preview is believed.
 
     Args:
@@ -104,11 +105,10 @@ def overlaps(
         loop: The loop.
         blocks: Its blocks.
         computed: What the preview computes.
-        accesses: Types of accesses: most pairs are apart by them.
-        text: Gives a line of the module.
+        module: The module; says the types of accesses: most pairs are apart by them.
 
-    Returns:
-        ``None`` if there are too many, or some that certainly meet.
+    Raises:
+        Obstacle: If there are too many, or some that may meet in every run.
     """
     numbers = NestNumbers(values.function, values.cfg, loop)
     loads = [i for i in computed.values() if i.opcode == "load"]
@@ -116,17 +116,19 @@ def overlaps(
     for written in (i for b in blocks for i in b.instructions if i.opcode in ("store", "call")):
         place = _written(values, written)
         if place is None:
-            return None
+            raise Obstacle("how much memory it writes at once is not known", written)
         for load in loads if place.end else ():
-            if accesses.are_apart(text(load.first_line), text(written.first_line)):
+            if are_apart(module, load, written):
                 continue
             if written.opcode == "store" and _never_meet(values, loop, numbers, load, written):
                 continue
             read = Place(load.operands[0].text, 0, alloc_size_bytes(load.type))
             if _base(values, read.address) == _base(values, place.address):
-                return None
+                raise Obstacle(_OWN_STORE, load, written)
             found[Overlap(read, place)] = None
-    return tuple(found) if len(found) <= MOST_OVERLAPS else None
+    if len(found) > MOST_OVERLAPS:
+        raise Obstacle("too many loads and stores to compare")
+    return tuple(found)
 
 
 def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
@@ -138,12 +140,8 @@ def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
     if known is None or known.kind not in (CallKind.COPY, CallKind.FILL):
         return Place("", 0, 0)
     size = instruction.operands[2].text if len(instruction.operands) > 2 else ""
-    if (
-        not instruction.callee.startswith(("@llvm.mem", "@memcpy", "@memmove", "@memset"))
-        or not size.isdigit()
-    ):
-        return None
-    return Place(instruction.operands[0].text, 0, int(size))
+    is_usual = instruction.callee.startswith(("@llvm.mem", "@memcpy", "@memmove", "@memset"))
+    return Place(instruction.operands[0].text, 0, int(size)) if is_usual and size.isdigit() else None
 
 
 def _base(values: FunctionValues, name: str) -> str:
@@ -168,11 +166,8 @@ def _never_meet(
     stride = None if written is None else written.coefficient(round_number(loop.header))
     if read is None or written is None or stride is None:
         return False
-    ahead, loaded, stored = (
-        read - written,
-        alloc_size_bytes(load.type),
-        alloc_size_bytes(store.operands[0].type),
-    )
+    loaded, stored = alloc_size_bytes(load.type), alloc_size_bytes(store.operands[0].type)
+    ahead = read - written
     if not ahead.is_constant or not stride.is_constant or not (step := abs(stride.constant)):
         return False
     is_left_behind = step >= max(loaded, stored) and stride.constant * ahead.constant >= 0

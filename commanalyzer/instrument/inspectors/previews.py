@@ -18,11 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import FunctionPatch, Text
+from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.inspectors.preview_slices import Overlap, operands_of, overlaps, preview_slice
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.instrument.loops.loop_code import LoopCode, loop_code
-from commanalyzer.ir.access_types import AccessTypes
+from commanalyzer.instrument.loops.loop_code import LoopCode, Obstacle, loop_code
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.loops.induction import LoopEnds, NestNumbers, loop_ends, round_number
 from commanalyzer.ir.loops.polynomials import Polynomial
@@ -30,8 +29,8 @@ from commanalyzer.ir.model import Block, Instruction, IrType, Module, Operand
 from commanalyzer.ir.types import alloc_size_bytes
 
 DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
+NOTHING = "computes nothing that is recorded"
 _MAX_TRACKED = 192
-_NOT_TWICE = "addresses or branches from what cannot be done twice"
 _MOST_READS = 32
 _BITS_PER_SIZE = 2
 _PROTECTING = frozenset({"@mprotect", "@pkey_mprotect"})
@@ -143,10 +142,9 @@ def previewed(
     loop: Loop,
     edges: LoopEnds,
     blocks: list[Block],
-    accesses: AccessTypes,
-    text: Text,
-) -> Previewed | str:
-    """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
+    module: Module,
+) -> Previewed:
+    """What a preview of ``loop`` would have to do.
 
     Args:
         values: Facts of the function.
@@ -154,34 +152,32 @@ def previewed(
         loop: A loop without side effects other than stores.
         edges: Its edges.
         blocks: Its blocks.
-        accesses: Types of accesses.
-        text: Gives a line of the module.
+        module: The module.
+
+    Raises:
+        Obstacle: If it cannot know enough or would be useless.
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers)
-    if code is None:
-        return "what is recorded in it does not follow from addresses"
     if not code.has_effect:
-        return "nothing to record"
+        raise Obstacle(NOTHING)
     tracked = _tracked(code)
-    if tracked is None or len(tracked) > _MAX_TRACKED:
-        return "addresses that cannot be noted" if tracked is None else "too many addresses"
+    if tracked is None:
+        copies = (i for b in blocks for i in b.instructions if i.callee.startswith("@llvm.mem"))
+        unsized = (i for i in copies if not i.operands[2].text.isdigit())
+        raise Obstacle("how many bytes it copies or sets is only known when it runs", *unsized)
+    if len(tracked) > _MAX_TRACKED:
+        raise Obstacle(f"accesses memory in more than {_MAX_TRACKED} ways")
     roots = [*tracked, *registers.conditions]
     roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
     defined = {i.name: i for b in blocks for i in b.instructions if i.name}
     computed = preview_slice(values, roots, defined)
-    if computed is None:
-        return _NOT_TWICE
     if not _advances(values, loop, tracked, defined):
-        return "its rounds look at the same addresses, as time steps do"
-    pairs = overlaps(values, loop, blocks, computed, accesses, text)
-    if pairs is None:
-        return "its stores may change its addresses or branches"
+        raise Obstacle("all its rounds work on the same memory, as time steps do")
+    pairs = overlaps(values, loop, blocks, computed, module)
     ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
     roots += [name for name in ends if name not in roots]
     computed = preview_slice(values, roots, defined)
-    if computed is None:
-        return _NOT_TWICE
     loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
     found = {n: s for n in (*tracked, *ends, *loaded) if (s := _steady(values, loop, n)) is not None}
     advancing = {name: own for name, own in found.items() if own.header == loop.header}
@@ -229,7 +225,7 @@ def _advances(
 ) -> bool:
     """Addresses differ from round to round, and not because pointers are exchanged: no time loop."""
     phis = [i for i in defined.values() if i.opcode == "phi" and values.block_of(i.name) == loop.header]
-    feeding = preview_slice(values, tracked, defined) or {}
+    feeding = preview_slice(values, tracked, defined)
     steps = [p for p in phis if p.name in feeding]
     for phi in steps:
         if phi.type.kind == "ptr":
@@ -242,13 +238,8 @@ def _advances(
 def _outside(
     values: FunctionValues, names: Iterable[str], defined: dict[str, Instruction]
 ) -> dict[str, IrType]:
-    types = {p.text: p.type for p in values.function.parameters}
-    found = {}
-    for name in dict.fromkeys(names):
-        if name.startswith("%") and name not in defined and not name.startswith("%ca."):
-            definition = values.definitions.get(name)
-            found[name] = types[name] if definition is None else definition.instruction.type
-    return found
+    outer = (n for n in dict.fromkeys(names) if n.startswith("%") and not n.startswith("%ca."))
+    return {name: values.type_of(name) for name in outer if name not in defined}
 
 
 def _preview_reads(

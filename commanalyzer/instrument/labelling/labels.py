@@ -273,7 +273,7 @@ class LabelBook:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
         definition = self.values.definitions.get(name)
         location = -1 if definition is None else definition.instruction.debug_location
-        width = _width(self._type_of(name))
+        width = _width(self.values.type_of(name))
         place = self.debug.place(location)
         variable, _ = self.debug.variable(self.variables.get(name, -1))
         kind = "store" if name in self.homes else "register"
@@ -341,14 +341,14 @@ class LabelBook:
         if name not in self.homes:
             return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
         address = self.patch.address(out, self.homes[name])
-        words = _width(self._type_of(name)) // 4
+        words = _width(self.values.type_of(name)) // 4
         self.patch.call(out, "ca_row_many", site, address, words, len(labels), pointer)
         return self.patch.call(out, "ca_load", address, result=result)
 
     def home_sizes(self) -> dict[str, tuple[str, int]]:
         """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
         return {
-            pointer: (self.debug.variable(self.variables.get(name, -1))[0], _width(self._type_of(name)))
+            pointer: (self.debug.variable(self.variables.get(name, -1))[0], _width(self.values.type_of(name)))
             for name, pointer in self.homes.items()
             if name in self.site_of
         }
@@ -391,13 +391,6 @@ class LabelBook:
     ) -> tuple[str, ...]:
         """The labels ``yes`` where the condition holds, else ``no``; 0 where one side has fewer."""
         return tuple(self.chosen(condition, a, b, out) for a, b in zip_longest(yes, no, fillvalue="0"))
-
-    def _type_of(self, name: str) -> IrType:
-        """Type of a register or parameter."""
-        definition = self.values.definitions.get(name)
-        if definition is not None:
-            return definition.instruction.type
-        return self.values.function.parameters[self.values.parameters[name]].type
 
     def _enters_loop(self, name: str, block: str) -> bool:
         loop = self.values.cfg.loop_of(block) if block else None

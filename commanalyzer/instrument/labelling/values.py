@@ -221,6 +221,12 @@ class FunctionValues:
     control_flows: bool
     calls: CallFacts
 
+    def type_of(self, name: str) -> IrType:
+        """Type of a register or parameter."""
+        if name in self.definitions:
+            return self.definitions[name].instruction.type
+        return next(p.type for p in self.function.parameters if p.text == name)
+
     def data_operands(self, name: str) -> tuple[Operand, ...]:
         """Operands of a computed register that enter it as data: conditions of selects do not."""
         if name in self.selected.combined:

@@ -1,7 +1,7 @@
 """What the inserted code of a loop nest does, read from its events: memory looked at, labels that enter.
 
-Input: the finished patch of a function. Output: :class:`LoopCode`, or ``None`` when the effect of the code
-depends on anything but addresses, entering labels and the shadow.
+Input: the finished patch of a function. Output: :class:`LoopCode`; there is an obstacle when the effect of
+the code depends on anything but addresses, entering labels and the shadow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol
 from commanalyzer.abi.hooks import MAX_INLINE_LABELS
 from commanalyzer.instrument.code import SCRATCH, Address, Choice, Computed, Event, FunctionPatch, HookCall
 from commanalyzer.ir.loops.polynomials import Polynomial
-from commanalyzer.ir.model import Block, Operand
+from commanalyzer.ir.model import Block, Instruction, Operand
 from commanalyzer.ir.types import I64, PTR
 
 TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
@@ -35,6 +35,13 @@ _ACCESSES: dict[str, tuple[int, int | None]] = {
 _BLOCKS = frozenset({"ca_copy_words", "ca_fill"})
 _NAMING = {"ca_register_many", "ca_join", *(f"ca_register_{n}" for n in range(MAX_INLINE_LABELS + 1))}
 _PURE = _NAMING | {"ca_control", "ca_address", "ca_lower", "ca_upper"}
+
+
+class Obstacle(Exception):
+    """Why a loop is not run better, for a user, and the instructions that this speaks of, in that order."""
+
+    def __init__(self, reason: str, *at: Instruction) -> None:
+        self.reason, self.at = reason, at
 
 
 @dataclass(slots=True)
@@ -86,20 +93,30 @@ def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Poly
     return None
 
 
-def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode | None:
+def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode:
     """Read the code that was inserted into ``blocks``, a loop nest.
 
     Args:
         patch: What was inserted.
         blocks: Blocks of the nest.
         numbers: What is known about integers and addresses.
+
+    Raises:
+        Obstacle: If the effect of that code is not known in advance.
     """
     reader = _Reader(numbers)
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
-                return None
-    return reader.finish(patch)
+                raise Obstacle("the recorder has to see every time what is done", *_at(patch, blocks, line))
+    return reader.finish(patch, blocks)
+
+
+def _at(patch: FunctionPatch, blocks: list[Block], line: str) -> tuple[Instruction, ...]:
+    """The instruction of the program that a line is inserted next to; none for phis."""
+    every = (i for b in blocks for i in b.instructions)
+    around = ((i, patch.before.get(i.first_line, []) + patch.after.get(i.last_line, [])) for i in every)
+    return next(((i,) for i, lines in around if line in lines), ())
 
 
 class _Reader:
@@ -109,6 +126,7 @@ class _Reader:
         self._addresses: dict[str, Polynomial] = {}
         self._used: dict[str, None] = {}
         self._terms: set[str] = set()  # storages
+        self._summing = ""  # a line that adds a term
         self._resets: list[str] = []
         self._closed: list[str] = []
 
@@ -116,17 +134,18 @@ class _Reader:
         """Take a line; false if it cannot be followed."""
         if not isinstance(line, Event):
             return False
+        self._code.defined.add(line.result)
         address = computed_address(line, self._numbers, self._addresses)
         if address is not None:
             self._addresses[line.result] = address
-            return self._define(line.result)
+            return True
         if isinstance(line, HookCall):
             return self._call(line, block)
         if isinstance(line, Choice) and not self._is_followed(line.what):
             return False
         if isinstance(line, Address) or (isinstance(line, Computed) and line.what not in _ON_LABELS):
             return False
-        return self._define(line.result) and self._use(line.uses)
+        return self._use(line.uses)
 
     def _is_followed(self, condition: str) -> bool:
         """A condition is computed from labels, or known in advance."""
@@ -134,15 +153,13 @@ class _Reader:
             return self._use((condition,))
         return condition.startswith("%") and self._numbers.decides(condition)
 
-    def finish(self, patch: FunctionPatch) -> LoopCode | None:
-        """The code as a whole; ``None`` if reductions begin or end in a way that is not followed."""
+    def finish(self, patch: FunctionPatch, blocks: list[Block]) -> LoopCode:
+        """The code as a whole; reductions that begin or end in a way that is not followed are obstacles."""
         code = self._code
         code.entering = {name: None for name in self._used if name not in code.defined}
         inside = {*self._resets, *self._closed}
-        if self._terms - inside:
-            return None
-        if inside and not self._are_whole(patch):
-            return None
+        if self._terms - inside or not self._are_whole(patch):
+            raise Obstacle("a sum begins before it or goes on after it", *_at(patch, blocks, self._summing))
         return code
 
     def _are_whole(self, patch: FunctionPatch) -> bool:
@@ -155,11 +172,6 @@ class _Reader:
         )
         return all(begun[s] and ended[s] and begun[s] + ended[s] == everywhere[s] for s in begun | ended)
 
-    def _define(self, name: str) -> bool:
-        if name:
-            self._code.defined.add(name)
-        return True
-
     def _use(self, operands: Iterable[str]) -> bool:
         registers = [name for name in operands if name.startswith("%")]
         if not all(name.startswith(_OWN) for name in registers):
@@ -168,17 +180,17 @@ class _Reader:
         return True
 
     def _call(self, call: HookCall, block: str) -> bool:
-        hook, arguments, result = call.what, call.uses, call.result
+        hook, arguments = call.what, call.uses
         if hook == "ca_count_block":
             self._code.counters.append((int(arguments[0]), block))
             return True
         if hook.startswith("ca_term_"):
+            self._summing = call
             return self._term(hook, arguments)
         if hook in ("ca_accumulator_reset", "ca_accumulator_close"):
-            return self._reduction(hook, arguments, result)
+            return self._reduction(hook, arguments)
         if hook in _BLOCKS:
             return self._block(arguments)
-        self._define(result)
         if hook in _PURE:
             self._code.has_effect |= hook in _NAMING
             return self._use(arguments)
@@ -214,8 +226,7 @@ class _Reader:
         self._terms.add(arguments[0])
         return hook == "ca_term_many" or self._use(arguments[1:])
 
-    def _reduction(self, hook: str, arguments: Sequence[str], result: str) -> bool:
-        self._define(result)
+    def _reduction(self, hook: str, arguments: Sequence[str]) -> bool:
         self._code.has_effect = True
         (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])
         return True

@@ -41,10 +41,10 @@ class LoopCopies:
         self._text = text
         self._blocks = {block.label: block for block in function.blocks}
         self._repeated = repeated
-        self._before = {loop.preheader: loop for loop in repeated}
+        self._before = {loop.ends.preheader: loop for loop in repeated}
         self._headers = {loop.header: loop for loop in repeated}
-        self._left = {loop.exiting: loop for loop in repeated}
-        self._behind = {loop.exit: loop for loop in repeated}
+        self._left = {loop.ends.exiting: loop for loop in repeated}
+        self._behind = {loop.ends.exit: loop for loop in repeated}
         self._renamed = {loop.number: self._new_names(loop) for loop in repeated}
 
     def joined(self, block: Block, lines: list[str]) -> list[str]:
@@ -52,23 +52,23 @@ class LoopCopies:
         result = list(lines)
         if (loop := self._behind.get(block.label)) is not None:  # it takes the copy's values, too
             renamed, left = self._renamed[loop.number], _at("exit", loop)
-            last = renamed[f"%{loop.exiting}"]
-            _rejoin(result, loop.exiting, lambda v: f"[ {v}, {left} ], [ {renamed.get(v, v)}, {last} ]")
+            last = renamed[f"%{loop.ends.exiting}"]
+            _rejoin(result, loop.ends.exiting, lambda v: f"[ {v}, {left} ], [ {renamed.get(v, v)}, {last} ]")
         if (loop := self._left.get(block.label)) is not None:
-            old, new = f"%{loop.exit}", _at("exit", loop)
+            old, new = f"%{loop.ends.exit}", _at("exit", loop)
             result[-1] = TOKEN.sub(lambda m: new if m[0] == old else m[0], result[-1])
         if (loop := self._before.get(block.label)) is not None:
             ways = f"label {_at('look', loop)}, label %{loop.header}"
             asked = [*loop.due, f"  br i1 {loop.is_due}, {ways}"]  # whether a preview is worth while
             result[-1:] = asked if loop.preview else self._choice(loop)
         if (loop := self._headers.get(block.label)) is not None:  # it takes the preheader's values
-            before = f"%{loop.preheader}"
+            before = f"%{loop.ends.preheader}"
             if loop.preview:
                 guard = _at("guard", loop)
-                _rejoin(result, loop.preheader, lambda v: f"[ {v}, {before} ], [ {v}, {guard} ]")
+                _rejoin(result, loop.ends.preheader, lambda v: f"[ {v}, {before} ], [ {v}, {guard} ]")
             if loop.offer:
                 offer = _at("offer", loop)
-                _rejoin(result, loop.preheader, lambda v: f"[ {v}, {offer} ]")
+                _rejoin(result, loop.ends.preheader, lambda v: f"[ {v}, {offer} ]")
         return result
 
     def _choice(self, loop: RepeatedLoop) -> list[str]:
@@ -101,7 +101,7 @@ class LoopCopies:
                 result += ["", f"{renamed[f'%{label}'][1:]}:"]
                 lines = range(block.instructions[0].first_line, block.instructions[-1].last_line + 1)
                 result += [self._copied(loop, self._text(line)) for line in lines if self._text(line)]
-            result += ["", f"{_at('exit', loop)[1:]}:", *loop.behind, f"  br label %{loop.exit}"]
+            result += ["", f"{_at('exit', loop)[1:]}:", *loop.behind, f"  br label %{loop.ends.exit}"]
         return result
 
     def _copied(self, loop: RepeatedLoop, line: str) -> str:
@@ -113,7 +113,7 @@ class LoopCopies:
         names = [f"%{label}" for label in loop.blocks]
         names += [i.name for label in loop.blocks for i in self._blocks[label].instructions if i.name]
         renamed = {name: suffixed(name, f".ca.{loop.number}") for name in names}
-        return renamed | {f"%{loop.preheader}": _at("entry", loop)}
+        return renamed | {f"%{loop.ends.preheader}": _at("entry", loop)}
 
 
 def _rejoin(lines: list[str], block: str, ways: Callable[[str], str]) -> None:

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
 from commanalyzer.instrument.inspectors.preview_code import PreviewWriter
-from commanalyzer.instrument.inspectors.previews import Previewed, may_protect_memory, previewed
+from commanalyzer.instrument.inspectors.previews import NOTHING, Previewed, may_protect_memory, previewed
 from commanalyzer.instrument.labelling.values import FunctionValues
+from commanalyzer.instrument.loops.loop_code import Obstacle
 from commanalyzer.instrument.loops.repeats import (
     FEWEST_ROUNDS,
     by_polynomials,
@@ -23,13 +24,12 @@ from commanalyzer.instrument.loops.repeats import (
     uses_of_inserted,
 )
 from commanalyzer.instrument.mechanisms import Mechanisms
-from commanalyzer.ir.access_types import AccessTypes
-from commanalyzer.ir.cfg import ControlFlow, Loop
+from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.loops.induction import LoopEnds, loop_ends
-from commanalyzer.ir.model import Block, Instruction, Module
+from commanalyzer.ir.model import Block, Function, Instruction, Module
 from commanalyzer.ir.names.debug_info import DebugInfo
-from commanalyzer.ir.names.loop_places import loop_place
+from commanalyzer.ir.names.loop_places import loop_place, user_place
 
 MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
 _SIDE_EFFECTS = frozenset(
@@ -47,12 +47,14 @@ def plan_repeats(
     """
     maker = _Maker(values, patch, module, mechanisms)
     for loop in values.cfg.loops.values():
-        found = maker.repeated(loop)
         outer = [f.header for f in patch.findings if f.how in ("known", "previewed")]
         is_inside = any(loop.header in values.cfg.loops[header].blocks for header in outer)
-        if isinstance(found, str):
-            how = "with the outer loop" if is_inside else "hooks"
-            patch.findings.append(LoopFinding(loop.header, how, found))
+        try:
+            found = maker.repeated(loop)
+        except Obstacle as met:
+            alone = "counts only" if met.reason == NOTHING else "hooks"
+            how = "with the outer loop" if is_inside else alone
+            patch.findings.append(LoopFinding(loop.header, how, met.reason, met.at))
         else:
             patch.findings.append(LoopFinding(loop.header, *maker.manner(found)))
             patch.repeated.append(found)
@@ -65,42 +67,39 @@ class _Maker:
         self, values: FunctionValues, patch: FunctionPatch, module: Module, mechanisms: Mechanisms
     ) -> None:
         self._values, self._patch, self._module, self._mechanisms = values, patch, module, mechanisms
-        self._accesses, self._used_in = AccessTypes(module.metadata), uses_of_inserted(values, patch)
+        self._used_in = uses_of_inserted(values, patch)
         self._is_protecting = may_protect_memory(module)
         self._previews: list[Previewed] = []
 
-    def repeated(self, loop: Loop) -> RepeatedLoop | str:
-        """The loop as it will be, or why it always runs with hooks."""
+    def repeated(self, loop: Loop) -> RepeatedLoop:
+        """The loop as it will be; an obstacle is raised if it always runs with hooks."""
         values = self._values
         blocks = [b for b in values.function.blocks if b.label in loop.blocks]
         ends = loop_ends(values.cfg, loop)
         if ends is None:
-            return _why_not_single_ended(values.cfg, loop)
-        if other := _obstacle(values, blocks):
-            return other
+            raise _why_not_single_ended(values.function, loop)
+        _check_plain(values, blocks)
         if is_short(values, loop, ends):
-            return f"fewer than {FEWEST_ROUNDS} rounds, always"
+            raise Obstacle(f"never makes {FEWEST_ROUNDS} rounds: looking ahead would cost more")
         found = by_polynomials(values, self._patch, loop, blocks, self._used_in, self._mechanisms)
         return found or self._previewed(loop, ends, blocks)
 
-    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop | str:
+    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop:
         if not self._mechanisms.inspectors:
-            return "inspectors are switched off"
+            raise Obstacle("inspectors are switched off")
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
-            return "part of a loop that is previewed"
+            raise Obstacle("part of a loop that is previewed")
         lines = self._module.lines
-        plan = previewed(self._values, self._patch, loop, ends, blocks, self._accesses, lambda n: lines[n])
-        if isinstance(plan, str):
-            return plan
+        plan = previewed(self._values, self._patch, loop, ends, blocks, self._module)
         if self._is_protecting or not self._mechanisms.memoised_inspectors:
             plan = replace(plan, reads=None)
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
-            return "what it computes is read behind it"
+            raise Obstacle("a value or a sum that it computes is used after it")
         number = len(self._patch.repeated)
         writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]))
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
-            return "too many blocks"
+            raise Obstacle("has too many branches")
         self._previews.append(plan)
         return found
 
@@ -118,19 +117,21 @@ class _Maker:
         return "previewed", "has branches or rounds that may not happen"
 
 
-def _obstacle(values: FunctionValues, blocks: list[Block]) -> str:
-    """What a loop does besides computing, loading and storing; empty for nothing."""
+def _check_plain(values: FunctionValues, blocks: list[Block]) -> None:
+    """A loop does nothing but computing, loading and storing, else there is an obstacle."""
     if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
-        return f"more than {MAX_INSTRUCTIONS} instructions"
+        raise Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")
     others = (i for b in blocks for i in b.instructions if not _is_plain(values, i))
-    return next((_named(instruction) for instruction in others), "")
+    for instruction in others:
+        raise Obstacle(_named(instruction), instruction)
 
 
 def _named(instruction: Instruction) -> str:
     if instruction.opcode in ("call", "invoke"):
-        return f"calls {instruction.callee.removeprefix('@') or 'through a pointer'}"
+        name = instruction.callee.removeprefix("@")
+        return "calls a function through a pointer" if name.startswith("%") else f"calls {name}"
     if instruction.flags & {"volatile", "atomic"}:
-        return "volatile or atomic accesses"
+        return "has a volatile or atomic access"
     return f"contains '{instruction.opcode}'"
 
 
@@ -150,12 +151,13 @@ def _is_plain(values: FunctionValues, instruction: Instruction) -> bool:
     return not instruction.targets and instruction.opcode not in ("ret", "resume", "unreachable")
 
 
-def _why_not_single_ended(cfg: ControlFlow, loop: Loop) -> str:
+def _why_not_single_ended(function: Function, loop: Loop) -> Obstacle:
     """Why a loop has no edges that :func:`commanalyzer.ir.loops.induction.loop_ends` would take."""
-    exiting = sum(any(s not in loop.blocks for s in cfg.successors[b]) for b in loop.blocks)
-    if exiting > 1:
-        return f"{exiting} exits"
-    return "endless" if exiting == 0 else "entered, repeated or left in several ways"
+    branches = (b.terminator for b in function.blocks if b.label in loop.blocks)
+    exiting = [branch for branch in branches if not loop.blocks.issuperset(branch.targets)]
+    if len(exiting) > 1:
+        return Obstacle(f"can end in {len(exiting)} places", *exiting)
+    return Obstacle("is entered, repeated or left in several ways" if exiting else "never ends")
 
 
 def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
@@ -166,6 +168,9 @@ def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
         for finding in patches[function.name].findings:
             place = loop_place(module, debug, function, finding.header)
             where = f"{place.file}:{place.line}" if place.line else finding.header
-            rows.append((where, function.name.removeprefix("@"), finding.how, finding.reason))
+            places = [user_place(debug, i.debug_location) for i in finding.at]
+            lines = dict.fromkeys(p.line for p in places if p.file == place.file and p.line)
+            why = finding.reason + (f" ({', '.join(f'line {n}' for n in lines)})" if lines else "")
+            rows.append((where, function.name.removeprefix("@"), finding.how, why))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)

@@ -28,7 +28,7 @@ from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.instrument.labelling.values import FunctionValues
-from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, Obstacle, inserted_lines, loop_code
 from commanalyzer.instrument.loops.range_events import (
     MOST_OUTER,
     Entry,
@@ -65,10 +65,11 @@ def by_polynomials(
     numbers = NestNumbers(values.function, values.cfg, loop)
     rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
     known = {header: found for header, found in rounds.items() if found is not None}
-    code = loop_code(patch, blocks, numbers)
-    if code is None or len(known) != len(rounds):
+    try:
+        code = loop_code(patch, blocks, numbers)
+    except Obstacle:
         return None
-    if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
+    if len(known) != len(rounds) or is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
     writer = _RepeatWriter(patch, nest, numbers, code, known)
     return writer.write(identity(values, loop, code), mechanisms)
@@ -214,10 +215,9 @@ class _RepeatWriter:
             patch.call(behind, "ca_repeat_end", changes(patch, behind, ranges))
         else:
             known = patch.compute(guard.lines, "icmp ne", total, "0")
-        before_copy, header = self._counts(), self._nest.loop.header
-        ends = self._nest.ends[header]
+        before_copy, nest, header = self._counts(), self._nest, self._nest.loop.header
         return RepeatedLoop(
-            ends.preheader, header, ends.exiting, ends.exit, tuple(b.label for b in self._nest.blocks),
+            nest.ends[header], header, tuple(b.label for b in nest.blocks),
             len(patch.repeated), tuple(guard.lines), known, tuple(before_copy), tuple(behind),
             offer=offered, is_taken=taken,
         )  # fmt: skip
