@@ -122,9 +122,8 @@ class Names:
         which = np.maximum(np.searchsorted(starts, within, side="right") - 1, 0)
         numbers = np.zeros(len(starts), np.int64)
         for block in np.unique(which).tolist():  # one step per array
-            size, record = layout.sizes[block], self._allocations.record(path, block)
-            key = (EXTENT_HEAP, path, block, 0)
-            numbers[block] = self._number(key, HomeKind.HEAP, record, size or end - layout.starts[block])
+            known, size = (EXTENT_HEAP, path, block, 0), layout.sizes[block] or end - layout.starts[block]
+            numbers[block] = self._number(known, HomeKind.HEAP, self._allocations.record(path, block), size)
         return numbers[which], starts[which]
 
     def registers(self, is_register: Bool) -> Int64:

@@ -51,23 +51,22 @@ def parts_of(
     address = noted["start"].astype(np.int64)
     crossed = _crossed(np.unique((address & ADDRESS_MASK) >> 2), tables)
     pieces: dict[tuple[int, int], list[_Piece]] = {}
-    for place, piece in _pieces(trace, address, noted["object"].astype(np.int64), crossed):
+    for place, piece in _pieces(trace, address, noted["object"].astype(np.int64), crossed, allocations):
         pieces.setdefault(place, []).append(piece)
     for (kind, number), made in pieces.items():
         if kind == EXTENT_HEAP and allocations.layout(number).is_one_block:
             whole, own = allocations.record(number, 0), allocations.head(number)
-            key = whole.key.partition("+")[0]
         elif kind == EXTENT_GLOBAL and not sites.globals[number].parts:
             whole = own = sites.globals[number]
-            key = whole.key
         else:
             continue
+        key = whole.key.partition("+")[0]
         found[kind, number] = tuple(_arrays(whole, own, key, made, allocations))
     return found
 
 
 def _pieces(
-    trace: Trace, address: Int64, path: Int64, crossed: Int64
+    trace: Trace, address: Int64, path: Int64, crossed: Int64, allocations: Allocations
 ) -> Iterator[tuple[tuple[int, int], _Piece]]:
     """Pieces that no loop runs across, with kind and number of the extents that they lie in."""
     extents = trace.extents[trace.extents["size"] > 0]
@@ -76,11 +75,13 @@ def _pieces(
     which = np.searchsorted(start, address, side="right") - 1
     within = address - start[which]
     is_known = (which >= 0) & (within < extents["size"].astype(np.int64)[which])
-    is_known &= ~np.isin((address & ADDRESS_MASK) >> 2, crossed)
+    is_crossed = np.isin((address & ADDRESS_MASK) >> 2, crossed)
+    rows = [n for n in np.unique(path[is_crossed]).tolist() if not allocations.named(n).is_piece]
+    is_known &= ~is_crossed & ~np.isin(path, rows)  # what else points to rows of one array is none
     for n in np.flatnonzero(is_known).tolist():  # one step per pointer in the source and block
         extent = extents[which[n]]
-        offset = int(within[n]) + int(extent["offset"])
-        yield (int(extent["kind"]), int(extent["object"])), _Piece(offset, int(path[n]))
+        piece = _Piece(int(within[n]) + int(extent["offset"]), int(path[n]))
+        yield (int(extent["kind"]), int(extent["object"])), piece
 
 
 def _arrays(

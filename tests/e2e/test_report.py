@@ -47,7 +47,7 @@ def test_the_report_names_the_array_and_shows_its_line(reported: Path) -> None:
 
 
 def test_a_grid_looks_like_blocks(reported: Path) -> None:
-    with (reported / "figures" / "heat2d-parts-p4-blocks-2x2-of-a-34x34.csv").open(
+    with (reported / "figures" / "heat2d-parts-p4-blocks-2x2-of-b-34x34.csv").open(
         encoding="utf-8"
     ) as stream:
         rows = list(csv.DictReader(stream))
