@@ -109,8 +109,8 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     graph = large if is_tiled else store.graph()
     if options.check:
         check_graph(graph)
-    asked = "hpdc18" in options.models
-    singletons, words = paper_view(graph, options.high, is_asked=asked, check=options.check)
+    is_asked = "hpdc18" in options.models
+    singletons, words = paper_view(graph, options.high, is_asked=is_asked, check=options.check)
     keep = partial(_is_tiled, options=options)
     views = [View.of(m, graph, options.high, is_tiled=keep, jobs=options.jobs) for m in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)

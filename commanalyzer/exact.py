@@ -18,7 +18,7 @@ from commanalyzer.errors import CommAnalyzerError, ConfigError, TraceError
 from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_count
-from commanalyzer.partition.selection import headline, is_written, leading
+from commanalyzer.partition.selection import cheapest_regular, headline, is_written, leading
 from commanalyzer.record import record_order
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.confidence import method_of, open_brackets
@@ -113,8 +113,7 @@ def _replayed(
     give_back()
     graph, timeline, _ = record_order(request, workspace, progress)
     give_back()
-    same = same_vertices(graph, replace(store).graph())  # which is not kept
-    if same is None:
+    if (same := same_vertices(graph, replace(store).graph())) is None:  # which is not kept
         raise TraceError("expected two recordings of the program to agree, found different values")
     give_back()
     view = View.of("volume", graph, options.high, is_tiled=lambda _: False, jobs=options.jobs)
@@ -143,8 +142,9 @@ class _Replay:
         Of those that can be written, the ones that may send less than the first are counted as well: where
         readers share versions, the likeliest number before is several times too high.
         """
+        regular = cheapest_regular(found[i] for i in places)
         for i in places:
-            if method_of(found[i]) == "given":
+            if found[i] is regular or method_of(found[i]) == "given":
                 found[i] = self.counted(found[i])
         even = [i for i in places if found[i].is_balanced]
         for change in range(POLICY.most_changes + 1):

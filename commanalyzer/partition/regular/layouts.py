@@ -50,7 +50,7 @@ class Piece:
     order: tuple[int, ...]
 
     @property
-    def oddness(self) -> int:
+    def shape_rank(self) -> int:
         """The less, the likelier users know this shape: the one that the program shows, else the simplest."""
         is_shown = any(s.is_known and s.components == 1 for s in self.blocks.members)
         return -len(self.grid) if is_shown else len(self.grid)
@@ -176,7 +176,7 @@ class Layouts:
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
             for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=self._sums is None)
         ]
-        chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].oddness))
+        chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank))
         different: dict[object, _Guess] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
             alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
