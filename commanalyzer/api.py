@@ -26,8 +26,8 @@ from commanalyzer.request import (
     ProgramOutput,
     ordered_nodes,
 )
-from commanalyzer.result.artifacts import load as _load
-from commanalyzer.result.artifacts import save as _save
+from commanalyzer.result.artifacts import load as load
+from commanalyzer.result.artifacts import save as save
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.sweep.executors import executor_engine, process_engine
 from commanalyzer.sweep.points import Axis, check_name, grid
@@ -186,55 +186,30 @@ def analyze_sweep(
     return outcome.table
 
 
-def load(path: PathLike) -> AnalysisResult:
-    """Result saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind, newer, truncated or damaged.
-    """
-    return _load(Path(path))
-
-
-def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None:
-    """Save ``result`` to ``path`` (``*.cmz``), completely or not at all.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
-    """
-    _save(result, Path(path), force=force)
-
-
 def _request(
     sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float], options: AnalyzeOptions
 ) -> AnalysisRequest:
     given: dict[str, Any] = dict(options)
-    compiler = CompilerOptions(
-        given.pop("cc", ""),
-        tuple(given.pop("cflags", ())),
-        tuple(given.pop("ldflags", ())),
-        given.pop("fc", ""),
-    )
+    flags, link_flags = (tuple(given.pop(name, ())) for name in ("cflags", "ldflags"))
+    compiler = CompilerOptions(given.pop("cc", ""), flags, link_flags, given.pop("fc", ""))
     nodes = given.pop("nodes", DEFAULT_NODES)
-    model: Model | Sequence[Model] = given.pop("model", "volume")
-    stdin, owner_map = given.pop("stdin", None), given.pop("owner_map", None)
-    decompose = given.pop("decompose", ())
-    models: tuple[Model, ...] = (model,) if isinstance(model, str) else tuple(model)
+    for name in ("stdin", "owner_map"):
+        if given.get(name) is not None:
+            given[name] = Path(given[name])
     return AnalysisRequest(
-        _paths(sources),
-        tuple(str(argument) for argument in args),
+        sources=tuple(map(Path, _several(sources))),
+        arguments=tuple(map(str, args)),
         nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
-        models=models,
+        models=_several(given.pop("model", "volume")),
         regions=tuple(given.pop("regions", ())),
-        library_models=_paths(given.pop("library_models", ())),
+        library_models=tuple(map(Path, _several(given.pop("library_models", ())))),
         machine=as_machine(given.pop("machine", None)),
         compiler=compiler,
-        stdin=None if stdin is None else Path(stdin),
-        decompose=(decompose,) if isinstance(decompose, str) else tuple(decompose),
-        owner_map=None if owner_map is None else Path(owner_map),
+        decompose=_several(given.pop("decompose", ())),
         **given,  # options that are called like the fields of the request
     )
 
 
-def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
-    files = [given] if isinstance(given, str | os.PathLike) else given
-    return tuple(Path(file) for file in files)
+def _several(given: Any) -> tuple[Any, ...]:
+    """One text or path, or several of them, as a tuple."""
+    return (given,) if isinstance(given, str | os.PathLike) else tuple(given)

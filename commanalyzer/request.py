@@ -40,8 +40,8 @@ class CompilerOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DivisionRequest:
-    """How a recorded graph is divided and counted.
+class PartitionRequest:
+    """How a recorded graph is divided and counted; of a result, an empty ``machine`` keeps its machine.
 
     Attributes:
         nodes: Node counts p, increasing.
@@ -66,7 +66,7 @@ class DivisionRequest:
         ConfigError: If a value is out of range.
     """
 
-    nodes: tuple[int, ...] = DEFAULT_NODES
+    nodes: tuple[int, ...] = field(default=DEFAULT_NODES, kw_only=False)
     models: tuple[Model, ...] = ("volume",)
     high: float = 0.9
     machine: MachineParameters = field(default_factory=MachineParameters)
@@ -82,19 +82,23 @@ class DivisionRequest:
 
     def __post_init__(self) -> None:
         _check_nodes(self.nodes)
-        _check_counting(self.models, self.high, self.imbalance, self.seed)
-        _check_dividing(self.coarsen, self.effort, self.time_limit_s)
+        _require(bool(self.models), "expected at least one model, found none", "--model")
+        for model in self.models:
+            _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
+        for name in ("high", "imbalance"):
+            share = getattr(self, name)
+            _require(0.0 < share < 1.0, f"expected a value between 0 and 1, found {share}", f"--{name}")
+        _require(0 <= self.seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {self.seed}", "--seed")
+        known = f"expected one of {', '.join(EFFORTS)}, found {self.effort!r}"
+        _require(self.effort in EFFORTS, known, "--effort")
+        _require_positive("time", time_limit=self.time_limit_s)
+        size = self.coarsen
+        is_size = size in ("auto", "never") or (isinstance(size, int) and size >= 1)
+        _require(is_size, f"expected auto, never or a number of vertices, found {size!r}", "--coarsen")
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionRequest(DivisionRequest):
-    """New decompositions of a recorded graph; an empty ``machine`` keeps the machine of the result."""
-
-    nodes: tuple[int, ...] = field(kw_only=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AnalysisRequest(DivisionRequest):
+class AnalysisRequest(PartitionRequest):
     """Everything that determines the result of one analysis.
 
     Attributes:
@@ -122,6 +126,7 @@ class AnalysisRequest(DivisionRequest):
         ConfigError: If a value is out of range.
     """
 
+    nodes: tuple[int, ...] = field(default=DEFAULT_NODES, kw_only=True)
     sources: tuple[Path, ...]
     arguments: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
@@ -142,7 +147,7 @@ class AnalysisRequest(DivisionRequest):
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
-        DivisionRequest.__post_init__(self)
+        PartitionRequest.__post_init__(self)
         _require_positive("time", timeout=self.timeout_s, plan_timeout=self.plan_timeout_s)
         _require_positive("size", memory_limit=self.memory_limit_bytes, disk_limit=self.disk_limit_bytes)
 
@@ -169,19 +174,3 @@ def _check_nodes(nodes: tuple[int, ...]) -> None:
     _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
     _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
     _require(list(nodes) == sorted(set(nodes)), f"expected increasing node counts, found {nodes}", "--nodes")
-
-
-def _check_dividing(coarsen: Coarsen, effort: Effort, time_limit_s: float | None) -> None:
-    _require(effort in EFFORTS, f"expected one of {', '.join(EFFORTS)}, found {effort!r}", "--effort")
-    _require_positive("time", time_limit=time_limit_s)
-    known = coarsen in ("auto", "never") or (isinstance(coarsen, int) and coarsen >= 1)
-    _require(known, f"expected auto, never or a number of vertices, found {coarsen!r}", "--coarsen")
-
-
-def _check_counting(models: tuple[Model, ...], high: float, imbalance: float, seed: int) -> None:
-    _require(bool(models), "expected at least one model, found none", "--model")
-    for model in models:
-        _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
-    _require(0.0 < high < 1.0, f"expected a value between 0 and 1, found {high}", "--high")
-    _require(0.0 < imbalance < 1.0, f"expected a value between 0 and 1, found {imbalance}", "--imbalance")
-    _require(0 <= seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {seed}", "--seed")
