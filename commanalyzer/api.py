@@ -42,11 +42,11 @@ class AnalyzeOptions(TypedDict, total=False):
     """Options of an analysis; what is left out is as on the command line."""
 
     nodes: int | Iterable[int]
-    """Node counts."""
+    """Node counts p."""
     model: Model | Sequence[Model]
     """Communication model or several; the first is the leading one."""
     high: float
-    """Threshold of the singleton scores."""
+    """Threshold of the singleton scores (paper Section 4.2.2), in (0, 1)."""
     regions: Sequence[str]
     """Functions or marks to restrict the analysis to."""
     control_flows: bool
@@ -70,35 +70,35 @@ class AnalyzeOptions(TypedDict, total=False):
     machine: MachineParameters | PathLike | None
     """Machine of the efficiency bound, its file, or the name of a published one."""
     stdin: PathLike | None
-    """File for the program's standard input."""
+    """File for the program's standard input; None for our own."""
     program_output: ProgramOutput
     """Where the program's standard output goes."""
     timeout_s: float | None
-    """Limit of each run, seconds."""
+    """Limit of each run of the program, seconds; None for no limit."""
     plan_timeout_s: float
-    """Limit of planning and building what records, seconds; after it, what records is not optimised."""
+    """Limit of planning and building what records, seconds; after it, the cheapest is built."""
     memory_limit_bytes: int | None
-    """Limit of the program's resident memory, bytes."""
+    """Limit of the program's resident memory and of what dividing is expected to need, bytes."""
     disk_limit_bytes: int | None
-    """Limit of what one recording may take of the disk, bytes."""
+    """Limit of what one recording may take of the disk, bytes; None for half of what is free."""
     seed: int
-    """Seed of partitioning."""
+    """Seed of every random choice."""
     check: bool
     """Verify conservation laws on the way."""
     imbalance: float
-    """Allowed excess of the largest part's work over the mean."""
+    """Allowed excess of the largest part's work over the mean, in (0, 1)."""
     decompose: str | Sequence[str]
-    """Divisions of arrays to count as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``."""
+    """Divisions of arrays, one more candidate: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``."""
     owner_map: PathLike | None
-    """File with the owners of array elements, to be counted as well."""
+    """File with the owners of array elements, one more candidate."""
     coarsen: Coarsen
     """Find divisions on a coarse graph: of large ones (``auto``), ``never``, always with so many vertices."""
     work_weights: WorkWeights | None
-    """What operations of each kind count for in the work that is balanced."""
+    """What operations of each kind count for in the work that is balanced; None for the default."""
     effort: Effort
     """How long to look for divisions: ``quick``, ``normal``, ``thorough``; the same result everywhere."""
     time_limit_s: float | None
-    """End looking for divisions after so many seconds, with the best until then."""
+    """Wall-clock limit of looking for divisions, seconds: the best until then counts."""
     allow_failure: bool
     """Analyse a program that ends with another status than 0, too."""
     exact: bool | None

@@ -8,7 +8,6 @@ wide and the run short, or where the user says so, the program is recorded with 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from commanalyzer.partition.selection import cheapest_regular, headline, is_writ
 from commanalyzer.record import RecordedProgram, record_order
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.confidence import method_of, open_brackets
-from commanalyzer.result.results import Decomposition
+from commanalyzer.result.results import Decomposition, groups_of
 from commanalyzer.vcg.graph import Int32, ValueGraph
 from commanalyzer.vcg.timeline import Timeline, same_vertices
 from commanalyzer.views import View
@@ -55,9 +54,8 @@ def counted_exactly(
         ConfigError: If it is asked for and there are too many events.
         CommAnalyzerError: As :func:`commanalyzer.record.record_order`.
     """
-    by_count = groupby(counted.decompositions, key=lambda d: (d.nodes, d.model))
-    groups = {key: list(group) for key, group in by_count}
-    open_groups = [key for key in groups if key[0] > 1 and key[1] == "volume"]
+    groups = groups_of(counted.decompositions)
+    divided = [i for i, (d, *_) in enumerate(groups) if d.nodes > 1 and d.model == "volume"]
     events = int(sum(count.sum() for (count,) in recorded.store.row_columns(("row_count",))))
     if request.exact and events > _MOST_EVENTS:
         raise ConfigError(
@@ -66,20 +64,21 @@ def counted_exactly(
             where="--exact",
             hint="analyse a smaller problem, or fewer steps",
         )
-    shown = [d.communication for key in open_groups for d in leading(groups[key])]
+    shown = [d.communication for i in divided for d in leading(groups[i])]
     wide = any(c.high_bytes > _WIDE * c.low_bytes for c in shown)
     if not shown or not (wide and events <= _EVENTS if request.exact is None else request.exact):
         return counted
     progress.stage(f"count {format_count(events)} events one by one", 1)
     try:
         replay = _Replay.of(request, recorded, options, progress)
-        groups |= {key: replay.settled(groups[key]) for key in open_groups}
+        for i in divided:
+            groups[i] = replay.settled(groups[i])
     except CommAnalyzerError as error:
         if request.exact:
             raise
         text = f"brackets stay open, as counting event by event failed: {error.message}"
         return replace(counted, warnings=(*counted.warnings, text))
-    result = tuple(d for group in groups.values() for d in group)
+    result = tuple(d for group in groups for d in group)
     known = set(open_brackets(counted.decompositions))
     kept = (text for text in counted.warnings if text not in known)
     return replace(counted, decompositions=result, warnings=(*kept, *open_brackets(result)))

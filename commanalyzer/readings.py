@@ -7,7 +7,6 @@ owners that were found are counted, where lifetimes that are vertices in one gra
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 from typing import TypeAlias
@@ -23,7 +22,7 @@ from commanalyzer.result.results import Decomposition
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.store import GraphStore
 
-_TINY = 1e-9  # instead of nothing: logarithms
+_TINY = 1e-9  # instead of nothing
 _Divisions: TypeAlias = "dict[int, Decomposition]"
 
 
@@ -59,7 +58,7 @@ def decompose_both(
 
     both = tuple(map(held, counted.decompositions))
     ratios = [against[p].comm_bytes / max(d.comm_bytes, 1) for p, d in shown.items()]
-    furthest = max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
+    furthest = max(ratios, key=lambda r: max(r, 1 / max(r, _TINY)))
     warnings = (*counted.warnings, *_doubt(shown, against, store, other))
     return replace(counted, decompositions=both, warnings=warnings), furthest
 

@@ -298,11 +298,8 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
         weights: What operations count for, as the user said.
     """
     counters = np.asarray(trace.block_counters).astype(np.int64)
-    costs = np.array(
-        [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks] or [(0, 0, 0, 0)],
-        dtype=np.int64,
-    )
-    totals = counters[: len(costs)] @ costs[: len(counters)]
+    costs = [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks]
+    totals = counters[: len(costs)] @ np.array(costs[: len(counters)], np.int64).reshape(-1, 4)
     served = all_operations(s.operations for s in sites)
     used = weights_in_use(sites, weights)
     flops, loads, stores, instructions = (int(t) for t in totals)

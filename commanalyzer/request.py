@@ -41,26 +41,9 @@ class CompilerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRequest:
-    """How a recorded graph is divided and counted; of a result, an empty ``machine`` keeps its machine.
+    """How a recorded graph is divided and counted, as in :class:`commanalyzer.api.AnalyzeOptions`.
 
-    Attributes:
-        nodes: Node counts p, increasing.
-        models: Communication models to count with; the first is the leading one.
-        high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
-        machine: Parameters of the efficiency bound.
-        seed: Seed of every random choice.
-        imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
-        check: Verify conservation laws on the way.
-        decompose: Divisions of arrays that the user names, together one more candidate
-            (:mod:`commanalyzer.partition.regular.rules`).
-        owner_map: File with owners of array elements, one more candidate
-            (:mod:`commanalyzer.partition.regular.owner_map`).
-        coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with
-            about so many vertices.
-        work_weights: What operations of each kind count for; ``None`` for the default, or what it was before.
-        effort: How long dividing may take (:mod:`commanalyzer.partition.budget`); decided by estimates, so
-            that the result is the same everywhere.
-        time_limit_s: Wall-clock limit of dividing, seconds: what was found by then counts; ``None`` for none.
+    Node counts increase. Of a result, an empty ``machine`` keeps the machine, no weights keep the weights.
 
     Raises:
         ConfigError: If a value is out of range.
@@ -81,7 +64,13 @@ class PartitionRequest:
     time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
-        _check_nodes(self.nodes)
+        nodes = self.nodes
+        _require(bool(nodes), "expected at least one node count, found none", "--nodes")
+        low, high = min(nodes), max(nodes)
+        _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
+        _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
+        is_ordered = list(nodes) == sorted(set(nodes))
+        _require(is_ordered, f"expected increasing node counts, found {nodes}", "--nodes")
         _require(bool(self.models), "expected at least one model, found none", "--model")
         for model in self.models:
             _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
@@ -101,26 +90,12 @@ class PartitionRequest:
 class AnalysisRequest(PartitionRequest):
     """Everything that determines the result of one analysis.
 
+    It is as in :class:`commanalyzer.api.AnalyzeOptions`, beside:
+
     Attributes:
         sources: C, C++, Fortran and LLVM IR files of the program.
         arguments: Arguments of the program.
-        regions: Functions or marks of interest; empty for the whole program.
-        control_flows: Conditions that select between values are flows.
-        private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
-        private: Names of memory that is used for one element after the other, whatever is seen.
-        shared: Names of memory that holds an array, whatever is seen.
-        library_models: Files with rows of the library model, later ones last.
         compiler: Compiler options.
-        stdin: File for the program's standard input; ``None`` for our own.
-        program_output: Where the program's standard output goes.
-        timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
-        plan_timeout_s: Limit of planning and building the recording, seconds; later, the cheapest is built.
-        memory_limit_bytes: Limit of its resident memory, bytes, and of what dividing its values is expected
-            to need; ``None`` for no limit.
-        disk_limit_bytes: Limit of what one recording may take of the disk, bytes; ``None`` for half of what
-            is free when it begins.
-        allow_failure: Analyse a program that ends with another status than 0, too.
-        exact: Count event by event (:mod:`commanalyzer.exact`); ``None`` to do so where it is worth it.
 
     Raises:
         ConfigError: If a value is out of range.
@@ -166,11 +141,3 @@ def _require_positive(what: str, **options: float | None) -> None:
     for name, value in options.items():
         where = f"--{name.replace('_', '-')}"
         _require(value is None or value > 0, f"expected a positive {what}, found {value}", where)
-
-
-def _check_nodes(nodes: tuple[int, ...]) -> None:
-    _require(bool(nodes), "expected at least one node count, found none", "--nodes")
-    low, high = min(nodes), max(nodes)
-    _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
-    _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
-    _require(list(nodes) == sorted(set(nodes)), f"expected increasing node counts, found {nodes}", "--nodes")

@@ -72,11 +72,7 @@ def save(result: AnalysisResult, path: str | os.PathLike[str], *, force: bool = 
     Raises:
         ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
     """
-
-    def write(draft: Path) -> None:
-        draft.write_bytes(file_image(lambda file: _put(result, file)))
-
-    write_atomically(Path(path), write, force=force)
+    write_atomically(Path(path), lambda p: p.write_bytes(file_image(lambda f: _put(result, f))), force=force)
 
 
 def load(path: str | os.PathLike[str]) -> AnalysisResult:
