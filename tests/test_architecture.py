@@ -44,7 +44,7 @@ BUDGETS = {
     "patterns": 1_281,
     "profiles": 2_487,
     "report": 7_634,
-    "result": 1_481,
+    "result": 1_288,
     "roofline": 970,
     "runtime": 815,
     "simulation": 1_873,
