@@ -47,7 +47,7 @@ from commanalyzer.roofline.equations import communication_intensity, machine_bou
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.storage import slices
-from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
+from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.views import View, paper_view
@@ -99,8 +99,8 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
         PartitionError: If a node count is impossible.
         GraphInvariantError: With ``options.check``, if a conservation law is violated.
     """
-    large = LargeGraph(store)
-    is_tiled = _is_tiled(large, options)
+    large, may_be_tiled = LargeGraph(store), options.coarsen != "never"
+    is_tiled = may_be_tiled and is_large(large)
     hint = "allow more memory, or analyse a smaller problem"
     if not is_tiled and options.coarsen != "auto":
         hint += "; --coarsen auto needs less"
@@ -110,8 +110,8 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
         check_graph(graph)
     is_asked = "hpdc18" in options.models
     singletons, words = paper_view(graph, options.high, is_asked=is_asked, check=options.check)
-    may_be_tiled, jobs = options.coarsen != "never", options.jobs
-    views = [View.of(m, graph, options.high, may_be_tiled=may_be_tiled, jobs=jobs) for m in options.models]
+    make_view = partial(View.of, high=options.high, may_be_tiled=may_be_tiled, jobs=options.jobs)
+    views = [make_view(model, graph) for model in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     budget_s = budget_seconds(options.effort, store.num_flows, store.nbytes)
     before = slices.flows_visited
@@ -127,16 +127,12 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     return Counted(tuple(found), warnings, left_out, peak_bytes, singletons, words)
 
 
-def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
-    """Whether divisions are found on coarse vertices because the graph is large."""
-    return options.coarsen != "never" and is_large(graph)
-
-
 def _decompose_view(
     view: View, work: int, options: CountOptions, budget_s: float, progress: Progress
 ) -> list[Counted]:
     """Decompositions of a view by node count; at last what is to be said of it, and memory of helpers."""
-    is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
+    is_tiled = options.coarsen != "never" and is_large(view.graph)  # divisions are found on coarse vertices
+    lock, limit = Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
     caller = Caller(jobs, LEAST_SECONDS)

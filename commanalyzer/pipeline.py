@@ -60,8 +60,8 @@ def repartition(
     machine = result.machine.replaced_by(request.machine)
     options = _count_options(request, machine, jobs)
     store, work = result.store, result.work
-    weights = None if request.work_weights is None else weights_in_use(store.sites, request.work_weights)
-    if weights is not None and weights != work.weights:
+    weights = weights_in_use(store.sites, request.work_weights or work.weights)
+    if weights != work.weights:
         store, work = with_weights(store, weights), replace(work, weights=weights)
         if machine.throughput is not None and machine.throughput.note == _TIMED:
             machine = machine.updated(throughput=_timed(work, result.recording))

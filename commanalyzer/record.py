@@ -24,7 +24,6 @@ from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.thunks import with_thunks
-from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parsing.parser import parse_module
@@ -258,7 +257,12 @@ def _finished(
         require_called(known, name, "--private or --shared")
     calls = zip(plan.sites.externals, map(int, trace.external_calls), strict=False)
     unmodelled = tuple((n, c) for n, c in calls if c)
-    _require_one_thread(unmodelled, plan.options.library)
+    started = [f"{name} ({n}x)" for name, n in unmodelled if name in plan.options.library.thread_starters]
+    if started:  # threads would record into each other
+        raise TargetRunError(
+            f"expected a sequential program, found one that started threads: {', '.join(started)}",
+            hint="analyse the sequential version (one thread, without -fopenmp)",
+        )
     work = work_counts(trace, plan.sites, store.sites, request.work_weights or DEFAULT_WEIGHTS)
     ends = plain.exit_status, exit_status
     recording = Recording(
@@ -272,20 +276,6 @@ def _finished(
         warnings=(*frontend.diagnostics, *_warnings(request, unmodelled, ends, recorded, work)),
     )
     return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces)
-
-
-def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:
-    """Raise if the program started threads: they would record into each other.
-
-    Raises:
-        TargetRunError: As said.
-    """
-    started = [f"{name} ({count}x)" for name, count in called if name in library.thread_starters]
-    if started:
-        raise TargetRunError(
-            f"expected a sequential program, found one that started threads: {', '.join(started)}",
-            hint="analyse the sequential version (one thread, without -fopenmp)",
-        )
 
 
 def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights: WorkWeights) -> WorkCounts:
