@@ -189,7 +189,9 @@ def _divide(
         advance()
         advance()
         lone = replace(count(whole), best=True, efficiency_bound=None)
-        return Counted((lone,), tuple(view.undivided(nodes)))
+        text = f"{nodes} nodes ({view.model}): nothing can be divided: of the values, {view.values_found}; "
+        # the recording says where there is nothing
+        return Counted((lone,), (text + "all stay on one node",) if len(view.removed) else ())
     view.require_values(nodes)
     found = caller.each(count, _until_stopped(portfolio.candidates(nodes)))
     if not found:

@@ -142,15 +142,6 @@ class View:
             comm_bytes = self.communication(part, charges, rows)[0].total_bytes
         return self.cost(part, charges, comm_bytes)
 
-    def undivided(self, nodes: int) -> list[str]:
-        """Why nothing can be divided, where there is anything; the recording says that there is nothing."""
-        if not len(self.removed):
-            return []
-        return [
-            f"{nodes} nodes ({self.model}): nothing can be divided: of the values, {self._values_found()}; "
-            "all stay on one node"
-        ]
-
     def require_values(self, nodes: int) -> None:
         """Raise unless there are values for all nodes.
 
@@ -160,11 +151,13 @@ class View:
         free = len(self.removed) - int(np.count_nonzero(self.removed))
         if nodes > max(free, 1):
             raise PartitionError(
-                f"cannot divide {free} values among {nodes} parts ({self._values_found()})",
+                f"cannot divide {free} values among {nodes} parts ({self.values_found})",
                 hint="use fewer nodes or a larger problem size",
             )
 
-    def _values_found(self) -> str:
+    @property
+    def values_found(self) -> str:
+        """How many values there are, and how many of them are not divided."""
         hubs = int(np.count_nonzero(self.removed))
         found = f"{format_count(len(self.removed))} found"
         return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
