@@ -30,25 +30,18 @@ if TYPE_CHECKING:
     from commanalyzer.sweep.table import SweepTable as SweepTable
     from commanalyzer.vcg.graph import ValueGraph as ValueGraph
 
-_HOME = {
-    "AnalysisResult": "result.results",
-    "CommAnalyzerError": "errors",
-    "Decomposition": "result.results",
-    "MachineParameters": "machine.parameters",
-    "Parameter": "machine.parameters",
-    "SweepTable": "sweep.table",
-    "ValueGraph": "vcg.graph",
-    "WorkWeights": "foundation.work",
-    "analyze": "api",
-    "analyze_function": "api",
-    "analyze_sweep": "api",
-    "causes_of": "causes",
-    "differences": "comparison.difference",
-    "load": "api",
-    "load_table": "api",
-    "load_machine": "machine.parameters",
-    "save": "api",
+_NAMES = {
+    "api": ("analyze", "analyze_function", "analyze_sweep", "load", "load_table", "save"),
+    "causes": ("causes_of",),
+    "comparison.difference": ("differences",),
+    "errors": ("CommAnalyzerError",),
+    "foundation.work": ("WorkWeights",),
+    "machine.parameters": ("MachineParameters", "Parameter", "load_machine"),
+    "result.results": ("AnalysisResult", "Decomposition"),
+    "sweep.table": ("SweepTable",),
+    "vcg.graph": ("ValueGraph",),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = tuple(_HOME)
 
 

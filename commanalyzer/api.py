@@ -26,8 +26,8 @@ from commanalyzer.request import (
     ProgramOutput,
     ordered_nodes,
 )
-from commanalyzer.result.artifacts import load as _load
-from commanalyzer.result.artifacts import save as _save
+from commanalyzer.result.artifacts import load as load
+from commanalyzer.result.artifacts import save as save
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.sweep.executors import executor_engine, process_engine
 from commanalyzer.sweep.points import Axis, check_name, grid
@@ -42,11 +42,11 @@ class AnalyzeOptions(TypedDict, total=False):
     """Options of an analysis; what is left out is as on the command line."""
 
     nodes: int | Iterable[int]
-    """Node counts."""
+    """Node counts p."""
     model: Model | Sequence[Model]
     """Communication model or several; the first is the leading one."""
     high: float
-    """Threshold of the singleton scores."""
+    """Threshold of the singleton scores (paper Section 4.2.2), in (0, 1)."""
     regions: Sequence[str]
     """Functions or marks to restrict the analysis to."""
     control_flows: bool
@@ -70,35 +70,35 @@ class AnalyzeOptions(TypedDict, total=False):
     machine: MachineParameters | PathLike | None
     """Machine of the efficiency bound, its file, or the name of a published one."""
     stdin: PathLike | None
-    """File for the program's standard input."""
+    """File for the program's standard input; None for our own."""
     program_output: ProgramOutput
     """Where the program's standard output goes."""
     timeout_s: float | None
-    """Limit of each run, seconds."""
+    """Limit of each run of the program, seconds; None for no limit."""
     plan_timeout_s: float
-    """Limit of planning and building what records, seconds; after it, what records is not optimised."""
+    """Limit of planning and building what records, seconds; after it, the cheapest is built."""
     memory_limit_bytes: int | None
-    """Limit of the program's resident memory, bytes."""
+    """Limit of the program's resident memory and of what dividing is expected to need, bytes."""
     disk_limit_bytes: int | None
-    """Limit of what one recording may take of the disk, bytes."""
+    """Limit of what one recording may take of the disk, bytes; None for half of what is free."""
     seed: int
-    """Seed of partitioning."""
+    """Seed of every random choice."""
     check: bool
     """Verify conservation laws on the way."""
     imbalance: float
-    """Allowed excess of the largest part's work over the mean."""
+    """Allowed excess of the largest part's work over the mean, in (0, 1)."""
     decompose: str | Sequence[str]
-    """Divisions of arrays to count as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``."""
+    """Divisions of arrays, one more candidate: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``."""
     owner_map: PathLike | None
-    """File with the owners of array elements, to be counted as well."""
+    """File with the owners of array elements, one more candidate."""
     coarsen: Coarsen
     """Find divisions on a coarse graph: of large ones (``auto``), ``never``, always with so many vertices."""
     work_weights: WorkWeights | None
-    """What operations of each kind count for in the work that is balanced."""
+    """What operations of each kind count for in the work that is balanced; None for the default."""
     effort: Effort
     """How long to look for divisions: ``quick``, ``normal``, ``thorough``; the same result everywhere."""
     time_limit_s: float | None
-    """End looking for divisions after so many seconds, with the best until then."""
+    """Wall-clock limit of looking for divisions, seconds: the best until then counts."""
     allow_failure: bool
     """Analyse a program that ends with another status than 0, too."""
     exact: bool | None
@@ -186,55 +186,30 @@ def analyze_sweep(
     return outcome.table
 
 
-def load(path: PathLike) -> AnalysisResult:
-    """Result saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind, newer, truncated or damaged.
-    """
-    return _load(Path(path))
-
-
-def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None:
-    """Save ``result`` to ``path`` (``*.cmz``), completely or not at all.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
-    """
-    _save(result, Path(path), force=force)
-
-
 def _request(
     sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float], options: AnalyzeOptions
 ) -> AnalysisRequest:
     given: dict[str, Any] = dict(options)
-    compiler = CompilerOptions(
-        given.pop("cc", ""),
-        tuple(given.pop("cflags", ())),
-        tuple(given.pop("ldflags", ())),
-        given.pop("fc", ""),
-    )
+    flags, link_flags = (tuple(given.pop(name, ())) for name in ("cflags", "ldflags"))
+    compiler = CompilerOptions(given.pop("cc", ""), flags, link_flags, given.pop("fc", ""))
     nodes = given.pop("nodes", DEFAULT_NODES)
-    model: Model | Sequence[Model] = given.pop("model", "volume")
-    stdin, owner_map = given.pop("stdin", None), given.pop("owner_map", None)
-    decompose = given.pop("decompose", ())
-    models: tuple[Model, ...] = (model,) if isinstance(model, str) else tuple(model)
+    for name in ("stdin", "owner_map"):
+        if given.get(name) is not None:
+            given[name] = Path(given[name])
     return AnalysisRequest(
-        _paths(sources),
-        tuple(str(argument) for argument in args),
+        sources=tuple(map(Path, _several(sources))),
+        arguments=tuple(map(str, args)),
         nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
-        models=models,
+        models=_several(given.pop("model", "volume")),
         regions=tuple(given.pop("regions", ())),
-        library_models=_paths(given.pop("library_models", ())),
+        library_models=tuple(map(Path, _several(given.pop("library_models", ())))),
         machine=as_machine(given.pop("machine", None)),
         compiler=compiler,
-        stdin=None if stdin is None else Path(stdin),
-        decompose=(decompose,) if isinstance(decompose, str) else tuple(decompose),
-        owner_map=None if owner_map is None else Path(owner_map),
+        decompose=_several(given.pop("decompose", ())),
         **given,  # options that are called like the fields of the request
     )
 
 
-def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
-    files = [given] if isinstance(given, str | os.PathLike) else given
-    return tuple(Path(file) for file in files)
+def _several(given: Any) -> tuple[Any, ...]:
+    """One text or path, or several of them, as a tuple."""
+    return (given,) if isinstance(given, str | os.PathLike) else tuple(given)

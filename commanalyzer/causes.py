@@ -19,8 +19,6 @@ from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.graph import HomeObject, ValueGraph
 from commanalyzer.views import volume_view
 
-_HIGH = 0.9  # the threshold of hubs that analyses have unless they are told another
-
 
 @dataclass(frozen=True, slots=True)
 class VariableTraffic:
@@ -66,7 +64,7 @@ def causes_of(
     pair: tuple[int, int] | None = None,
     *,
     method: str = "",
-    high: float = _HIGH,
+    high: float = 0.9,
 ) -> Causes:
     """Variables, values and lines behind a division, in the ``volume`` model.
 
@@ -92,15 +90,14 @@ def causes_of(
         )
     graph, hubs = volume_view(result.graph, high)
     charges = charge_volume(graph, item.part, item.nodes, hubs)
-    total = charges.comm_bytes
-    if total != item.comm_bytes and not item.is_replayed:
+    if charges.comm_bytes != item.comm_bytes and not item.is_replayed:
         raise ConfigError(
-            f"expected values that add up to {item.comm_bytes} bytes, found {total}",
+            f"expected values that add up to {item.comm_bytes} bytes, found {charges.comm_bytes}",
             hint="the result was made with another --high or by another version: analyse again",
         )
     if pair is not None:
         charges = _between(charges, *pair)
-        total = charges.comm_bytes
+    total = charges.comm_bytes
     lines = traffic_of_lines(graph, item.part, charges) if total else ()
     return Causes(item, pair, total, _variables(graph, charges), lines)
 

@@ -14,7 +14,6 @@ from functools import partial
 from threading import Lock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
@@ -48,7 +47,7 @@ from commanalyzer.roofline.equations import communication_intensity, machine_bou
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.storage import slices
-from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
+from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.views import View, paper_view
@@ -73,7 +72,7 @@ class CountOptions(PartitionRequest):
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Decompositions of a graph, a view or for one node count; what the paper's singleton rule says."""
+    """Decompositions of a graph or for one node count; what the paper's singleton rule says."""
 
     decompositions: tuple[Decomposition, ...]
     warnings: tuple[str, ...] = ()
@@ -100,8 +99,8 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
         PartitionError: If a node count is impossible.
         GraphInvariantError: With ``options.check``, if a conservation law is violated.
     """
-    large = LargeGraph(store)
-    is_tiled = _is_tiled(large, options)
+    large, may_be_tiled = LargeGraph(store), options.coarsen != "never"
+    is_tiled = may_be_tiled and is_large(large)
     hint = "allow more memory, or analyse a smaller problem"
     if not is_tiled and options.coarsen != "auto":
         hint += "; --coarsen auto needs less"
@@ -111,12 +110,12 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
         check_graph(graph)
     is_asked = "hpdc18" in options.models
     singletons, words = paper_view(graph, options.high, is_asked=is_asked, check=options.check)
-    keep = partial(_is_tiled, options=options)
-    views = [View.of(m, graph, options.high, is_tiled=keep, jobs=options.jobs) for m in options.models]
+    make_view = partial(View.of, high=options.high, may_be_tiled=may_be_tiled, jobs=options.jobs)
+    views = [make_view(model, graph) for model in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     budget_s = budget_seconds(options.effort, store.num_flows, store.nbytes)
     before = slices.flows_visited
-    divided = [_decompose_view(view, work, options, budget_s, progress) for view in views]
+    divided = [item for v in views for item in _decompose_view(v, work, options, budget_s, progress)]
     passes = (slices.flows_visited - before) / max(store.num_flows, 1)
     logger.info("divided and counted in about %.0f passes over %d flows", passes, store.num_flows)
     found = [d for item in divided for d in item.decompositions]
@@ -128,16 +127,12 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     return Counted(tuple(found), warnings, left_out, peak_bytes, singletons, words)
 
 
-def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
-    """Whether divisions are found on coarse vertices because the graph is large."""
-    return options.coarsen != "never" and is_large(graph)
-
-
 def _decompose_view(
     view: View, work: int, options: CountOptions, budget_s: float, progress: Progress
-) -> Counted:
-    """Decompositions of a view; peak memory of helpers."""
-    is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
+) -> list[Counted]:
+    """Decompositions of a view by node count; at last what is to be said of it, and memory of helpers."""
+    is_tiled = options.coarsen != "never" and is_large(view.graph)  # divisions are found on coarse vertices
+    lock, limit = Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
     caller = Caller(jobs, LEAST_SECONDS)
@@ -148,9 +143,8 @@ def _decompose_view(
         with lock:
             progress.advance()
 
-    def divide(nodes: int) -> Counted:
-        return _divide(view, portfolio, nodes, work, options, caller, advance)
-
+    count = partial(_count, view, work=work, options=options, portfolio=portfolio)
+    divide = partial(_divide, view, portfolio, count, caller, advance)
     with ending_early(caller, options.time_limit_s):
         if jobs > 1:
             with suppress(StoppedError):
@@ -161,11 +155,10 @@ def _decompose_view(
         try:
             divided = side_by_side(divide, options.nodes, caller)
             if not (view.removed.all() or options.given):
-                divided = _with_merged(view, portfolio, divided, work, options)
+                divided = _with_merged(view, portfolio, count, dict(zip(options.nodes, divided, strict=True)))
         finally:
             caller.close()
-    found = tuple(d for item in divided for d in item.decompositions)
-    warnings = [text for item in divided for text in item.warnings]
+    warnings = []
     for item in divided if not view.removed.all() else ():
         best = _best(item)
         if not best.is_balanced:
@@ -178,26 +171,27 @@ def _decompose_view(
             warnings.append(doubt)
     if caller.stopped:
         warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
-    return Counted(found, tuple(warnings), tuple(t for d in divided for t in d.left_out), caller.peak_bytes)
+    return [*divided, Counted((), tuple(warnings), helper_bytes=caller.peak_bytes)]
 
 
 def _divide(
     view: View,
     portfolio: Portfolio,
-    nodes: int,
-    work: int,
-    options: CountOptions,
+    counted: Callable[..., Decomposition],
     caller: Caller,
     advance: Callable[[], None],
+    nodes: int,
 ) -> Counted:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
-    count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
+    count = partial(counted, nodes=nodes)
     if view.removed.all() and nodes > 1:
         whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
         advance()
         advance()
         lone = replace(count(whole), best=True, efficiency_bound=None)
-        return Counted((lone,), tuple(view.undivided(nodes)))
+        text = f"{nodes} nodes ({view.model}): nothing can be divided: of the values, {view.values_found}; "
+        # the recording says where there is nothing
+        return Counted((lone,), (text + "all stay on one node",) if len(view.removed) else ())
     view.require_values(nodes)
     found = caller.each(count, _until_stopped(portfolio.candidates(nodes)))
     if not found:
@@ -227,19 +221,18 @@ def _irregular(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Can
 
 
 def _with_merged(
-    view: View, portfolio: Portfolio, divided: list[Counted], work: int, options: CountOptions
+    view: View, portfolio: Portfolio, count: Callable[..., Decomposition], divided: dict[int, Counted]
 ) -> list[Counted]:
     """Add what the best divisions among more nodes give with their parts merged."""
-    known = dict(zip(options.nodes, divided, strict=True))
-    for nodes in sorted(options.nodes, reverse=True):
-        more = min((q for q in options.nodes if q > nodes and q % nodes == 0), default=0)
-        source, best = _best(known[more or nodes]), _best(known[nodes])
+    for nodes in sorted(divided, reverse=True):
+        more = min((q for q in divided if q > nodes and q % nodes == 0), default=0)
+        source, best = _best(divided[more or nodes]), _best(divided[nodes])
         may_be_less = source.comm_bytes * _MERGED_SHARE <= best.comm_bytes or not best.is_balanced
         if nodes > 1 and more and may_be_less:
-            merged = _count(view, _merged(view, portfolio, source, nodes), nodes, work, options, portfolio)
-            found = [*known[nodes].decompositions, *_with_bound([merged], portfolio, nodes)]
-            known[nodes] = replace(known[nodes], decompositions=_chosen(found, portfolio))
-    return [known[nodes] for nodes in options.nodes]
+            merged = count(_merged(view, portfolio, source, nodes), nodes=nodes)
+            found = [*divided[nodes].decompositions, *_with_bound([merged], portfolio, nodes)]
+            divided[nodes] = replace(divided[nodes], decompositions=_chosen(found, portfolio))
+    return list(divided.values())
 
 
 def _best(divided: Counted) -> Decomposition:
@@ -341,6 +334,6 @@ def bounds_of(
     return intensity, machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
 
 
-def _rows_between(view: View, portfolio: Portfolio, part: NDArray[np.int32], p: int) -> Sliceable | None:
+def _rows_between(view: View, portfolio: Portfolio, part: Int32, p: int) -> Sliceable | None:
     """Rows among which are all that join several parts; ``None`` where these are looked for in all rows."""
     return portfolio.surface.rows(part, p) if view.singletons is None else None

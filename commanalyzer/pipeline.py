@@ -35,15 +35,18 @@ def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> Anal
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
     options, work = _count_options(request, machine, jobs), recorded.work.amount
-    store, doubt = recorded.store, 1.0
     if recorded.other is None:
-        counted = decompose(store, work, options, progress)
+        counted = decompose(recorded.store, work, options, progress)
     else:
-        counted, doubt = decompose_both(store, recorded.other, work, options, progress)
+        counted, doubt = decompose_both(recorded.store, recorded.other, work, options, progress)
         recorded = replace(recorded, recording=replace(recorded.recording, doubt=doubt))
-    told = store, recorded.workspaces, work
-    counted = counted_exactly(counted, request, told, options, progress, doubt)
-    return _result(request, recorded, machine, counted)
+    counted = counted_exactly(counted, request, recorded, options, progress)
+    result = _with_divisions(_undivided(request, recorded, machine), counted)
+    if machine.bandwidth is None or machine.throughput is not None:
+        return result
+    reason = "a region has no time of its own" if request.regions else "its plain run is too short"
+    text = f"no efficiency bound: the throughput of {shlex.quote(result.program)} was not measured ({reason})"
+    return replace(result, warnings=(*result.warnings, f"{text}; give --throughput"))
 
 
 def repartition(
@@ -57,24 +60,13 @@ def repartition(
     machine = result.machine.replaced_by(request.machine)
     options = _count_options(request, machine, jobs)
     store, work = result.store, result.work
-    weights = None if request.work_weights is None else weights_in_use(store.sites, request.work_weights)
-    if weights is not None and weights != work.weights:
+    weights = weights_in_use(store.sites, request.work_weights or work.weights)
+    if weights != work.weights:
         store, work = with_weights(store, weights), replace(work, weights=weights)
         if machine.throughput is not None and machine.throughput.note == _TIMED:
             machine = machine.updated(throughput=_timed(work, result.recording))
     counted = widened(decompose(store, work.amount, options, progress), result.recording.doubt)
-    return replace(
-        result,
-        store=store,
-        work=work,
-        singletons=counted.singletons,
-        vcg_words=counted.vcg_words,
-        machine=machine,
-        decompositions=counted.decompositions,
-        warnings=(*result.recording.warnings, *counted.warnings),
-        left_out=counted.left_out,
-        peak_memory_bytes=peak_memory_bytes() + counted.helper_bytes,
-    )
+    return _with_divisions(replace(result, store=store, work=work, machine=machine), counted)
 
 
 def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
@@ -142,8 +134,20 @@ def _timed(work: WorkCounts, recording: Recording) -> Parameter:
     return Parameter(work.amount / recording.native_s, unit, "measured", today, _TIMED)
 
 
-def _result(
-    request: AnalysisRequest, recorded: RecordedProgram, machine: MachineParameters, counted: Counted
+def _with_divisions(result: AnalysisResult, counted: Counted) -> AnalysisResult:
+    return replace(
+        result,
+        singletons=counted.singletons,
+        vcg_words=counted.vcg_words,
+        decompositions=counted.decompositions,
+        warnings=(*result.recording.warnings, *counted.warnings),
+        left_out=counted.left_out,
+        peak_memory_bytes=peak_memory_bytes() + counted.helper_bytes,
+    )
+
+
+def _undivided(
+    request: AnalysisRequest, recorded: RecordedProgram, machine: MachineParameters
 ) -> AnalysisResult:
     frontend = recorded.frontend
     program = request.sources[0].name
@@ -156,13 +160,6 @@ def _result(
         ),
         seed=request.seed,
     )
-    warnings = [*recorded.recording.warnings, *counted.warnings]
-    if machine.bandwidth is not None and machine.throughput is None:
-        reason = "a region has no time of its own" if request.regions else "its plain run is too short"
-        warnings.append(
-            f"no efficiency bound: the throughput of {shlex.quote(program)} was not measured ({reason}); "
-            "give --throughput"
-        )
     return AnalysisResult(
         program=program,
         command=(program, *request.arguments),
@@ -170,12 +167,9 @@ def _result(
         work=recorded.work,
         recording=recorded.recording,
         store=recorded.store,
-        singletons=counted.singletons,
-        vcg_words=counted.vcg_words,
+        singletons=None,
+        vcg_words=0,
         machine=machine,
-        decompositions=counted.decompositions,
+        decompositions=(),
         regions=request.regions,
-        warnings=tuple(warnings),
-        left_out=counted.left_out,
-        peak_memory_bytes=peak_memory_bytes() + counted.helper_bytes,
     )

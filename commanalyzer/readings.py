@@ -7,7 +7,6 @@ owners that were found are counted, where lifetimes that are vertices in one gra
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 from typing import TypeAlias
@@ -23,7 +22,7 @@ from commanalyzer.result.results import Decomposition
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.store import GraphStore
 
-_TINY = 1e-9  # instead of nothing: logarithms
+_TINY = 1e-9  # instead of nothing
 _Divisions: TypeAlias = "dict[int, Decomposition]"
 
 
@@ -42,42 +41,32 @@ def decompose_both(
     Returns:
         What was counted, ``volume`` brackets with both, and how many times as many bytes the other moves.
     """
-    counted, model = decompose(store, flops, options, progress), "volume"
-    if model not in options.models:  # the graph of the paper's model has other vertices than a recording
+    counted = decompose(store, flops, options, progress)
+    if "volume" not in options.models:  # the graph of the paper's model has other vertices than a recording
         return counted, 1.0
-    shown = _first(counted, model)
+    shown = _first(counted)
     given = {p: owners_in(other, store, d.part) for p, d in shown.items()}
-    asked = replace(options, models=(model,), given=given, decompose=(), owner_map=None)
-    against = _first(decompose(other, flops, asked, progress), model)
-    return _with_both(counted, shown, against, _in_doubt(store, other)), _ratio(shown, against)
-
-
-def _first(counted: Counted, model: str) -> _Divisions:
-    """What is shown first for each number of nodes, as a model counts it."""
-    found = [d for d in counted.decompositions if d.model == model]
-    return {p: headline(d for d in found if d.nodes == p) for p in sorted({d.nodes for d in found})}
-
-
-def _ratio(shown: _Divisions, against: _Divisions) -> float:
-    """How many times as many bytes the other reading moves, where that is furthest from one."""
-    ratios = [against[p].comm_bytes / max(d.comm_bytes, 1) for p, d in shown.items()]
-    return max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
-
-
-def _with_both(
-    counted: Counted, shown: _Divisions, against: _Divisions, doubted: tuple[list[str], bool]
-) -> Counted:
-    """``counted`` with brackets of the answering model that hold both readings, and what has to be said."""
-    model = next(iter(shown.values())).model
+    asked = replace(options, models=("volume",), given=given, decompose=(), owner_map=None)
+    against = _first(decompose(other, flops, asked, progress))
 
     def held(item: Decomposition) -> Decomposition:
+        if item.model != "volume":
+            return item
         found, own = against[item.nodes].communication, shown[item.nodes].comm_bytes
         times = item.comm_bytes / own if own else 1.0
         return _held(item, round(times * found.low_bytes), round(times * found.high_bytes))
 
-    both = (held(d) if d.model == model else d for d in counted.decompositions)
-    warnings = (*counted.warnings, *_doubt(shown, against, *doubted))
-    return replace(counted, decompositions=tuple(both), warnings=warnings)
+    both = tuple(map(held, counted.decompositions))
+    ratios = [against[p].comm_bytes / max(d.comm_bytes, 1) for p, d in shown.items()]
+    furthest = max(ratios, key=lambda r: max(r, 1 / max(r, _TINY)))
+    warnings = (*counted.warnings, *_doubt(shown, against, store, other))
+    return replace(counted, decompositions=both, warnings=warnings), furthest
+
+
+def _first(counted: Counted) -> _Divisions:
+    """What is shown first for each number of nodes."""
+    found = [d for d in counted.decompositions if d.model == "volume"]
+    return {p: headline(d for d in found if d.nodes == p) for p in sorted({d.nodes for d in found})}
 
 
 def widened(counted: Counted, ratio: float) -> Counted:
@@ -93,10 +82,14 @@ def _held(shown: Decomposition, *comm_bytes: int) -> Decomposition:
     return replace(shown, communication=replace(found, low_bytes=low, high_bytes=high))
 
 
-def _doubt(shown: _Divisions, against: _Divisions, names: list[str], is_shared: bool) -> list[str]:
+def _doubt(shown: _Divisions, against: _Divisions, store: GraphStore, other: GraphStore) -> list[str]:
+    """What has to be said where the readings differ: of which memory one has more private temporaries."""
     key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
     if against[key].comm_bytes == shown[key].comm_bytes:
         return []
+    one, two = (_temporaries(graph) for graph in (store, other))
+    names = sorted(n for n in one.keys() | two if one[n] != two[n])
+    is_shared = two.total() > one.total()
     taken, otherwise = ("shared by", "private to") if is_shared else ("private to", "shared by")
     return [
         "whether some memory is used for one element after the other or holds an array is in doubt: it is "
@@ -104,12 +97,6 @@ def _doubt(shown: _Divisions, against: _Divisions, names: list[str], is_shared: 
         f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)} "
         f"(if you know: --private NAME or --shared NAME for {', '.join(names)})"
     ]
-
-
-def _in_doubt(store: GraphStore, other: GraphStore) -> tuple[list[str], bool]:
-    """Names of memory of which one graph has more private temporaries, and whether it is the other graph."""
-    one, two = (_temporaries(graph) for graph in (store, other))
-    return sorted(n for n in one.keys() | two if one[n] != two[n]), two.total() > one.total()
 
 
 def _temporaries(store: GraphStore) -> Counter[str]:

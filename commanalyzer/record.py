@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,6 @@ from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.thunks import with_thunks
-from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parsing.parser import parse_module
@@ -134,82 +133,78 @@ def record(
         require_success(plain, request.sources[0].name, allow_failure=request.allow_failure)
         recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
         said = replace(frontend, diagnostics=(*frontend.diagnostics, *late))
-        return _finished(request, said, plan, plain, recorder.recorded())
+        recorded = recorder.recorded()
+        return _finished(request, said, plan, plain, recorder.done, recorded)
 
 
 def record_order(
-    request: AnalysisRequest, workspace: bytes, progress: Progress
-) -> tuple[ValueGraph, Timeline, TargetRun]:
+    request: AnalysisRequest, workspaces: bytes, progress: Progress
+) -> tuple[ValueGraph, Timeline]:
     """Record a program event by event; as :func:`record`, with what that recording was told of temporaries.
 
     Returns:
-        The graph, whose vertices may be numbered in another way, when its rows happened, and the run.
+        The graph, whose vertices may be numbered in another way, and when its rows happened.
 
     Raises:
         CommAnalyzerError: As :func:`record`.
     """
-    progress.stage("record the order of events", 1)
     frontend, module = compile_request(request, has_decisions=request.control_flows)
     library, slow = library_with(*request.library_models), without(names())
     plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library, slow))
     built = frontend, request.compiler.link_flags
     instrumented = build_instrumented(rewrite(module, plan), *built, is_ordered=True)
     with scratch_directory() as scratch:
-        path, told = Path(scratch) / "trace", Path(scratch) / "workspace"
-        told.write_bytes(workspace)
         runs = ProgramRuns.of(request, Path(scratch))
-        run = runs.recorded(instrumented, path, workspace=told if workspace else None)
-        trace = read_trace(path)
-        graph = build_store(trace, plan.sites, has_regions=bool(request.regions)).graph()
-        if trace.statistics.dropped_rows:
+        recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
+        found = recorder.record("record the order of events", workspaces)
+        if found.trace.statistics.dropped_rows:
             raise TraceError("expected the order of all events, found that the recorder had no room for some")
-        return graph, Timeline.of(trace, plan.sites), run
+        return found.store.graph(), Timeline.of(found.trace, plan.sites)
 
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """A recording and its graph; ``run`` adds up all recordings that led to it.
+    """A recording and its graph.
 
     ``other`` and ``workspaces`` as in :class:`RecordedProgram`; ``left_out`` says how many words might be
     private temporaries, but were not read in this way.
     """
 
-    run: TargetRun
     trace: Trace
     store: GraphStore
+    workspaces: bytes = b""
     other: GraphStore | None = None
     left_out: int = 0
-    workspaces: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class _Recorder:
-    """Records a program as often as its private temporaries ask for."""
+    """Records a program as often as its private temporaries ask for; ``done`` are all of its recordings."""
 
     runs: ProgramRuns
     instrumented: Path
     sites: SiteTable
     directory: Path
     progress: Progress
+    done: list[TargetRun] = field(default_factory=list)
 
     def recorded(self) -> _Recorded:
         """The recording in which every lifetime of a word of a workspace is a vertex of its own.
 
         Which words these are is found in a first one, without names: the only one where there are none.
         """
-        first = self._record("record the program")
+        first = self.record("record the program")
         if not self.runs.request.private_temporaries:
             return first
         places = places_copied_to(first.trace, first.store.vertices(), self.sites)
         likely, other = self._as_told(first.store, *readings(first.store, places))
-        shown = self._named(first, likely) if likely.any() else first
+        shown = self._named(first, likely)
         if np.array_equal(likely, other):
             return shown
-        known = self._named(first, other, shown.run, is_optional=shown is first) if other.any() else first
-        run = shown.run if known is first else known.run
+        known = self._named(first, other, is_optional=shown is first)
         if shown is first and known.trace.statistics.unnamed_lifetimes:
-            return replace(shown, run=run, left_out=int(np.count_nonzero(other)))
-        return replace(shown, run=run, other=known.store)
+            return replace(shown, left_out=int(np.count_nonzero(other)))
+        return replace(shown, other=known.store)
 
     def _as_told(self, store: GraphStore, *masks: Bool) -> tuple[Bool, ...]:
         """Words that are workspaces by what is seen and by what the user says of memory, for each reading."""
@@ -220,31 +215,24 @@ class _Recorder:
         home = store.vertices().home_object
         return tuple((mask | private[home]) & ~shared[home] for mask in masks)
 
-    def _named(
-        self, first: _Recorded, mask: Bool, before: TargetRun | None = None, *, is_optional: bool = False
-    ) -> _Recorded:
+    def _named(self, first: _Recorded, mask: Bool, *, is_optional: bool = False) -> _Recorded:
         """Record with the lifetimes named of the words in ``mask``, a mask of the vertices of ``first``."""
-        workspace = self.directory / "workspace"
-        write_workspaces(workspace, first.store, mask, self.sites, first.trace, is_optional=is_optional)
-        told = workspace.read_bytes()
-        named = self._record("record the private temporaries", before or first.run, workspace=workspace)
-        return replace(named, workspaces=told)
+        if not mask.any():
+            return first
+        path = self.directory / "workspace"
+        write_workspaces(path, first.store, mask, self.sites, first.trace, is_optional=is_optional)
+        return self.record("record the private temporaries", path.read_bytes())
 
-    def _record(
-        self, stage: str, before: TargetRun | None = None, *, workspace: Path | None = None
-    ) -> _Recorded:
-        """Record once more, after the recordings that ``before`` adds up, and build the graph."""
+    def record(self, stage: str, workspaces: bytes = b"") -> _Recorded:
+        """Record once more, told of words whose lifetimes are named, and build the graph."""
         self.progress.stage(stage, 1)
-        path = self.directory / "trace"
-        run = self.runs.recorded(self.instrumented, path, workspace=workspace)
+        path, told, request = self.directory / "trace", self.directory / "workspace", self.runs.request
+        told.write_bytes(workspaces)
+        run = self.runs.recorded(self.instrumented, path, workspace=told if workspaces else None)
         trace = read_trace(path)
         # the recorder's own peak: from outside, ours would be mixed into it
-        run = replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
-        if before is not None:
-            peak_rss_bytes = max(run.peak_rss_bytes, before.peak_rss_bytes)
-            run = replace(run, cpu_s=run.cpu_s + before.cpu_s, peak_rss_bytes=peak_rss_bytes)
+        self.done.append(replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes))
         self.progress.stage("build the value graph", 1)
-        request = self.runs.request
         store = build_store(
             trace,
             self.sites,
@@ -252,7 +240,7 @@ class _Recorder:
             spill=Spill.within(request.memory_limit_bytes),
             weights=request.work_weights or DEFAULT_WEIGHTS,
         )
-        return _Recorded(run, trace, store)
+        return _Recorded(trace, store, workspaces)
 
 
 def _finished(
@@ -260,42 +248,34 @@ def _finished(
     frontend: FrontendResult,
     plan: ModulePlan,
     plain: TargetRun,
+    runs: Sequence[TargetRun],
     recorded: _Recorded,
 ) -> RecordedProgram:
-    traced, trace, store = recorded.run, recorded.trace, recorded.store
+    trace, store, exit_status = recorded.trace, recorded.store, runs[-1].exit_status
     known = [place.name for place in store.objects if HomeKind.UNKNOWN < place.kind < HomeKind.REGISTER]
     for name in (*request.private, *request.shared):
         require_called(known, name, "--private or --shared")
     calls = zip(plan.sites.externals, map(int, trace.external_calls), strict=False)
     unmodelled = tuple((n, c) for n, c in calls if c)
-    _require_one_thread(unmodelled, plan.options.library)
-    work = work_counts(trace, plan.sites, store.sites, request.work_weights or DEFAULT_WEIGHTS)
-    warnings = _warnings(request, unmodelled, plain, recorded, work)
-    recording = Recording(
-        native_s=plain.cpu_s,
-        instrumented_s=traced.cpu_s,
-        peak_rss_bytes=traced.peak_rss_bytes,
-        spilled_bytes=trace.statistics.spilled_bytes,
-        exit_status=traced.exit_status,
-        unmodelled_calls=unmodelled,
-        dropped_events=trace.statistics.dropped_rows + trace.statistics.hash_collisions,
-        warnings=(*frontend.diagnostics, *warnings),
-    )
-    return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces)
-
-
-def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:
-    """Raise if the program started threads: they would record into each other.
-
-    Raises:
-        TargetRunError: As said.
-    """
-    started = [f"{name} ({count}x)" for name, count in called if name in library.thread_starters]
-    if started:
+    started = [f"{name} ({n}x)" for name, n in unmodelled if name in plan.options.library.thread_starters]
+    if started:  # threads would record into each other
         raise TargetRunError(
             f"expected a sequential program, found one that started threads: {', '.join(started)}",
             hint="analyse the sequential version (one thread, without -fopenmp)",
         )
+    work = work_counts(trace, plan.sites, store.sites, request.work_weights or DEFAULT_WEIGHTS)
+    ends = plain.exit_status, exit_status
+    recording = Recording(
+        native_s=plain.cpu_s,
+        instrumented_s=sum(run.cpu_s for run in runs),
+        peak_rss_bytes=max(run.peak_rss_bytes for run in runs),
+        spilled_bytes=trace.statistics.spilled_bytes,
+        exit_status=exit_status,
+        unmodelled_calls=unmodelled,
+        dropped_events=trace.statistics.dropped_rows + trace.statistics.hash_collisions,
+        warnings=(*frontend.diagnostics, *_warnings(request, unmodelled, ends, recorded, work)),
+    )
+    return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces)
 
 
 def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights: WorkWeights) -> WorkCounts:
@@ -308,11 +288,8 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
         weights: What operations count for, as the user said.
     """
     counters = np.asarray(trace.block_counters).astype(np.int64)
-    costs = np.array(
-        [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks] or [(0, 0, 0, 0)],
-        dtype=np.int64,
-    )
-    totals = counters[: len(costs)] @ costs[: len(counters)]
+    costs = [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks]
+    totals = counters[: len(costs)] @ np.array(costs[: len(counters)], np.int64).reshape(-1, 4)
     served = all_operations(s.operations for s in sites)
     used = weights_in_use(sites, weights)
     flops, loads, stores, instructions = (int(t) for t in totals)
@@ -322,30 +299,30 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
 def _warnings(
     request: AnalysisRequest,
     called: Sequence[tuple[str, int]],
-    plain: TargetRun,
+    ends: tuple[int, int],
     recorded: _Recorded,
     work: WorkCounts,
 ) -> Sequence[str]:
-    result = []
-    traced, trace, store = recorded.run, recorded.trace, recorded.store
-    if plain.exit_status != traced.exit_status:
+    """What has to be said of a recording; ``ends`` are the exit statuses alone and recorded."""
+    result, statistics = [], recorded.trace.statistics
+    if ends[0] != ends[1]:
         result.append(
-            f"the program ended with status {plain.exit_status} alone and {traced.exit_status} recorded: "
+            f"the program ended with status {ends[0]} alone and {ends[1]} recorded: "
             "its behaviour is not the same in every run"
         )
-    elif traced.exit_status:
-        result.append(f"the program ended with status {traced.exit_status}")
+    elif ends[1]:
+        result.append(f"the program ended with status {ends[1]}")
     processes = [name for name, _ in called if name in _PROCESSES]
     if processes:
         result.append(f"the program started other processes ({', '.join(processes)}): they were not recorded")
-    if trace.statistics.unaligned_copies:
+    if statistics.unaligned_copies:
         result.append(
-            f"{trace.statistics.unaligned_copies} memory copies between differently aligned addresses: "
+            f"{statistics.unaligned_copies} memory copies between differently aligned addresses: "
             "the values they moved were not followed"
         )
-    if trace.statistics.unnamed_lifetimes:
+    if statistics.unnamed_lifetimes:
         result.append(
-            f"{trace.statistics.unnamed_lifetimes} stores to workspaces were not told apart: "
+            f"{statistics.unnamed_lifetimes} stores to workspaces were not told apart: "
             "there are too many different ones"
         )
     if recorded.left_out:
@@ -353,11 +330,11 @@ def _warnings(
             f"{recorded.left_out} words may be private temporaries (they are computed anew at times): "
             "counted as shared data, because a graph with each of their contents would be too large"
         )
-    if store.num_rows == 0:
+    if recorded.store.num_rows == 0:
         what = "the program stores no values (what stays in registers is not divided)"
         if request.regions:
             what = "the region stores no values" if work.instructions else "the region was never entered"
-        elif traced.exit_status:
+        elif ends[1]:
             what = "the program ended before it stored values; its arguments go behind --"
         result.append(f"nothing was recorded: {what}")
     return result

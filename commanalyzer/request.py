@@ -40,33 +40,16 @@ class CompilerOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DivisionRequest:
-    """How a recorded graph is divided and counted.
+class PartitionRequest:
+    """How a recorded graph is divided and counted, as in :class:`commanalyzer.api.AnalyzeOptions`.
 
-    Attributes:
-        nodes: Node counts p, increasing.
-        models: Communication models to count with; the first is the leading one.
-        high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
-        machine: Parameters of the efficiency bound.
-        seed: Seed of every random choice.
-        imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
-        check: Verify conservation laws on the way.
-        decompose: Divisions of arrays that the user names, together one more candidate
-            (:mod:`commanalyzer.partition.regular.rules`).
-        owner_map: File with owners of array elements, one more candidate
-            (:mod:`commanalyzer.partition.regular.owner_map`).
-        coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with
-            about so many vertices.
-        work_weights: What operations of each kind count for; ``None`` for the default, or what it was before.
-        effort: How long dividing may take (:mod:`commanalyzer.partition.budget`); decided by estimates, so
-            that the result is the same everywhere.
-        time_limit_s: Wall-clock limit of dividing, seconds: what was found by then counts; ``None`` for none.
+    Node counts increase. Of a result, an empty ``machine`` keeps the machine, no weights keep the weights.
 
     Raises:
         ConfigError: If a value is out of range.
     """
 
-    nodes: tuple[int, ...] = DEFAULT_NODES
+    nodes: tuple[int, ...] = field(default=DEFAULT_NODES, kw_only=False)
     models: tuple[Model, ...] = ("volume",)
     high: float = 0.9
     machine: MachineParameters = field(default_factory=MachineParameters)
@@ -81,47 +64,44 @@ class DivisionRequest:
     time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
-        _check_nodes(self.nodes)
-        _check_counting(self.models, self.high, self.imbalance, self.seed)
-        _check_dividing(self.coarsen, self.effort, self.time_limit_s)
+        nodes = self.nodes
+        _require(bool(nodes), "expected at least one node count, found none", "--nodes")
+        low, high = min(nodes), max(nodes)
+        _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
+        _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
+        is_ordered = list(nodes) == sorted(set(nodes))
+        _require(is_ordered, f"expected increasing node counts, found {nodes}", "--nodes")
+        _require(bool(self.models), "expected at least one model, found none", "--model")
+        for model in self.models:
+            _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
+        for name in ("high", "imbalance"):
+            share = getattr(self, name)
+            _require(0.0 < share < 1.0, f"expected a value between 0 and 1, found {share}", f"--{name}")
+        _require(0 <= self.seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {self.seed}", "--seed")
+        known = f"expected one of {', '.join(EFFORTS)}, found {self.effort!r}"
+        _require(self.effort in EFFORTS, known, "--effort")
+        _require_positive("time", time_limit=self.time_limit_s)
+        size = self.coarsen
+        is_size = size in ("auto", "never") or (isinstance(size, int) and size >= 1)
+        _require(is_size, f"expected auto, never or a number of vertices, found {size!r}", "--coarsen")
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionRequest(DivisionRequest):
-    """New decompositions of a recorded graph; an empty ``machine`` keeps the machine of the result."""
-
-    nodes: tuple[int, ...] = field(kw_only=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AnalysisRequest(DivisionRequest):
+class AnalysisRequest(PartitionRequest):
     """Everything that determines the result of one analysis.
+
+    It is as in :class:`commanalyzer.api.AnalyzeOptions`, beside:
 
     Attributes:
         sources: C, C++, Fortran and LLVM IR files of the program.
         arguments: Arguments of the program.
-        regions: Functions or marks of interest; empty for the whole program.
-        control_flows: Conditions that select between values are flows.
-        private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
-        private: Names of memory that is used for one element after the other, whatever is seen.
-        shared: Names of memory that holds an array, whatever is seen.
-        library_models: Files with rows of the library model, later ones last.
         compiler: Compiler options.
-        stdin: File for the program's standard input; ``None`` for our own.
-        program_output: Where the program's standard output goes.
-        timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
-        plan_timeout_s: Limit of planning and building the recording, seconds; later, the cheapest is built.
-        memory_limit_bytes: Limit of its resident memory, bytes, and of what dividing its values is expected
-            to need; ``None`` for no limit.
-        disk_limit_bytes: Limit of what one recording may take of the disk, bytes; ``None`` for half of what
-            is free when it begins.
-        allow_failure: Analyse a program that ends with another status than 0, too.
-        exact: Count event by event (:mod:`commanalyzer.exact`); ``None`` to do so where it is worth it.
 
     Raises:
         ConfigError: If a value is out of range.
     """
 
+    nodes: tuple[int, ...] = field(default=DEFAULT_NODES, kw_only=True)
     sources: tuple[Path, ...]
     arguments: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
@@ -142,7 +122,7 @@ class AnalysisRequest(DivisionRequest):
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
-        DivisionRequest.__post_init__(self)
+        PartitionRequest.__post_init__(self)
         _require_positive("time", timeout=self.timeout_s, plan_timeout=self.plan_timeout_s)
         _require_positive("size", memory_limit=self.memory_limit_bytes, disk_limit=self.disk_limit_bytes)
 
@@ -161,27 +141,3 @@ def _require_positive(what: str, **options: float | None) -> None:
     for name, value in options.items():
         where = f"--{name.replace('_', '-')}"
         _require(value is None or value > 0, f"expected a positive {what}, found {value}", where)
-
-
-def _check_nodes(nodes: tuple[int, ...]) -> None:
-    _require(bool(nodes), "expected at least one node count, found none", "--nodes")
-    low, high = min(nodes), max(nodes)
-    _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
-    _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
-    _require(list(nodes) == sorted(set(nodes)), f"expected increasing node counts, found {nodes}", "--nodes")
-
-
-def _check_dividing(coarsen: Coarsen, effort: Effort, time_limit_s: float | None) -> None:
-    _require(effort in EFFORTS, f"expected one of {', '.join(EFFORTS)}, found {effort!r}", "--effort")
-    _require_positive("time", time_limit=time_limit_s)
-    known = coarsen in ("auto", "never") or (isinstance(coarsen, int) and coarsen >= 1)
-    _require(known, f"expected auto, never or a number of vertices, found {coarsen!r}", "--coarsen")
-
-
-def _check_counting(models: tuple[Model, ...], high: float, imbalance: float, seed: int) -> None:
-    _require(bool(models), "expected at least one model, found none", "--model")
-    for model in models:
-        _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
-    _require(0.0 < high < 1.0, f"expected a value between 0 and 1, found {high}", "--high")
-    _require(0.0 < imbalance < 1.0, f"expected a value between 0 and 1, found {imbalance}", "--imbalance")
-    _require(0 <= seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {seed}", "--seed")

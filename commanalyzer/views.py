@@ -5,7 +5,6 @@ Input: a value graph as recorded. Everything that counting needs of all rows is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,12 +22,13 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.quantities import format_count
 from commanalyzer.partition.libraries.concurrency import LEAST_SECONDS, Caller
+from commanalyzer.partition.options import is_large
 from commanalyzer.partition.selection import Cost, Latest
 from commanalyzer.request import Model
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers, dissolving
 from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
+from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8, ValueGraph
 from commanalyzer.vcg.invariants import check_dissolved
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.vcg.storage.slices import Sliceable
@@ -64,28 +64,32 @@ class View:
     order: StepOrder | None = None
 
     @classmethod
-    def of(
-        cls, model: Model, graph: AnyGraph, high: float, *, is_tiled: Callable[[AnyGraph], bool], jobs: int
-    ) -> View:
+    def of(cls, model: Model, graph: AnyGraph, high: float, *, may_be_tiled: bool, jobs: int) -> View:
         """Return the view of a graph as recorded.
 
         Args:
             model: Model.
             graph: Value graph.
             high: Threshold of the singleton scores.
-            is_tiled: Whether a graph is divided by tiles: it stays coded.
+            may_be_tiled: A large graph is divided by tiles: it stays coded.
             jobs: Cores that may be used at a time.
         """
-        if model == "volume":
-            flat = _flat(graph, is_tiled)
-            totals, find = totals_of(flat), partial(find_hubs, flat, high)
-            both = Caller(jobs, LEAST_SECONDS).both
-            hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
-            return cls(model, flat, hubs, None, work, totals, _no_charges(flat), order)
-        dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)
-        singletons = find_singletons(dissolved, high)
-        known = term_work(dissolved), totals_of(dissolved), _no_charges(dissolved)
-        return cls(model, dissolved, singletons > 0, singletons, *known)
+        # as much as a list of owners takes, and a little more for small graphs
+        room = Latest[Charges](max(_CHARGES_BYTES, 4 * graph.num_vertices))
+        if model == "hpdc18":
+            flat: AnyGraph = dissolve_registers(_expanded(graph))
+            singletons = find_singletons(flat, high)
+            return cls(model, flat, singletons > 0, singletons, term_work(flat), totals_of(flat), room)
+        if isinstance(graph, LargeGraph):
+            large = simplified(graph)
+            give_back()
+            flat = large if may_be_tiled and is_large(large) else large.store.graph()
+        else:
+            flat = simplified(graph)
+        totals, find = totals_of(flat), partial(find_hubs, flat, high)
+        both = Caller(jobs, LEAST_SECONDS).both
+        hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
+        return cls(model, flat, hubs, None, work, totals, room, order)
 
     def charge(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Charges:
         """Return what owners move, counted unless it was before.
@@ -135,18 +139,8 @@ class View:
         charges = self.charge(part, num_parts, rows)
         comm_bytes = charges.comm_bytes
         if self.singletons is not None:
-            plain = charges.communication(self.graph, self.totals)
-            comm_bytes = with_singletons(plain, self.graph, part, self.singletons, self.totals).total_bytes
+            comm_bytes = self.communication(part, charges, rows)[0].total_bytes
         return self.cost(part, charges, comm_bytes)
-
-    def undivided(self, nodes: int) -> list[str]:
-        """Why nothing can be divided, where there is anything; the recording says that there is nothing."""
-        if not len(self.removed):
-            return []
-        return [
-            f"{nodes} nodes ({self.model}): nothing can be divided: of the values, {self._values_found()}; "
-            "all stay on one node"
-        ]
 
     def require_values(self, nodes: int) -> None:
         """Raise unless there are values for all nodes.
@@ -157,11 +151,13 @@ class View:
         free = len(self.removed) - int(np.count_nonzero(self.removed))
         if nodes > max(free, 1):
             raise PartitionError(
-                f"cannot divide {free} values among {nodes} parts ({self._values_found()})",
+                f"cannot divide {free} values among {nodes} parts ({self.values_found})",
                 hint="use fewer nodes or a larger problem size",
             )
 
-    def _values_found(self) -> str:
+    @property
+    def values_found(self) -> str:
+        """How many values there are, and how many of them are not divided."""
         hubs = int(np.count_nonzero(self.removed))
         found = f"{format_count(len(self.removed))} found"
         return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
@@ -199,33 +195,18 @@ def paper_view(
     if graph.num_flows > _MOST_SIDE_FLOWS and not is_asked:
         return None, 0
     gone = dissolving(graph)
-    if not passes_on(graph, gone):
-        return _counted(graph, high, gone)
-    if not is_asked:
-        return None, 0
-    graph = graph.store.graph() if isinstance(graph, LargeGraph) else graph
-    dissolved = dissolve_registers(graph)
-    if check:
-        check_dissolved(graph, dissolved)
-    return _counted(dissolved, high, np.zeros(dissolved.num_vertices, np.bool_))
-
-
-def _counted(graph: AnyGraph, high: float, gone: Bool) -> tuple[SingletonCounts, int]:
-    """Singletons and size of the graph without ``gone``, which pass nothing on."""
+    if passes_on(graph, gone):
+        if not is_asked:
+            return None, 0
+        whole = _expanded(graph)
+        graph = dissolve_registers(whole)
+        if check:
+            check_dissolved(whole, graph)
+        gone = np.zeros(graph.num_vertices, np.bool_)
     kind, words = paper_counts(graph, high, gone)
     kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)
     return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words
 
 
-def _flat(graph: AnyGraph, is_tiled: Callable[[AnyGraph], bool]) -> AnyGraph:
-    """The graph that the ``volume`` model counts, expanded unless it is divided by tiles."""
-    if not isinstance(graph, LargeGraph):
-        return simplified(graph)
-    flat = simplified(graph)
-    give_back()
-    return flat if is_tiled(flat) else flat.store.graph()
-
-
-def _no_charges(graph: AnyGraph) -> Latest[Charges]:
-    """Room for what moves: as much as a list of owners takes, and a little more for small graphs."""
-    return Latest(max(_CHARGES_BYTES, 4 * graph.num_vertices))
+def _expanded(graph: AnyGraph) -> ValueGraph:
+    return graph.store.graph() if isinstance(graph, LargeGraph) else graph

@@ -13,7 +13,7 @@ from pathlib import Path
 from commanalyzer.counting.interposer import build_interposer
 from commanalyzer.counting.merge import counted_result
 from commanalyzer.counting.mpi import MpiLibrary, find_mpi
-from commanalyzer.counting.rank_files import RankCounts, read_rank_files
+from commanalyzer.counting.rank_files import read_rank_files
 from commanalyzer.errors import ConfigError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.result.provenance import collect_provenance
@@ -62,8 +62,14 @@ def count(request: CountRequest) -> AnalysisResult:
         run = _run(request, program, mpi, library, Path(folder))
         ranks = read_rank_files(Path(folder))
     if not ranks:
-        raise _nothing_reported(request, run)
-    return _result(request, mpi, run, ranks)
+        raise TargetRunError(
+            f"expected counts from every rank, found none (exit status {run.exit_status})",
+            where=" ".join(request.command),
+            hint="the program must call MPI_Init and be linked dynamically with the launcher's MPI (or name "
+            "it with --mpicc); with ranks on other hosts, set TMPDIR to a directory that all of them see",
+        )
+    provenance = collect_provenance(compiler=mpi.version, flags=(), input_hashes=(), seed=0)
+    return counted_result(request.command, mpi.version, request.region, run, ranks, provenance)
 
 
 def _run(request: CountRequest, program: Path, mpi: MpiLibrary, library: Path, folder: Path) -> TargetRun:
@@ -99,19 +105,3 @@ def with_options(flavour: str, options: Sequence[str], words: Sequence[str]) -> 
     if flavour != "openmpi":
         return [*options, *words]
     return [*options, *(part for word in words for part in ((word, *options) if word == ":" else (word,)))]
-
-
-def _nothing_reported(request: CountRequest, run: TargetRun) -> TargetRunError:
-    return TargetRunError(
-        f"expected counts from every rank, found none (exit status {run.exit_status})",
-        where=" ".join(request.command),
-        hint="the program must call MPI_Init and be linked dynamically with the launcher's MPI (or name that "
-        "MPI with --mpicc); with ranks on other hosts, set TMPDIR to a directory that all of them see",
-    )
-
-
-def _result(
-    request: CountRequest, mpi: MpiLibrary, run: TargetRun, ranks: Sequence[RankCounts]
-) -> AnalysisResult:
-    provenance = collect_provenance(compiler=mpi.version, flags=(), input_hashes=(), seed=0)
-    return counted_result(request.command, mpi.version, request.region, run, ranks, provenance)

@@ -27,6 +27,7 @@ Types, shapes and ranges are those of the tables in :mod:`commanalyzer.result.ar
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from pathlib import Path
 
@@ -60,8 +61,8 @@ _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, CommAnalyzerError)
 
 
-def save(result: AnalysisResult, path: Path, *, force: bool = False) -> None:
-    """Write ``result`` to ``path``, completely or not at all.
+def save(result: AnalysisResult, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Save ``result`` to ``path``, completely or not at all.
 
     Args:
         result: Result to save.
@@ -71,15 +72,16 @@ def save(result: AnalysisResult, path: Path, *, force: bool = False) -> None:
     Raises:
         ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
     """
-    write_atomically(path, lambda draft: _write(result, draft), force=force)
+    write_atomically(Path(path), lambda p: p.write_bytes(file_image(lambda f: _put(result, f))), force=force)
 
 
-def load(path: Path) -> AnalysisResult:
+def load(path: str | os.PathLike[str]) -> AnalysisResult:
     """Result saved in ``path``.
 
     Raises:
         ArtifactError: If it is missing, of another kind, of another schema, truncated or damaged.
     """
+    path = Path(path)
     _require_hdf5(path)
     try:
         with open_file(path) as file:
@@ -119,10 +121,6 @@ def _check_kind(kind: object, schema: object, path: Path) -> None:
             where=str(path),
             hint="read it with the version of commanalyzer that wrote it, or analyse again",
         )
-
-
-def _write(result: AnalysisResult, draft: Path) -> None:
-    draft.write_bytes(file_image(lambda file: _put(result, file)))
 
 
 def _put(result: AnalysisResult, file: Group) -> None:

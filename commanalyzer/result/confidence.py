@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition.regular.one_array import is_of_one_array
 from commanalyzer.partition.selection import cheapest, cheapest_regular, headline
-from commanalyzer.result.results import Decomposition
+from commanalyzer.result.results import Decomposition, groups_of
 
 _DISAGREE = 1.5
 """Times the bytes of the best from which on another method's best disagrees with it.
@@ -121,16 +120,12 @@ class Confidence:
 
 def confidence_of(decompositions: Iterable[Decomposition]) -> tuple[Confidence, ...]:
     """Return what is known for each node count (of at least two) and model, in the order of the divisions."""
-    return tuple(Confidence.of(group) for group in _groups(decompositions) if group[0].nodes > 1)
-
-
-def _groups(found: Iterable[Decomposition]) -> list[list[Decomposition]]:
-    return [list(group) for _, group in groupby(found, key=lambda d: (d.nodes, d.model))]
+    return tuple(Confidence.of(group) for group in groups_of(decompositions) if group[0].nodes > 1)
 
 
 def open_brackets(found: Sequence[Decomposition]) -> list[str]:
     """Return a sentence about brackets of what is shown first that are not tight; nothing if all are."""
-    first = map(headline, _groups(found))
+    first = map(headline, groups_of(found))
     if not (wide := [d for d in first if d.communication.high_bytes > 1.01 * d.communication.low_bytes]):
         return []
     worst = max(wide, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))

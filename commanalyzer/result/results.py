@@ -194,6 +194,11 @@ class Decomposition:
         return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size}{bound}{marks})"
 
 
+def groups_of(found: Iterable[Decomposition]) -> list[list[Decomposition]]:
+    """Return decompositions, in the order of a result, by node count and model."""
+    return [list(group) for _, group in groupby(found, key=lambda d: (d.nodes, d.model))]
+
+
 @dataclass(frozen=True, slots=True)
 class AnalysisResult(PlotMethods):
     """Result of one analysis.
@@ -239,7 +244,7 @@ class AnalysisResult(PlotMethods):
 
     def __post_init__(self) -> None:
         for nodes, model in {(d.nodes, d.model) for d in self.decompositions}:
-            bests = sum(d.best for d in self.decompositions if (d.nodes, d.model) == (nodes, model))
+            bests = sum(d.best for d in self._candidates(nodes, model))
             if bests != 1:
                 found = f"for {nodes} nodes and model {model}, found {bests}"
                 raise GraphInvariantError(f"expected one best decomposition {found}")
@@ -266,8 +271,8 @@ class AnalysisResult(PlotMethods):
 
     def shown(self) -> Iterator[Decomposition]:
         """For each node count and model what a programmer would write, then the best if that sends less."""
-        for _, group in groupby(self.decompositions, key=lambda d: (d.nodes, d.model)):
-            yield from leading(list(group))
+        for group in groups_of(self.decompositions):
+            yield from leading(group)
 
     def regular(self, nodes: int, model: str = "") -> Decomposition | None:
         """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""

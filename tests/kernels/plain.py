@@ -49,7 +49,7 @@ def counted_at_plain(kernel: Kernel, size: int, nodes: int) -> list[int]:
         ValueError: If an array with owners is not found.
     """
     graph = _recorded(kernel, size)
-    view = View.of("volume", graph, 0.9, is_tiled=lambda _: False, jobs=1)
+    view = View.of("volume", graph, 0.9, may_be_tiled=False, jobs=1)
     assert isinstance(view.graph, ValueGraph)
     given = _given(kernel, size, kernel.plain(size, nodes)[1], view.graph)
     options = PortfolioOptions((nodes,), 1, _IMBALANCE)
