@@ -193,8 +193,11 @@ class _Recorder:
 
         Which words these are is found in a first one, without names: the only one where there are none.
         """
-        first = self.record("record the program")
-        if not self.runs.request.private_temporaries:
+        first, request = self.record("record the program"), self.runs.request
+        arrays = [o.name for o in first.store.objects if HomeKind.UNKNOWN < o.kind < HomeKind.REGISTER]
+        for name in (*request.private, *request.shared):  # no graph has an array of which all is private
+            require_called(arrays, name, "--private or --shared")
+        if not request.private_temporaries:
             return first
         places = places_copied_to(first.trace, first.store.vertices(), self.sites)
         likely, other = self._as_told(first.store, *readings(first.store, places))
@@ -252,9 +255,6 @@ def _finished(
     recorded: _Recorded,
 ) -> RecordedProgram:
     trace, store, exit_status = recorded.trace, recorded.store, runs[-1].exit_status
-    known = [place.name for place in store.objects if HomeKind.UNKNOWN < place.kind < HomeKind.REGISTER]
-    for name in (*request.private, *request.shared):
-        require_called(known, name, "--private or --shared")
     calls = zip(plan.sites.externals, map(int, trace.external_calls), strict=False)
     unmodelled = tuple((n, c) for n, c in calls if c)
     started = [f"{name} ({n}x)" for name, n in unmodelled if name in plan.options.library.thread_starters]

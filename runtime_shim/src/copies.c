@@ -2,57 +2,62 @@
  *
  * A value that is copied keeps its home. If the home is used again for another value meanwhile, the copy outlives
  * it: a line of a scratch buffer is copied into one row of an array after the other. Places that gather values of
- * several words (a local copy of what an element needs) do not count: they are used again themselves.
+ * many words (a local copy of what an element needs) do not count: they are used again themselves. Values of a few
+ * words come to an element that is updated along one direction after the other.
  */
 #include "state.h"
 
-#define GATHERS UINT32_MAX /* for good: the homes of what is copied there are not looked at any more */
+#define FEW 3 /* directions of a grid; fewer than what a workspace holds in turn (FACTOR in workspaces.py) */
 
-/* What is known of a word: numbers of entries + 1, 0 for none. */
+/* A word whose values were copied, or that values were copied to. */
 struct copied {
-  uint32_t number; /* its own entry, if its values were copied */
-  uint32_t origin; /* of the word that the first value copied to it came from; GATHERS if others came as well */
+  uint64_t home;
+  uint32_t places;       /* its values were copied to so many */
+  uint32_t origins[FEW]; /* numbers of the words that its values were copied from, 0 for none */
 };
 
-struct ca_column ca_copies;
-static struct copied *words;
+#define MANY UINT32_MAX /* in place of the first origin, for good: there are more than FEW */
+
+struct ca_column ca_copies;    /* of these, until they are compacted */
+static struct copied *entries; /* the first is of no word */
+static uint32_t *number_of;    /* by word, 0 for none */
 
 bool ca_copies_reserve(void) {
-  words = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *words);
-  return words && ca_section_reserve(&ca_copies, 1ull << 36);
+  number_of = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *number_of);
+  bool is_reserved = number_of && ca_section_reserve(&ca_copies, 1ull << 36);
+  entries = is_reserved ? ca_column_push(&ca_copies, sizeof *entries) : NULL;
+  return entries;
 }
 
-static struct ca_copy *entry_of(uint32_t number) { return (struct ca_copy *)ca_copies.data + number - 1; }
-
-static uint32_t number_of(uint64_t home) {
-  if (!words[home].number && ca_copies.bytes / sizeof(struct ca_copy) + 1 < GATHERS) {
-    struct ca_copy *entry = ca_column_push(&ca_copies, sizeof *entry);
-    if (entry) {
-      *entry = (struct ca_copy){home, 0};
-      words[home].number = (uint32_t)(ca_copies.bytes / sizeof *entry);
-    }
+static uint32_t entry_of(uint64_t word) {
+  uint64_t count = ca_copies.bytes / sizeof *entries;
+  if (!number_of[word] && count < MANY && ca_column_push(&ca_copies, sizeof *entries)) {
+    entries[count] = (struct copied){.home = word};
+    number_of[word] = (uint32_t)count;
   }
-  return words[home].number;
+  return number_of[word];
 }
 
 void ca_note_copy(uint64_t home, uint64_t word) {
-  uint32_t origin = words[word].origin, number = origin == GATHERS ? 0 : number_of(home);
-  if (!number || origin == number)
-    return;
-  if (origin)
-    entry_of(origin)->places--;
+  uint32_t *origins = entries[entry_of(word)].origins, origin = entry_of(home), i = 0;
+  while (i < FEW && origins[i] && origins[i] != origin)
+    i++;
+  if (i < FEW)
+    origins[i] = origin;
   else
-    entry_of(number)->places++;
-  words[word].origin = origin ? GATHERS : number;
+    origins[0] = MANY;
 }
 
-/* Forgets the words whose values were copied to one place at most: most of them, and nobody asks for them. */
+/* Counts places, and forgets words that were copied to one at most: most of them, and nobody asks for them. */
 void ca_copies_compact(void) {
-  uint64_t count = ca_copies.bytes / sizeof(struct ca_copy), kept = 0;
-  for (uint64_t i = 0; i < count; i++) {
-    struct ca_copy *entry = entry_of((uint32_t)i + 1);
-    if (entry->places > 1)
-      *entry_of((uint32_t)++kept) = *entry;
+  uint64_t count = ca_copies.bytes / sizeof *entries, kept = 0;
+  for (uint64_t i = 1; i < count; i++)
+    for (int k = 0; k < FEW && entries[i].origins[0] != MANY; k++)
+      entries[entries[i].origins[k]].places++;
+  for (uint64_t i = 1; i < count; i++) {
+    const struct copied entry = entries[i];
+    if (entry.places > 1)
+      ((struct ca_copy *)entries)[kept++] = (struct ca_copy){entry.home, entry.places};
   }
   ca_copies.bytes = kept * sizeof(struct ca_copy);
 }

@@ -59,14 +59,10 @@ CA_SLOW void ca_note_jump(uint64_t from, uint64_t to) {
     ca_spoil_repeats();
 }
 
-/* Words of one array have places of their own; arrays begin at multiples of large powers of 2, and are apart. */
-static struct recent *place_of(uint64_t word) {
-  return &recent[(word + (word / NUM_RECENT) * PLACES_APART) % NUM_RECENT];
-}
-
 /* Notes the entry that a word had, unless the innermost loop noted it already: some are noted again. */
 static void note(uint64_t word, uint64_t state) {
-  struct recent *place = place_of(word);
+  /* words of one array have places of their own; arrays begin at multiples of large powers of 2, and are apart */
+  struct recent *place = &recent[(word + word / NUM_RECENT * PLACES_APART) % NUM_RECENT];
   if (place->word == word && place->number >= ca_notes.recordings[depth() - 1].first_change)
     return;
   struct ca_entry *entry = ca_column_push(&ca_notes.changes, sizeof *entry);

@@ -189,19 +189,15 @@ static void leave(uint64_t expected, uint64_t row, bool is_new) {
   ca_state.detours[expected].instead = (uint32_t)(row + 1);
 }
 
-/* Whether only new rows came lately, and the log ends behind the last one: then the next one is new as well, or
- * the index finds it. */
-static bool is_growing(void) {
-  return logged.num_new >= NUM_INTERRUPTED && ca_state.cursor == ca_state.cells + ca_num_rows;
-}
-
 /* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
 uint64_t ca_row_again(const struct ca_event *event) {
   if (!(++logged.lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
   ca_index_fetch(event->hash);
-  uint64_t near = is_growing() ? 0 : row_near(event->hash);
+  /* if only new rows came lately, and the log ends behind the last one, the next is new, or the index finds it */
+  bool is_growing = logged.num_new >= NUM_INTERRUPTED && expected == ca_num_rows;
+  uint64_t near = is_growing ? 0 : row_near(event->hash);
   if (near)
     return near;
   uint64_t found = ca_index_find(event->hash);
