@@ -271,8 +271,7 @@ class Layouts:
         places, cuts = self._known[tuple(map(id, piece.blocks.members))][1], piece.cuts()
         places.enter(cuts, part, load)
         total = float(load.sum())
-        # the last bits depend on the order of the sums, and tell no two divisions apart
-        imbalance = round(float(load.max()) * num_parts / total, 9) if total > 0 else 1.0
+        imbalance = float(load.max()) * num_parts / total if total > 0 else 1.0
         return _Guess(pieces, part, load, float(self._sketch.comm_bytes(part, num_parts)), imbalance)
 
     def _blocks(self, members: tuple[Shaped, ...]) -> Blocks:
@@ -338,8 +337,13 @@ class _Places:
         for number, slot, places in self._values:  # one step per array
             part[slot] = sum(cuts[number][place] for place in places)
         for number, work in self._work.items():  # one step per extents
-            points = sum(np.ix_(*np.split(cuts[number], np.cumsum(work.shape)[:-1])))
-            load += np.bincount(np.ravel(points), np.ravel(work), len(load))
+            ends = np.cumsum(work.shape)[:-1]
+            along, left = np.split(cuts[number], ends), work
+            offsets = [np.unique(blocks) for blocks in along]
+            for blocks, steps in zip(along, offsets, strict=True):
+                left = np.tensordot(left, (blocks[:, None] == steps[None, :]).astype(np.float64), (0, 0))
+            numbers = sum(np.ix_(*offsets)) if len(offsets) > 1 else offsets[0]
+            load[np.ravel(numbers)] += np.ravel(left)
 
 
 def _likeliest(
