@@ -31,7 +31,6 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.libraries.metis import partition
 from commanalyzer.record import record
 from commanalyzer.vcg.contraction.simplify import simplified
@@ -93,7 +92,7 @@ def measure(case: str, parts: int) -> Measurement:
     hubs = result.time("hubs", lambda: find_hubs(flat))
     result.time("paper", lambda: paper_view(graph, HIGH, is_asked=False))
     view = result.time("links and nets", lambda: build_by_value(flat, hubs))
-    owners = Placement(view).owners(partition(view.adjacency, parts), parts)
+    owners = view.owners(partition(view.adjacency, parts), parts)
     totals, work = result.time("work", lambda: (totals_of(flat), term_work(flat)))
 
     def count() -> None:

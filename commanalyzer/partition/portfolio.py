@@ -24,7 +24,6 @@ from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
 from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
-from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.partition.libraries.hypergraph import find_sums
@@ -183,11 +182,6 @@ class Portfolio:
         return self.view.tiling.num_vertices if self.view.tiling.is_tiled else 0
 
     @cached_property
-    def placement(self) -> Placement:
-        """Owners of values from those of coarse vertices."""
-        return Placement(self.view)
-
-    @cached_property
     def surface(self) -> Surface:
         """Rows at the borders of divisions."""
         return Surface(self._graph, self.view)
@@ -291,10 +285,10 @@ class Portfolio:
         budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
         for asked in self._asked_about:
-            tiling, placement = asked.view.tiling, Placement(asked.view)
+            tiling = asked.view.tiling
             count = tiling.num_vertices if tiling.is_tiled else 0
             for name, coarse in asked.divided(num_parts, budget, self.allowed(num_parts), failed):
-                owners = placement.owners(coarse, num_parts)
+                owners = asked.view.owners(coarse, num_parts)
                 yield Candidate(name, owners, time.perf_counter() - begin, count)
                 begin = time.perf_counter()
 
@@ -344,7 +338,7 @@ class Portfolio:
 
     def _led(self, name: str, owners: Int32, num_parts: int) -> Int32:
         """Owners of all values where those of some are given, and the others follow."""
-        coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
+        coarse = self.partitioners.followed(self.view.on_coarse(owners), num_parts)
         values = partial(np.asarray, owners)
         return self._closely_followed(_Found(name, coarse, values, values), num_parts)
 
@@ -401,9 +395,8 @@ class Portfolio:
     def _refined_once(
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
     ) -> Int32:
-        placement, view = Placement(self._by_value.view), self._by_value.view
-        work, vertex, removed = cost.work_flops, view.tiling.vertex, self._removed
-        coarse = np.maximum(placement.on_coarse(part), 0)
+        view, work, removed = self._by_value.view, cost.work_flops, self._removed
+        vertex, coarse = view.tiling.vertex, np.maximum(view.on_coarse(part), 0)
         if cost.imbalance > (allowed := self.allowed(num_parts)) and len(view.hubs.hub):
             part, most = part.copy(), allowed * float(work.sum()) / num_parts
             part[view.hubs.hub] = view.hubs.spread(part, coarse, num_parts, work, most)
@@ -416,7 +409,7 @@ class Portfolio:
             passes=passes,
             hopeless=hopeless_bytes / max(cost.comm_bytes, 1),
         )
-        owners = placement.owners(found, num_parts)
+        owners = view.owners(found, num_parts)
         return np.where(removed, part, owners).astype(np.int32)
 
     def _blocks(self, num_parts: int) -> Iterator[tuple[_Found, bool]]:
@@ -456,8 +449,8 @@ class Portfolio:
         """Return what ``cut`` gives."""
         self._options.caller.check()
         values = partial(cut.owners, self._graph.num_vertices)
-        coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
-        return _Found(cut.name, coarse, partial(self.placement.led, values), values, cut.grain)
+        coarse = self.partitioners.followed(self.view.on_coarse(values(), leads=True), num_parts)
+        return _Found(cut.name, coarse, partial(self.view.led, values), values, cut.grain)
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""
@@ -474,7 +467,7 @@ class Portfolio:
                 yield self._candidate(name, self._led(name, owners, num_parts), begin)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
-        return self.placement.completed(division.coarse, division.values(), num_parts)
+        return self.view.completed(division.coarse, division.values(), num_parts)
 
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
@@ -504,6 +497,5 @@ class Portfolio:
     def _followed_by_task(self, given: Int32, num_parts: int) -> Int32:
         """Owners where each task is whole beside what it exchanges most with."""
         assert self._by_task is not None
-        placement = Placement(self._by_task.view)
-        coarse = self._by_task.followed(placement.on_coarse(given), num_parts)
-        return placement.completed(coarse, given, num_parts)
+        view = self._by_task.view
+        return view.completed(self._by_task.followed(view.on_coarse(given), num_parts), given, num_parts)

@@ -7,23 +7,10 @@ from collections import Counter
 import numpy as np
 
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import sink_of_source
 
 _LAGS = 4
 Tally = dict[tuple[int, int], int]
 """Array and distance -> how often."""
-
-
-def steps(graph: ValueGraph, index: Int32, size: Int64, owner: Int32) -> Tally:
-    """Distances between elements and what they are computed from, in arrays of the same size."""
-    sink, source = sink_of_source(graph.rows), graph.rows.source
-    read = size[owner[source]]
-    alike = (size[owner[sink]] == read) & (read > 0)
-    sink, source = sink[alike], source[alike]
-    apart, other = np.abs(index[sink].astype(np.int64) - index[source]), owner[source] != owner[sink]
-    return _counted(
-        np.concatenate((owner[sink], owner[source[other]])), np.concatenate((apart, apart[other]))
-    )
 
 
 def gaps(graph: ValueGraph, index: Int32, owner: Int32) -> Tally:

@@ -8,6 +8,7 @@ most frequent use).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +35,10 @@ _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take giga
 
 @dataclass(frozen=True, slots=True)
 class CoarseView:
-    """Everything that divides and counts coarse vertices.
+    """Everything that divides and counts coarse vertices; owners of all values from theirs, and back.
+
+    What is given for some values comes first, then what is given for the values that they follow, then the
+    owner of the coarse vertex; hubs go where most of what they exchange is.
 
     Attributes:
         tiling: Coarse vertices.
@@ -52,6 +56,52 @@ class CoarseView:
     hubs: HubTraffic
     hypergraph: Hypergraph | None
     operand: Int64
+
+    def on_coarse(self, value_part: Int32, *, leads: bool = False) -> Int32:
+        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one.
+
+        With ``leads``, values that follow others take the parts of these; see :meth:`led`.
+        """
+        tiling = self.tiling
+        coarse = np.full(tiling.num_vertices, -1, np.int32)
+        own = self.led(lambda: value_part) if leads else self._told(value_part)
+        known = (tiling.vertex >= 0) & (own >= 0)
+        coarse[tiling.vertex[known]] = own[known]  # of several, the last one stays
+        return coarse
+
+    def completed(self, coarse: Int32, value_part: Int32, num_parts: int) -> Int32:
+        """Return int32[V], owners: given ones, then those of anchors, then those of coarse vertices."""
+        part = self.owners(coarse, num_parts)
+        of_anchor = self._told(value_part)[self.tiling.neighbours.anchor]
+        np.copyto(part, of_anchor, where=of_anchor >= 0)
+        np.copyto(part, value_part, where=value_part >= 0)
+        return part
+
+    def led(self, owners: Callable[[], Int32]) -> Int32:
+        """Return ``owners()`` with values that follow others at the owner of these, if they have one.
+
+        Entries of a sparse matrix are as many as would be some per point, but not the same number at each.
+        """
+        value_part = self._told(owners())
+        of_anchor = value_part[self.tiling.neighbours.anchor]
+        np.copyto(of_anchor, value_part, where=of_anchor < 0)
+        return of_anchor
+
+    def _told(self, value_part: Int32) -> Int32:
+        """Return ``value_part`` without owners of idle values, which say nothing about what these follow."""
+        idle = self.tiling.neighbours.idle
+        if not len(idle):
+            return value_part
+        told = value_part.copy()
+        told[idle] = -1
+        return told
+
+    def owners(self, coarse: Int32, num_parts: int) -> Int32:
+        """Return int32[V], owners of all values where those of coarse vertices are known."""
+        vertex, hubs = self.tiling.vertex, self.hubs
+        part = coarse[np.maximum(vertex, 0)]
+        part[hubs.hub] = hubs.owners(coarse, num_parts)
+        return part
 
 
 def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:

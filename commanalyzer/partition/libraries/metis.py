@@ -2,7 +2,7 @@
 
 METIS checks nothing: short arrays are read past their end, asymmetric graphs and bad weights pass silently,
 and an impossible number of parts is "unknown exception". Everything is therefore validated before the
-call (:class:`.adjacency.Adjacency` checks itself, requests seed and imbalance).
+call (:class:`.adjacency.Adjacency` its weights, requests seed and imbalance).
 
 Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected parts).
 """

@@ -3,7 +3,7 @@
 owner[v]   array that vertex v is an element of, -1 for none
 index[v]   its place there
 tally      hash table of :mod:`.link_kernels`: array and distance -> how often, by kind
-kind       0 read together, 1 computed from each other, then 2 + the depth of a loop, innermost first
+kind       0 read together, then 1 + the depth of a loop, innermost first
 stream     rows of one site that read the same arrays: what a loop nest leaves, one row after the other
 """
 
@@ -18,8 +18,8 @@ from commanalyzer.partition.coarsening.link_kernels import grown, slot
 
 LAGS = 4  # distances up to it are not tallied; as many elements read before one are looked at
 DEPTH = 4  # of loops
-GAPS, STEPS = 0, 1  # kinds: read together, computed from each other
-LOOPS = 2  # the kind of innermost loops
+GAPS = 0  # the kind of what is read together
+LOOPS = 1  # that of innermost loops
 KINDS = LOOPS + DEPTH
 PLACES = 5  # of a row that are followed: its sink and the first that it reads
 ARRAY_BITS = 40  # below them, a key is the distance
@@ -129,16 +129,16 @@ def _loop_steps(
 
 @compiled
 def tally_distances(
-    rows: Any, num_rows: Any, index: Any, size: Any, owner: Any, streams: Any, keys: Any, times: Any,
+    rows: Any, num_rows: Any, index: Any, arrays: Any, owner: Any, streams: Any, keys: Any, times: Any,
     count: Any,
 ) -> Any:  # fmt: skip
-    """Tally distances between elements that are read together, computed from each other, or next in a loop.
+    """Tally distances between elements that are read together or next in a loop.
 
     Args:
         rows: Rows of the slice.
         num_rows: How many of them are looked at.
         index: Place of each vertex in its array, below 2^40.
-        size: Elements of each array, and -1: sinks and sources in arrays of the same size are compared.
+        arrays: Number of arrays.
         owner: Array of each vertex.
         streams: What :func:`new_streams` returned; changed.
         keys: Tally.
@@ -153,22 +153,14 @@ def tally_distances(
     most = 0
     for r in range(num_rows):
         most = max(most, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]])
-    place, latest = np.empty(most, np.int64), np.full(len(size), -1, np.int64)
-    ring, read = np.zeros((len(size), LAGS), np.int64), np.zeros(len(size), np.int64)
-    at, arrays = np.zeros(PLACES, np.int64), np.zeros(PLACES, np.int64)
+    place, latest = np.empty(most, np.int64), np.full(arrays, -1, np.int64)
+    ring, read = np.zeros((arrays, LAGS), np.int64), np.zeros(arrays, np.int64)
+    at, of = np.zeros(PLACES, np.int64), np.zeros(PLACES, np.int64)
     for r in range(num_rows):
         sink, first, last = row_sink[r], source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
         keys, times = _loop_steps(
-            row_site[r], first, last, sink, source, index, owner, streams, at, arrays, keys, times, count
+            row_site[r], first, last, sink, source, index, owner, streams, at, of, keys, times, count
         )
-        elements = size[owner[sink]]
-        for i in range(first, last if elements > 0 else first):
-            a = owner[source[i]]
-            if size[a] == elements:
-                distance = abs(np.int64(index[sink]) - np.int64(index[source[i]]))
-                keys, times = _noted(owner[sink], distance, STEPS, keys, times, count)
-                if a != owner[sink]:
-                    keys, times = _noted(a, distance, STEPS, keys, times, count)
         n = _places(first, last, source, index, owner, place, latest)
         for i in range(n):
             a, where = place[i] >> ARRAY_BITS, place[i] & ((np.int64(1) << ARRAY_BITS) - 1)

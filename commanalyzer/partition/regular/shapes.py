@@ -1,10 +1,10 @@
 """Shapes of a program's arrays: value graph -> number of elements along each dimension.
 
 Nothing in memory says that ``u`` has 98 rows of 60; what the program does with it tells. *Strides*, for every
-array by itself: elements that are read together, computed from each other or met by the next round of a loop
-lie a row or a plane apart. The *number of elements* is a square or a cube. *Kinship*: where one array
-has n^3 elements, others of (n + 1)^3 or (n + 2)^3 are its nodes or its padded versions, and 8 n^3 are its
-corners. Arrays of one family are divided by relative position, which keeps kin together.
+array by itself: elements that are read together or met by the next round of a loop lie a row or a plane
+apart. The *number of elements* is a square or a cube. *Kinship*: where one array has n^3 elements, others of
+(n + 1)^3 or (n + 2)^3 are its nodes or its padded versions, and 8 n^3 are its corners. Arrays of one family
+are divided by relative position, which keeps kin together.
 """
 
 from __future__ import annotations
@@ -295,24 +295,19 @@ def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> dict[int, tuple[int, .
     owner = np.full(graph.num_vertices, -1, np.int32)
     for number, array in enumerate(arrays):  # one step per array
         index[array.vertex], owner[array.vertex] = array.index, number
-    size = np.array([*(array.counts[0] for array in arrays), -1], np.int64)  # -1 finds the last one
-    of, distance, times = tally_distances(graph, index, size, owner)
+    of, distance, times = tally_distances(graph, index, len(arrays), owner)
     return {id(a): _rows(a, distance[of == number], times[of == number]) for number, a in enumerate(arrays)}
 
 
 def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
     """The rows and planes that an array has, then frequent distances that are such of it.
 
-    What elements are read together or computed from each other shows places beside rows as well: there, rows
-    divide the array. Loops step by whole rows, or along a diagonal where rows of a triangle begin.
-    A few rows are none. A row computed from another shows all lengths, so that is asked last. What does not
+    What elements are read together shows places beside rows as well: there, rows divide the array. Loops step
+    by whole rows, or along a diagonal where rows of a triangle begin. A few rows are none. What does not
     divide the array is a row only where nothing does.
     """
     score, last = dict[int, float](), array.counts[-1]
-    for kind in (*range(kernels.LOOPS, times.shape[1]), kernels.GAPS, kernels.STEPS):  # one step per kind
-        often = times[:, kind]
-        if score and kind == kernels.STEPS:
-            continue
+    for kind, often in enumerate(times.T):  # one step per kind
         frequent = set(distance[(often > 0) & (often >= _FREQUENT * often.max(initial=0))].tolist())
         if len(frequent) > _MOST_STRIDES:
             continue
@@ -332,18 +327,17 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
 
 
 def tally_distances(
-    graph: AnyGraph, index: Int32 | Int64, size: Int64, owner: Int32
+    graph: AnyGraph, index: Int32 | Int64, arrays: int, owner: Int32
 ) -> tuple[Int64, Int64, Int64]:
     """Return arrays, distances above 4 in them, and how often each occurs, by kind.
 
-    The kinds: elements that a row reads, up to four places apart among those of its array; an element and
-    what it is computed from, in arrays of the same size; an element and the one in its place when a loop goes
-    on, the innermost first.
+    The kinds: elements that a row reads, up to four places apart among those of its array; an element and the
+    one in its place when a loop goes on, the innermost first.
 
     Args:
         graph: Value graph.
         index: int[V], place of each vertex in its array; private results get that of their element.
-        size: int64[A + 1], elements of each array, and -1.
+        arrays: Number of arrays.
         owner: int32[V], array of each vertex, -1 for none; changed likewise.
 
     Returns:
@@ -359,7 +353,7 @@ def tally_distances(
     for piece in row_slices(graph):
         rows = -(-piece.num_rows // share)  # all, or a share of those of a large graph
         before = int(count[0])
-        keys, times = kernels.tally_distances(piece, rows, index, size, owner, streams, keys, times, count)
+        keys, times = kernels.tally_distances(piece, rows, index, arrays, owner, streams, keys, times, count)
         if count[0] - before > _NEW_DISTANCES:
             share *= _FEWER
     filled = np.flatnonzero(keys >= 0)

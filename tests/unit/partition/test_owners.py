@@ -10,7 +10,6 @@ import pytest
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.coarsening.placement import Placement
 from commanalyzer.partition.libraries.metis import partition
 from commanalyzer.partition.owners import owners_in
 from commanalyzer.vcg.graph import Bool, HomeKind, HomeObject, Int32, SourceRole, ValueGraph
@@ -21,13 +20,13 @@ from tests.graphs import build, chain, folded, row
 
 def placed(graph: ValueGraph, hubs: Bool, core: list[int], parts: int) -> Int32:
     """Owners of all values where those of all but hubs are known."""
-    return Placement(build_by_value(graph, hubs)).owners(np.array(core, np.int32), parts)
+    return build_by_value(graph, hubs).owners(np.array(core, np.int32), parts)
 
 
 def divided(graph: ValueGraph, hubs: Bool, parts: int) -> Int32:
     """Owners of all values as METIS finds them."""
     view = build_by_value(graph, hubs)
-    return Placement(view).owners(partition(view.adjacency, parts), parts)
+    return view.owners(partition(view.adjacency, parts), parts)
 
 
 def test_hub_goes_where_most_of_its_operands_are() -> None:

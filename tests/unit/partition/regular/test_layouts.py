@@ -172,7 +172,7 @@ def test_only_shapes_that_the_program_shows_are_told_as_such() -> None:
 
 
 def test_rows_that_the_program_steps_by_are_known() -> None:
-    rows = tuple((48 + i, i - 8, i + 8) for i in range(8, 40))
+    rows = tuple((48 + 8 * i + j, 8 * i + j - 8, 8 * i + j + 8) for i in range(1, 5) for j in range(1, 7))
     graph = with_arrays(("u", 48), ("v", 48), ("w", 100), rows=rows)
     families = shape_families(graph, find_arrays(graph, np.zeros(graph.num_vertices, np.bool_)))
     found = {s.extents: s.is_known for family in families for s in family if len(s.extents) == 2}

@@ -20,9 +20,9 @@ from tests.samples import sample_decomposition
 
 
 def memory_graph(count: int, names: tuple[str, ...] = ("u",), stride: int = 0) -> ValueGraph:
-    """Arrays of ``count`` doubles; elements of each are computed from those a stride apart, if given."""
+    """Arrays of ``count`` doubles, each computed from itself and the one a stride before, if given."""
     rows = [
-        row(base + i, base + i - stride)
+        row(base + i, base + i - stride, base + i)
         for base in range(0, count * len(names), count)
         for i in range(stride, count)
         if stride
