@@ -23,6 +23,7 @@ _MOST_ROUNDS = 4
 _TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
 _LEAST_TASK = 64
 _NO_PRODUCER = np.iinfo(np.int64).max
+_CLEARLY = 2.0  # at the sum only for less than half: about as many on both sides are at their operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,7 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     del follow, rank, computed, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
-    task_anchor = np.zeros(0, np.int32)
-    if private.any():
-        task_anchor = _joined_tasks(graph, private, parent)
+    task_anchor = _joined_tasks(graph, private, parent)
     own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
     idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
@@ -122,7 +121,7 @@ def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
     v = graph.num_vertices
     root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
     most = max(int(_TASK_SHARE * v), _LEAST_TASK)
-    for piece in row_slices(graph):
+    for piece in row_slices(graph) if private.any() else ():
         kernels.unite(piece, private, root, size, most)
     if (size == 1).all():
         return np.zeros(0, np.int32)
@@ -162,6 +161,7 @@ def _settled(
     """
     own = np.arange(len(parent), dtype=np.int32)
     anchor = np.empty(len(parent), np.int32)
+    parent = np.where(_cheaper_at_sum(graph, private, last, readers), last, parent)
     kernels.find_anchors(parent, anchor)
     waits = True
     for more in reversed(range(_MOST_ROUNDS)):
@@ -187,3 +187,20 @@ def _settled(
     left = private & (anchor == own) & (last >= 0)
     kernels.find_anchors(np.where(left, last, parent), anchor)
     return anchor
+
+
+def _cheaper_at_sum(graph: AnyGraph, private: Bool, last: Int32, readers: Int32) -> Bool:
+    """bool[V], contributions that cross a border in fewer bytes if they are with their only sum (``last``).
+
+    At a border, half of the contributions that share an operand, or a sum, lie on the other side: either the
+    operands are sent there once for these, or one partial sum for its contributions. Private operands would
+    be computed there, of others; private sums are where what they are computed for is.
+    """
+    chosen, users = (last >= 0) & ~private[last] & (readers == 1), np.where(private, 1, readers)
+    share = np.zeros(len(last))
+    for piece in row_slices(graph) if chosen.any() else ():
+        sink = sink_of_source(piece)
+        at = np.flatnonzero(chosen[sink] & (piece.source != last[sink]))
+        share += np.bincount(sink[at], 1.0 / users[piece.source[at]], len(last))
+    terms = np.bincount(last[chosen], minlength=len(last))[last]
+    return np.asarray((share > 0) & (_CLEARLY * share * terms < 1.0))

@@ -6,14 +6,22 @@ those whose neighbours have owners go where most of their bytes go, then those b
 
 Of each value only the part that leads and its lead are kept, whatever the number of parts: the part with more
 than half of the bytes always wins (Boyer and Moore, MJRTY, 1981, with weights); where no part has that many,
-one of those with many does.
+one of those with many does. The compiled pass works on::
+
+    anchor[v]      the value whose owner v gets
+    owner[v]       of an anchor: its part, or ~i if it is the free anchor number i
+    leader[i]      part that leads at the free anchor i, -1 before anything is known
+    lead_bytes[i]  by how many bytes
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from commanalyzer.partition.refinement import follower_kernels as kernels
+from commanalyzer.foundation.compiled import compiled_in_place
+from commanalyzer.partition.coarsening.link_kernels import flow_bytes
 from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
@@ -38,7 +46,7 @@ def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int3
     versions, width_bytes = graph.versions, graph.width_bytes
     for _ in range(_MOST_ROUNDS):
         for piece in row_slices(graph):
-            kernels.poll(piece, versions, width_bytes, vertex, anchor, owner, leader, lead_bytes)
+            _poll(piece, versions, width_bytes, vertex, anchor, owner, leader, lead_bytes)
         settled = np.flatnonzero((owner[free] < 0) & (leader >= 0))
         if not len(settled):
             break
@@ -47,3 +55,32 @@ def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int3
     np.copyto(part, given, where=given >= 0)
     np.copyto(part, otherwise, where=part < 0)
     return part
+
+
+@compiled_in_place
+def _poll(
+    rows: Any, versions: Any, width: Any, vertex: Any, anchor: Any, owner: Any, leader: Any, lead_bytes: Any
+) -> None:
+    """Let the flows of a slice between an anchor with a part and a free one vote for the part of the latter.
+
+    ``leader`` and ``lead_bytes`` change.
+    """
+    for r in range(len(rows.row_sink)):
+        sink = rows.row_sink[r]
+        if vertex[sink] < 0:
+            continue
+        here = owner[anchor[sink]]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
+            there = owner[anchor[s]]
+            if vertex[s] < 0 or (here < 0) == (there < 0):
+                continue
+            volume = flow_bytes(rows.row_count[r], versions[s], width[s])
+            free, part = (~here, there) if here < 0 else (~there, here)
+            if leader[free] == part:
+                lead_bytes[free] += volume
+            elif lead_bytes[free] >= volume:
+                lead_bytes[free] -= volume
+            else:
+                leader[free] = part
+                lead_bytes[free] = volume - lead_bytes[free]

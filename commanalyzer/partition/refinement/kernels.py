@@ -1,7 +1,11 @@
 """Compiled loops of the hypergraph refinement: moves of single vertices that lower the connectivity metric.
 
 Hypergraphs (*hyper*), tables of the parts that nets touch (*touch*) and moves are those of
-:mod:`commanalyzer.partition.refinement.touched_kernels`.
+:mod:`.touched_kernels`. Vertices that may move are in a *queue*, a binary heap whose keys can change::
+
+    heap[i]   vertices; keys of heap[2 i + 1] and heap[2 i + 2] are at most that of heap[i]
+    at[v]     place of vertex v in the heap, -1 if it is not there
+    key[v]    its key
 
 Reference: C. M. Fiduccia, R. M. Mattheyses, A linear-time heuristic for improving network partitions, DAC
 1982; k-way with connectivity gains as in L. A. Sanchis, IEEE Transactions on Computers 38(1), 1989.
@@ -12,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
-from commanalyzer.partition.refinement.heap_kernels import put, take
 from commanalyzer.partition.refinement.touched_kernels import (
     FIRST,
     best_move,
@@ -20,6 +23,65 @@ from commanalyzer.partition.refinement.touched_kernels import (
     move,
     pins_in,
 )
+
+
+@compiled_inline
+def _swap(heap: Any, at: Any, i: Any, j: Any) -> None:
+    heap[i], heap[j] = heap[j], heap[i]
+    at[heap[i]] = i
+    at[heap[j]] = j
+
+
+@compiled_inline
+def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
+    while i > 0:
+        parent = (i - 1) // 2
+        if key[heap[parent]] >= key[heap[i]]:
+            return
+        _swap(heap, at, i, parent)
+        i = parent
+
+
+@compiled_inline
+def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            return
+        if child + 1 < size and key[heap[child + 1]] > key[heap[child]]:
+            child += 1
+        if key[heap[i]] >= key[heap[child]]:
+            return
+        _swap(heap, at, i, child)
+        i = child
+
+
+@compiled_inline
+def _put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
+    """Insert ``v`` or change its key; return the new size."""
+    if at[v] < 0:
+        heap[size] = v
+        at[v] = size
+        key[v] = gain
+        _sift_up(heap, at, key, size)
+        return size + 1
+    old = key[v]
+    key[v] = gain
+    if gain > old:
+        _sift_up(heap, at, key, at[v])
+    else:
+        _sift_down(heap, at, key, size, at[v])
+    return size
+
+
+@compiled_inline
+def _take(heap: Any, at: Any, key: Any, size: Any) -> Any:
+    """Remove and return the vertex with the largest key."""
+    v = heap[0]
+    _swap(heap, at, 0, size - 1)
+    at[v] = -1
+    _sift_down(heap, at, key, size - 1, 0)
+    return v
 
 
 @compiled_inline
@@ -59,7 +121,7 @@ def _requeue(
             looked[u] = number
             gain, target = best_move(u, hyper, touch, part, weight, load, most, scratch, False)
             if target >= 0:
-                size = put(heap, at, key, size, u, gain)
+                size = _put(heap, at, key, size, u, gain)
     return size
 
 
@@ -91,16 +153,16 @@ def improve(
         if free[v] and not is_inner(v, hyper, touch):
             gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
             if to >= 0:
-                size = put(heap, at, key, size, v, gain)
+                size = _put(heap, at, key, size, v, gain)
     moves, saved, best, best_at = 0, 0, 0, 0
     while size > 0 and moves - best_at <= patience:
-        v = take(heap, at, key, size)
+        v = _take(heap, at, key, size)
         size -= 1
         gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
         if to < 0:
             continue
         if gain < key[v]:
-            size = put(heap, at, key, size, v, gain)
+            size = _put(heap, at, key, size, v, gain)
             continue
         moved[moves], origin[moves] = v, part[v]
         moves += 1
@@ -138,9 +200,9 @@ def relieve(
         if movable[v] and weight[v] > 0.0 and load[part[v]] > most:
             gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, True)
             if to >= 0:
-                size = put(heap, at, key, size, v, gain / weight[v])
+                size = _put(heap, at, key, size, v, gain / weight[v])
     while size > 0:
-        v = take(heap, at, key, size)
+        v = _take(heap, at, key, size)
         size -= 1
         if load[part[v]] <= most:
             continue
@@ -148,6 +210,6 @@ def relieve(
         if to < 0:
             continue
         if gain / weight[v] < key[v]:
-            size = put(heap, at, key, size, v, gain / weight[v])
+            size = _put(heap, at, key, size, v, gain / weight[v])
             continue
         move(v, to, hyper, touch, part, weight, load)

@@ -128,7 +128,7 @@ def refine(
 
 
 def _queue(n: int, key: DTypeLike) -> tuple[Int32, Int32, NDArray[Any]]:
-    """Return an empty queue of :mod:`.heap_kernels` for ``n`` vertices."""
+    """Return an empty queue of :mod:`.kernels` for ``n`` vertices."""
     return np.empty(n, np.int32), np.full(n, -1, np.int32), np.zeros(n, key)
 
 

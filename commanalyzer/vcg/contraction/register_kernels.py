@@ -11,6 +11,7 @@ from commanalyzer.vcg.graph import SourceRole
 from commanalyzer.vcg.reading.trace_kernels import mixed
 
 _ADDRESS = int(SourceRole.ADDRESS)
+NO_ROOT = np.iinfo(np.int32).max  # in a list of roots: none
 ROLES = 4  # a source and its role are one word: source * 4 + role
 
 
@@ -115,3 +116,32 @@ def dissolve_rows(
         for k in range(pointer[n], end):
             hash_[n] = mixed(hash_[n], word[k])
         n += 1
+
+
+@compiled
+def find_roots(start: Any, reader: Any, first: Any, number: Any, roots: Any) -> None:
+    """Fill the lists ``roots`` int32[N, M] of values with a ``number``: what each is made of, in the end.
+
+    ``reader`` has the values with a number that read each vertex, from ``start`` on; lists of the vertices
+    ``first`` are given. Lists grow at most M times, so this is linear in the flows.
+    """
+    waiting, is_waiting = np.empty(len(roots), np.int64), np.zeros(len(roots), np.bool_)
+    depth = len(first)
+    waiting[:depth] = first
+    while depth > 0:
+        depth -= 1
+        v = waiting[depth]
+        is_waiting[number[v]] = False
+        for at in range(start[v], start[v + 1]):
+            known, is_new = roots[number[reader[at]]], False
+            for root in roots[number[v]]:
+                for i in range(len(known)):
+                    if known[i] == root or root == NO_ROOT:
+                        break
+                    if known[i] == NO_ROOT:
+                        known[i], is_new = root, True
+                        break
+            if is_new and not is_waiting[number[reader[at]]]:
+                is_waiting[number[reader[at]]] = True
+                waiting[depth] = reader[at]
+                depth += 1

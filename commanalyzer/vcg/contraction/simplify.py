@@ -11,12 +11,13 @@ readers keep their numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from commanalyzer.vcg.contraction import register_kernels as kernels
 from commanalyzer.vcg.graph import OF_ROWS, Bool, Float64, Fold, Int32, Int64, Rows, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
 from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
@@ -24,6 +25,7 @@ from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import (
     count_of_source,
     expand_ranges,
+    order_by,
     pointer_from_counts,
     row_of_term,
     sink_of_source,
@@ -32,6 +34,7 @@ from commanalyzer.vcg.structure.segments import (
 
 _MAX_DEPTH = 8
 _SEVERAL = 2  # counters of definitions and readers stop there
+
 _MOST_ROOTS = 4  # of a value that all compute: more to know than it is worth; 2 and 8 give the same bytes
 
 
@@ -84,9 +87,7 @@ def merge_replicated(graph: OneGraph) -> OneGraph:
     They are made of constants (loop counters), or again and again of a few values that never change, such as
     ``x + i * h`` in a loop over i: these are read instead. Their work goes to their readers.
     """
-    is_open, roots = _replicated(graph)
-    length = np.diff(roots.indptr)
-    is_gone = is_open & (length <= _MOST_ROOTS) & ((length == 0) | (graph.versions > 1))
+    is_gone, pointer, roots = _replicated(graph)
     if not is_gone.any():
         return graph
     reads, work = np.zeros(graph.num_vertices), graph.work_flops.copy()
@@ -96,11 +97,13 @@ def merge_replicated(graph: OneGraph) -> OneGraph:
     work[is_gone & (reads > 0)] = 0.0
     for rows in row_slices(graph):
         np.add.at(work, of := sink_of_source(rows), share[rows.source] * count_of_source(rows) * ~is_gone[of])
-    return _rewritten(graph, (_made_by_readers(rows, is_gone, roots) for rows in row_slices(graph)), work, [])
+    return _rewritten(
+        graph, (_made_by_readers(rows, is_gone, pointer, roots) for rows in row_slices(graph)), work, []
+    )
 
 
-def _replicated(graph: AnyGraph) -> tuple[Bool, csr_array]:
-    """Return bool[V], values in registers that are made of what never changes; bool[V, V], of what each.
+def _replicated(graph: AnyGraph) -> tuple[Bool, Int64, Int32]:
+    """Return bool[V], values that everyone computes, int64[V + 1], and what each is made of, from there on.
 
     Values that are made of each other, round a loop, are counters: one after the other, they do no work.
     """
@@ -119,26 +122,30 @@ def _replicated(graph: AnyGraph) -> tuple[Bool, csr_array]:
         csr_array((np.ones(len(key)), (sink, source)), (v, v)), connection="strong"
     )
     is_open[(circles | (np.bincount(label)[label] > 1)) & (graph.work_flops > 0)] = False
-    while (lost := is_open[sink] & ~(is_fixed | is_open)[source]).any():
-        is_open[sink[lost]] = False
-    inner, outer = (
-        csr_array((np.ones(np.count_nonzero(c), np.bool_), (sink[c], source[c])), (v, v))
-        for c in (is_open[sink] & is_open[source], is_open[sink] & ~is_open[source])
-    )
-    while (more := outer + inner @ outer).nnz > outer.nnz:
-        outer = more
-    return is_open, outer
+    is_root, chosen = np.zeros(v, np.bool_), is_open[sink]
+    is_root[source[chosen & ~is_open[source]]] = True
+    number = np.cumsum(is_open | is_root) - 1
+    roots = np.full((np.count_nonzero(is_open | is_root), _MOST_ROOTS + 1), kernels.NO_ROOT, np.int32)
+    roots[number[is_root], 0] = np.flatnonzero(is_root)
+    roots[number[is_root & ~is_fixed]] = np.arange(_MOST_ROOTS + 1)  # as many as too many
+    start, order = order_by(source[chosen], v)
+    kernels.find_roots(start, sink[chosen][order], np.flatnonzero(is_root), number, roots)
+    count = np.zeros(v, np.int64)
+    count[is_open] = np.count_nonzero(roots[number[is_open]] != kernels.NO_ROOT, axis=1)
+    is_gone = is_open & (count <= _MOST_ROOTS) & ((count == 0) | (graph.versions > 1))
+    found = np.sort(roots[number[is_gone]])
+    return is_gone, pointer_from_counts(np.where(is_gone, count, 0)), found[found != kernels.NO_ROOT]
 
 
-def _made_by_readers(rows: Rows, is_gone: Bool, roots: csr_array) -> Rows:
+def _made_by_readers(rows: Rows, is_gone: Bool, pointer: Int64, roots: Int32) -> Rows:
     """``rows`` that read, instead of values that are gone, what these are made of; nothing makes them."""
     own = np.arange(len(is_gone), dtype=np.int32)
-    first = np.where(is_gone, roots.indptr[:-1], len(roots.indices) + own)
-    length = np.where(is_gone, np.diff(roots.indptr), 1)[rows.source]
-    made = np.concatenate([roots.indices, own])[expand_ranges(first[rows.source].astype(np.int64), length)]
+    first = np.where(is_gone, pointer[:-1], len(roots) + own)
+    length = np.where(is_gone, np.diff(pointer), 1)[rows.source]
+    made = np.concatenate([roots, own])[expand_ranges(first[rows.source], length)]
     changed = rows._replace(
         source_ptr=pointer_from_counts(length)[rows.source_ptr],
-        source=made.astype(np.int32),
+        source=made,
         source_role=np.repeat(rows.source_role, length),
     )
     return _renamed(changed, own, ~is_gone[rows.row_sink])
@@ -163,24 +170,11 @@ def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:
     return work
 
 
-@dataclass(frozen=True, slots=True)
-class _Defined:
-    """How vertices are defined.
-
-    Attributes:
-        times: uint8[V], rows that define the vertex, 2 for more.
-        count: int64[V], count of the last of them.
-    """
-
-    times: UInt8
-    count: Int64
-
-
-def _note_definitions(rows: Rows, chosen: Bool, found: _Defined) -> Int64:
-    """Note the definitions of ``chosen`` (bool[V]) vertices; return the rows, which are theirs."""
+def _note_definitions(rows: Rows, chosen: Bool, times: UInt8, count: Int64) -> Int64:
+    """Note how many rows define ``chosen`` (bool[V]) vertices, the last one's count; return these rows."""
     row = np.flatnonzero(chosen[rows.row_sink])
-    _count(rows.row_sink[row], found.times)
-    found.count[rows.row_sink[row]] = rows.row_count[row]
+    _count(rows.row_sink[row], times)
+    count[rows.row_sink[row]] = rows.row_count[row]
     return row
 
 
@@ -202,18 +196,17 @@ def _copied(rows: Rows, row: Int64) -> Int32:
 def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
     """Return int32[V], the home of each value that only serves to be stored there, others themselves."""
     v = graph.num_vertices
-    defined = _Defined(np.zeros(v, np.uint8), np.zeros(v, np.int64))
-    copies, stored = np.zeros(v, np.uint8), np.zeros(v, np.int64)
+    (times, copies), (count, stored) = np.zeros((2, v), np.uint8), np.zeros((2, v), np.int64)
     home = np.full(v, -1, np.int32)
     for rows in row_slices(graph):
-        _note_definitions(rows, named, defined)
+        _note_definitions(rows, named, times, count)
         row = _copies(rows, is_copy)
         value = _copied(rows, row)
         row, value = row[named[value]], value[named[value]]
         _count(value, copies)
         home[value], stored[value] = rows.row_sink[row], rows.row_count[row]
     own, width = np.arange(v, dtype=np.int32), graph.width_bytes
-    fits = (defined.times == 1) & (copies == 1) & (defined.count == stored)
+    fits = (times == 1) & (copies == 1) & (count == stored)
     at = np.flatnonzero(fits)
     at = at[~named[home[at]] & (width[at] == width[home[at]])]
     own[at] = home[at]
@@ -252,42 +245,30 @@ def flatten_reductions(graph: OneGraph) -> OneGraph:
     """Return ``graph`` with the terms of nested reductions in the outermost one (to a depth of 8)."""
     register = graph.is_register
     for _ in range(_MAX_DEPTH if register.any() else 0):
-        nested = _nested(graph, register)
-        if not nested.is_inner.any():
+        is_inner, carried = _nested(graph, register)
+        if not is_inner.any():
             return graph
         work, taken = graph.work_flops.copy(), list[tuple[Int32, Int32]]()
-        graph = _rewritten(graph, _inlined_slices(graph, nested, taken), work, taken)
+        graph = _rewritten(graph, _inlined_slices(graph, is_inner, carried, taken), work, taken)
     return graph
 
 
-@dataclass(frozen=True, slots=True)
-class _Nested:
-    """Registers that are one term each of another reduction.
-
-    Attributes:
-        is_inner: bool[V].
-        carried: The rows of those that are defined in another slice than the one that reads them.
-    """
-
-    is_inner: Bool
-    carried: Rows | None
-
-
-def _nested(graph: AnyGraph, register: Bool) -> _Nested:
+def _nested(graph: AnyGraph, register: Bool) -> tuple[Bool, Rows | None]:
+    """bool[V], registers that are one term each of another reduction; rows of those another slice reads."""
     v = graph.num_vertices
-    defined = _Defined(np.zeros(v, np.uint8), np.zeros(v, np.int64))
-    readers, fold, place = np.zeros(v, np.uint8), np.zeros(v, np.uint8), np.full(v, -1, np.int32)
+    (times, readers, fold), count = np.zeros((3, v), np.uint8), np.zeros(v, np.int64)
+    place = np.full(v, -1, np.int32)
     for number, rows in enumerate(row_slices(graph)):
         _count(rows.source[register[rows.source]], readers)
-        row = _note_definitions(rows, register, defined)
+        row = _note_definitions(rows, register, times, count)
         sink = rows.row_sink[row]
         usable = ~rows.row_accumulates[row] & (np.diff(rows.term_ptr)[row] > 0)
         fold[sink], place[sink] = np.where(usable, rows.row_fold[row], int(Fold.NONE)), number
-    simple = register & (readers == 1) & (defined.times == 1) & (fold != int(Fold.NONE))
+    simple = register & (readers == 1) & (times == 1) & (fold != int(Fold.NONE))
     is_inner, receives, elsewhere = (np.zeros(v, np.bool_) for _ in range(3))
     for number, rows in enumerate(row_slices(graph) if simple.any() else ()):
         value, row, _ = _lone_terms(rows, simple)
-        fits = (rows.row_fold[row] == fold[value]) & (rows.row_count[row] == defined.count[value])
+        fits = (rows.row_fold[row] == fold[value]) & (rows.row_count[row] == count[value])
         is_inner[value[fits]] = True
         receives[rows.row_sink[row[fits]]] = True
         elsewhere[value[fits & (place[value] != number)]] = True
@@ -295,9 +276,8 @@ def _nested(graph: AnyGraph, register: Bool) -> _Nested:
     is_inner &= ~receives
     elsewhere &= is_inner
     if not elsewhere.any():
-        return _Nested(is_inner, None)
-    found = [chosen_rows(rows, elsewhere[rows.row_sink]) for rows in row_slices(graph)]
-    return _Nested(is_inner, joined_rows(found))
+        return is_inner, None
+    return is_inner, joined_rows([chosen_rows(rows, elsewhere[rows.row_sink]) for rows in row_slices(graph)])
 
 
 def _lone_terms(rows: Rows, chosen: Bool) -> tuple[Int32, Int64, Int64]:
@@ -308,17 +288,19 @@ def _lone_terms(rows: Rows, chosen: Bool) -> tuple[Int32, Int64, Int64]:
     return rows.source[entry[fits]], row_of_term(rows)[alone[fits]], alone[fits]
 
 
-def _inlined_slices(graph: AnyGraph, nested: _Nested, taken: list[tuple[Int32, Int32]]) -> Iterator[Rows]:
+def _inlined_slices(
+    graph: AnyGraph, is_inner: Bool, carried: Rows | None, taken: list[tuple[Int32, Int32]]
+) -> Iterator[Rows]:
     """Yield rows with the terms of inner rows in the place of these; note (value, sink) in ``taken``."""
     same = np.arange(graph.num_vertices, dtype=np.int32)
     row_of = np.full(graph.num_vertices, -1, np.int32)
     for rows in row_slices(graph):
-        value, row, term = _lone_terms(rows, nested.is_inner)
+        value, row, term = _lone_terms(rows, is_inner)
         taken.append((value, rows.row_sink[row]))
-        every = rows if nested.carried is None else joined_rows((rows, nested.carried))
+        every = rows if carried is None else joined_rows((rows, carried))
         row_of[every.row_sink] = np.arange(every.num_rows, dtype=np.int32)
         kept = np.zeros(every.num_rows, np.bool_)
-        kept[: rows.num_rows] = ~nested.is_inner[rows.row_sink]
+        kept[: rows.num_rows] = ~is_inner[rows.row_sink]
         found = _inlined(every, row_of[value], term, kept)
         # a register that took in the sink's own value: s = min(m, a); m = min(s, b)
         yield _renamed(found, same, np.ones(found.num_rows, np.bool_)) if len(term) else found

@@ -71,21 +71,13 @@ class _Contents:
     reads_at_first: Bool
 
     @classmethod
-    def of(cls, store: GraphStore) -> _Contents:
-        """Contents by vertex."""
-        return cls._of(store, np.zeros(0, np.bool_), None)
-
-    def known(self, store: GraphStore, is_named: Bool) -> _Contents:
-        """Contents without chains that read what is named after copied words: these hide what differs."""
-        return self._of(store, is_named, self.reads_at_first)
-
-    @classmethod
-    def _of(cls, store: GraphStore, is_named: Bool, reads: Bool | None) -> _Contents:
+    def of(cls, store: GraphStore, is_named: Bool | None = None, reads: Bool | None = None) -> _Contents:
+        """Contents by vertex; chains that read what ``is_named`` after copied words hide what differs."""
         begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
         for part in store.slices():
             sink, count, begins = part.row_sink, part.row_count, ~part.row_accumulates
             has_sources = np.diff(part.row_ptr) > 0
-            if len(is_named):
+            if is_named is not None:
                 has_sources &= ~_read_any(part, is_named)
             np.maximum.at(any_, sink[has_sources], count[has_sources])
             np.add.at(begun, sink[begins], count[begins])
@@ -158,7 +150,7 @@ def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -
         return np.zeros(store.num_vertices, np.bool_)
     fresh, is_named = _handed_on(graph, words, copied)
     if copied.any():
-        contents = contents.known(store, is_named)
+        contents = _Contents.of(store, is_named, contents.reads_at_first)
     varied = words.is_word & contents.varied(factor)
     if varied.any():
         varied &= _differs(store, varied)

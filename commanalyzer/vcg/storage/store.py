@@ -273,17 +273,12 @@ def require_sound(store: GraphStore) -> None:
         raise GraphInvariantError(f"{_INCONSISTENT} its pages do not follow each other")
     if 8 * int(np.diff(store.pages, axis=0).sum(axis=1).max(initial=0)) > machine_bytes():
         raise GraphInvariantError(f"{_INCONSISTENT} one of its pages exceeds the memory")
-    for at, name in enumerate(_LENGTHS.values()):
-        _require_sums(store, name, at)
-
-
-def _require_sums(store: GraphStore, name: str, at: int) -> None:
-    """Raise unless the lengths in a column add up to what pages say in the place behind ``at``."""
-    for (first, total), (last, end) in pairwise(store.pages[:, at : at + 2].tolist()):
-        for low in range(first, last, PIECE):
-            total += int(store.columns[name].expand(low, min(last, low + PIECE)).sum())
-        if total != end:
-            raise GraphInvariantError(f"{_INCONSISTENT} {name} and pages differ")
+    for at, name in enumerate(_LENGTHS.values()):  # lengths add up to what pages say in the place behind
+        for (first, total), (last, end) in pairwise(store.pages[:, at : at + 2].tolist()):
+            for low in range(first, last, PIECE):
+                total += int(store.columns[name].expand(low, min(last, low + PIECE)).sum())
+            if total != end:
+                raise GraphInvariantError(f"{_INCONSISTENT} {name} and pages differ")
 
 
 class StoreWriter:
