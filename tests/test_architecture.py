@@ -25,7 +25,7 @@ BUDGETS = {
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_450,
-    "communication": 3_194,
+    "communication": 3_168,
     "comparison": 644,
     "composition": 1_585,
     "counting": 622,

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from commanalyzer.communication.kernels import home_of
+from commanalyzer.communication.uses import OwnerCodes, owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
@@ -81,8 +83,8 @@ def work_by_value(
         part: int32[V], owners.
         num_parts: Number of parts p.
         folded: Sinks and parts that combine contributions to them; other terms are computed by the owner.
-        readers: int32[V], terms that read each value, where terms whose operands several parts own are
-            computed at the rarest of them; None where the sink's owner computes these.
+        readers: int32[V], ``GraphTotals.readers``, where terms whose operands several parts own are computed
+            at the rarest of them; None where the sink's owner computes these.
     """
     if not work.num_terms:
         return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest
@@ -129,56 +131,27 @@ def imbalance_with_folds(
 
 def _owners(
     part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32], readers: Int32 | None
-) -> tuple[Int32, Bool, int, Int64, Bool, Int32]:
-    """Owners, hubs, p, who combines what (sink times p plus part, ascending), sinks that are, readers."""
+) -> tuple[OwnerCodes, Int32, int, Int64, Bool]:
+    """Owner codes, readers, p, who combines what (sink times p plus part, ascending), sinks that are."""
     combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
     is_shared = np.zeros(len(part), np.bool_)
     is_shared[folded[0]] = True
-    shared, counts = frozen(is_shared, np.bool_), np.zeros(0) if readers is None else readers
-    return (
-        frozen(part, np.int32),
-        frozen(removed, np.bool_),
-        num_parts,
-        combined,
-        shared,
-        frozen(counts, np.int32),
-    )
+    counts = frozen(np.zeros(0) if readers is None else readers, np.int32)
+    return owner_codes(part, removed, num_parts), counts, num_parts, combined, frozen(is_shared, np.bool_)
 
 
 @compiled_inline
-def _term_home(rows: Any, term: Any, part: Any, removed: Any, readers: Any) -> Any:
-    """Return a value of the part that may compute a term, -1 if there is none.
-
-    The same part as :func:`commanalyzer.communication.kernels.home_of`.
-    """
-    common, rarest, is_common, is_unique = -1, -1, True, True
-    for i in range(rows.source_ptr[term], rows.source_ptr[term + 1]):
-        v = rows.source[i]
-        if removed[v]:
-            continue
-        is_common &= common < 0 or part[v] == part[common]
-        common = max(common, v)
-        if len(readers) == 0:
-            continue
-        if rarest < 0 or readers[v] < readers[rarest]:
-            rarest, is_unique = v, True
-        elif readers[v] == readers[rarest]:
-            is_unique &= part[v] == part[rarest]
-    if is_common:
-        return common
-    return rarest if is_unique else -1
-
-
-@compiled_inline
-def _place(rows: Any, term: Any, sink: Any, owners: Any) -> Any:
-    """Return a value of the part that computes a term; ``owners`` are those of :func:`_owners`."""
-    part, removed, num_parts, combined, _, readers = owners
-    value = _term_home(rows, term, part, removed, readers)
-    if value < 0:
-        return np.int64(sink)
-    key = sink * num_parts + part[value]
+def _place(rows: Any, row: Any, term: Any, owners: Any) -> Any:
+    """Return a value of the part that computes a term of a row; ``owners`` are those of :func:`_owners`."""
+    code, readers, num_parts, combined, _ = owners
+    home, value = home_of(rows, row, term, code, readers), np.int64(rows.row_sink[row])
+    key = value * num_parts + home
     at = np.searchsorted(combined, key)
-    return np.int64(value if at < len(combined) and combined[at] == key else sink)
+    if home >= 0 and at < len(combined) and combined[at] == key:
+        value = np.int64(-1)
+        for v in rows.source[rows.source_ptr[term] : rows.source_ptr[term + 1]]:
+            value = max(value, np.int64(v) if code[v] == home else value)
+    return value
 
 
 @compiled_in_place
@@ -192,7 +165,7 @@ def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) 
         share = np.float64(rows.row_count[r]) / max(terms[sink], 1.0) * work_flops[sink]
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
             if rows.source_ptr[t + 1] > rows.source_ptr[t]:
-                done[_place(rows, t, sink, owners) if is_shared[sink] else sink] += share
+                done[_place(rows, r, t, owners) if is_shared[sink] else sink] += share
 
 
 def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:

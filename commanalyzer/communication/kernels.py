@@ -19,7 +19,8 @@ Lines are found at places that no processor foresees, and much depends on what i
 places later begins to be loaded beforehand.
 
 The *owner code* int8[V] (or wider) of a value is its part, or ``~part`` where it has no say in where a term
-is computed (hubs).
+is computed (hubs). Likewise, ``readers`` int32[V] are the terms that read a value, or their complement where
+it is a sum that is read while it goes on.
 """
 
 from __future__ import annotations
@@ -126,12 +127,12 @@ def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
 
 
 @compiled_inline
-def home_of(rows: Any, t: Any, code: Any, readers: Any) -> Any:
-    """Return the part that may compute term ``t`` instead of the sink's owner; -1 if there is none.
+def home_of(rows: Any, row: Any, t: Any, code: Any, readers: Any) -> Any:
+    """Return the part that may compute term ``t`` of a row instead of the sink's owner; -1 if there is none.
 
     That is the part that owns all operands, hubs aside; where there is none, the owner of the operand that
     the fewest terms read (a matrix entry, not the vector's), unless operands of several parts are equally
-    rare. Without ``readers`` int32[V] (empty), only the former.
+    rare, or the sum is read while it goes on. Without ``readers`` (empty), only the former.
     """
     home, is_common = np.int64(NONE), True
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
@@ -144,9 +145,10 @@ def home_of(rows: Any, t: Any, code: Any, readers: Any) -> Any:
     if is_common:
         return home
     home, fewest = np.int64(NONE), np.int64(-1)
-    if len(readers) > 0:
+    if len(readers) > 0 and readers[rows.row_sink[row]] >= 0:
         for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
             owner, count = np.int64(code[rows.source[i]]), np.int64(readers[rows.source[i]])
+            count = max(count, ~count)
             if owner >= 0 and (fewest < 0 or count < fewest):
                 home, fewest = owner, count
             elif owner >= 0 and count == fewest and owner != home:
@@ -158,7 +160,7 @@ def home_of(rows: Any, t: Any, code: Any, readers: Any) -> Any:
 def _is_open(rows: Any, row: Any, owner: Any, code: Any, readers: Any) -> Any:
     """Whether a part other than ``owner`` may compute a term of ``row``."""
     for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
-        home = home_of(rows, t, code, readers)
+        home = home_of(rows, row, t, code, readers)
         if home >= 0 and home != owner:
             return True
     return False

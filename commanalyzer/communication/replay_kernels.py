@@ -43,7 +43,7 @@ def _place_of(rows: Any, t: Any, row: Any, owner: Any, owners: Any, pairs: Any) 
     code, readers, _ = owners
     expand, fold = pairs
     if rows.row_fold[row]:
-        home = home_of(rows, t, code, readers)
+        home = home_of(rows, row, t, code, readers)
         pair = _pair_of(fold, rows.row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
         for v in rows.source[rows.source_ptr[t] : rows.source_ptr[t + 1]]:
             if pair >= 0 and owner_of(code[v]) != home and _pair_of(expand, v, home) < 0:

@@ -22,7 +22,8 @@ class GraphTotals:
             the previous version. The input version is one of them. Successive ``x += term`` versions belong
             to the round they continue.
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
-        readers: int32[V], terms that read the value (flows from it).
+        readers: int32[V], terms that read the value (flows from it), their complement where ``read`` is more
+            than ``rounds`` and one.
         reads: int64[2, V], how often the row that read it most did, and all rows together.
         read: int64[V], versions that are read, in the order in which rows happened first: where they are
             more than start rounds, what reads the value sees partial results.
@@ -66,4 +67,5 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     rounds += graph.is_input
     rounds = rounds.astype(np.int32) if rounds.max(initial=0) < 1 << 31 else rounds
     remains = ~graph.is_register | (rounds <= 1)
+    np.bitwise_not(readers, out=readers, where=read > np.maximum(rounds, 1))
     return GraphTotals(rounds, site, readers, reads, read, remains, Decisions.of(graph))

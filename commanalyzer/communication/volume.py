@@ -16,7 +16,8 @@ product of a vector with a matrix in blocks on a grid of parts is computed where
 the vector are sent along the columns of the grid, sums combined along its rows (Hendrickson, Leland,
 Plimpton, Int. J. High Speed Computing 7, 1995). Whether a decomposition does so is decided for all of its
 terms at once, by what costs less, unless the work would lie more unevenly. Where operands of several parts
-are equally rare, the sink's owner computes.
+are equally rare, or a sum is read while it goes on (its partial results would be combined for each version
+that is read, as of a matrix that is factorised), the sink's owner computes.
 
 Whether the terms of one (sink, part) are folded or their operands expanded is what costs the least bytes over
 all of them, given the operands that part o receives anyway (:mod:`.cover`).
@@ -36,7 +37,8 @@ import numpy as np
 from commanalyzer.communication import kernels
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
-from commanalyzer.communication.combining.reductions import has_split_terms, settle
+from commanalyzer.communication.combining.reduction_kernels import has_split_terms
+from commanalyzer.communication.combining.reductions import settle
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of

@@ -54,8 +54,8 @@ def counted_at_plain(kernel: Kernel, size: int, nodes: int) -> list[int]:
     given = _given(kernel, size, kernel.plain(size, nodes)[1], view.graph)
     options = PortfolioOptions((nodes,), 1, _IMBALANCE)
     portfolio = Portfolio(view.graph, view.removed, options, view.counted_cost)
-    coarse = portfolio.partitioners.followed(portfolio.placement.on_coarse(given), nodes)
-    followed = [portfolio.placement.completed(coarse, given, nodes)]
+    coarse = portfolio.partitioners.followed(portfolio.view.on_coarse(given), nodes)
+    followed = [portfolio.view.completed(coarse, given, nodes)]
     sink, source = sink_of_source(view.graph.rows).astype(np.int64), view.graph.rows.source.astype(np.int64)
     for pairs in ((source, sink), (sink, source)):
         followed.append(_spread(_spread(given, nodes, *pairs), nodes, *_both(sink, source)))

@@ -62,7 +62,7 @@ def volume_transfers(
     """Return expand {(value, reading part): counts} and fold {(sink, part): counts}.
 
     Terms whose operands several parts own are computed by the sink's owner, or may be computed at the operand
-    that the fewest terms read: what costs less for all rows together.
+    that the fewest terms read, unless partial sums are read: what costs less for all rows together.
     """
     both = (transfers_with(graph, part, hubs, at_rarest) for at_rarest in (False, True))
     return min(both, key=lambda items: sum(bytes_of(graph, each) for each in items))
@@ -79,7 +79,7 @@ def transfers_with(
     """Return the transfers where terms may, or may not, be computed at the rarest of several operands."""
     rows = rows_of(graph)
     readers = Counter(v for *_, row_terms in rows for sources in row_terms for v in sources)
-    forced, terms = split_terms(rows, part, hubs, readers if at_rarest else None)
+    forced, terms = split_terms(graph, part, hubs, readers if at_rarest else None)
     groups = grouped(rows, terms)
     sent = {key: max(rows[r][1] for r in needs) for key, needs in forced.rows.items()}
     chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
@@ -108,16 +108,16 @@ def home_of(plain: list[int], part: Sequence[int], readers: Mapping[int, int] | 
 
 
 def split_terms(
-    rows: list[RowTuple], part: Sequence[int], hubs: Sequence[bool], readers: Mapping[int, int] | None
+    graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool], readers: Mapping[int, int] | None
 ) -> tuple[Tally, list[Term]]:
     """Return what must be expanded to the sink's owner, and the terms that one other part can compute."""
-    forced = Tally()
+    forced, rows = Tally(), rows_of(graph)
     terms: list[Term] = []
     for r, (sink, _, foldable, _, row_terms) in enumerate(rows):
-        owner = part[sink]
+        owner, goes_on = part[sink], versions_read(sink, rows) > max(rounds_of(graph, sink, rows), 1)
         for sources in row_terms:
             plain = [v for v in sources if not hubs[v]]
-            home = home_of(plain, part, readers)
+            home = home_of(plain, part, None if goes_on else readers)
             if foldable and home not in (-1, owner):
                 terms.append(Term(r, home, plain, [v for v in sources if hubs[v]]))
                 continue

@@ -44,8 +44,8 @@ def has_split_terms(rows: Any, code: Any, readers: Any) -> Any:
     for r in range(len(rows.row_sink)):
         owner = owner_of(code[rows.row_sink[r]])
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            home = home_of(rows, t, code, readers)
-            if home >= 0 and home != owner and home_of(rows, t, code, readers[:0]) < 0:
+            home = home_of(rows, r, t, code, readers)
+            if home >= 0 and home != owner and home_of(rows, r, t, code, readers[:0]) < 0:
                 return True
     return False
 
@@ -132,7 +132,7 @@ def split_rows(
         owner = owner_of(code[rows.row_sink[r]])
         last_home = np.int64(NONE)
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            home = home_of(rows, t, code, readers)
+            home = home_of(rows, r, t, code, readers)
             end, own = _split_term(
                 rows, t, rows.row_count[r], owner, home, code, seen, width_bytes, sent, item, end
             )
@@ -204,7 +204,7 @@ def enter_rows(
         fresh = 0 if rows.row_accumulates[r] else count
         owner, last_home, is_sent = owner_of(code[rows.row_sink[r]]), np.int64(NONE), True
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            home = home_of(rows, t, code, readers)
+            home = home_of(rows, r, t, code, readers)
             is_remote = home >= 0 and home != owner
             if is_remote and home != last_home:
                 last_home, is_sent = home, not is_combined[group[runs]]

@@ -52,11 +52,6 @@ def settle(
         sent.lines.expect(rows.flows_of(row))
 
 
-def has_split_terms(rows: Rows, code: OwnerCodes, readers: Int32) -> bool:
-    """Return whether a term of some rows may be computed at the rarest of operands that several parts own."""
-    return bool(kernels.has_split_terms(rows, code, readers))
-
-
 @dataclass(frozen=True, slots=True)
 class _Runs:
     """Terms of a row that a part may compute which is not the sink's: K runs of terms with N items.
