@@ -24,6 +24,8 @@ static struct {
   uint64_t interrupted[NUM_INTERRUPTED];
   uint32_t last_interrupted;
   uint64_t num_new; /* appended one behind the other: they may stand for as many known ones */
+  uint32_t recent[CA_AHEAD]; /* known rows that were jumped to last */
+  uint32_t num_recent;
 } logged;
 
 /* Makes all of them ready for a further row and the unused one behind it. */
@@ -129,17 +131,14 @@ static void repeat_row(uint64_t row) {
   ca_order_row(row);
 }
 
-#define AHEAD 16u
-
-/* Begins to fetch the rows that will come instead of those behind this one. */
+/* Begins to fetch where the log went some jumps behind the one to this row, the last time it was here. */
 static void look_ahead(uint64_t row) {
-  if (row + AHEAD >= ca_num_rows)
-    return;
-  for (uint32_t k = 1; k <= AHEAD; k++) {
-    uint32_t instead = ca_state.detours[row + k].instead;
-    __builtin_prefetch(&ca_state.cells[instead]);
-    __builtin_prefetch(&ca_state.detours[instead]);
-  }
+  uint32_t *oldest = &logged.recent[logged.num_recent++ % CA_AHEAD];
+  ca_state.detours[*oldest].ahead = (uint32_t)row;
+  *oldest = (uint32_t)row;
+  uint32_t next = ca_state.detours[row].ahead;
+  __builtin_prefetch(&ca_state.cells[next]);
+  __builtin_prefetch(&ca_state.detours[next]);
 }
 
 /* Counts a row that is no detour any more; `number` of the place where the log was left for one, where it is
@@ -159,10 +158,9 @@ static uint64_t row_near(uint64_t hash) {
   uint64_t expected = (uint64_t)(ca_state.cursor - cells);
   bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
   uint32_t instead = is_end ? 0 : ca_state.detours[expected].instead;
-  if (instead && cells[instead - 1].hash == hash) {
-    __builtin_prefetch(&cells[ca_state.detours[expected].behind]);
+  if (instead && cells[instead - 1].hash == hash)
     return resume(++logged.last_interrupted % NUM_INTERRUPTED, instead - 1, expected);
-  }
+  ca_index_fetch(hash);
   for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
     uint32_t number = (logged.last_interrupted - k) % NUM_INTERRUPTED;
     uint64_t row = logged.interrupted[number];
@@ -194,7 +192,6 @@ uint64_t ca_row_again(const struct ca_event *event) {
   if (!(++logged.lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  ca_index_fetch(event->hash);
   /* if only new rows came lately, and the log ends behind the last one, the next is new, or the index finds it */
   bool is_growing = logged.num_new >= NUM_INTERRUPTED && expected == ca_num_rows;
   uint64_t near = is_growing ? 0 : row_near(event->hash);
@@ -207,6 +204,7 @@ uint64_t ca_row_again(const struct ca_event *event) {
   if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
     ca_statistics.hash_collisions++;
   leave(expected, found - 1, false);
+  look_ahead(found - 1);
   repeat_row(found - 1);
   return found;
 }

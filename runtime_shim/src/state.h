@@ -49,9 +49,10 @@ _Static_assert(sizeof(struct ca_repeat) == 64, "a cache line");
 struct ca_detour {
   uint32_t instead; /* what came there */
   uint32_t behind;  /* what came where the rows behind that did not go on */
+  uint32_t ahead;   /* where the log was some jumps later (not + 1) */
 };
 
-#define CA_AHEAD 8u /* loops; a power of 2 */
+#define CA_AHEAD 8u /* known loops, or rows that are jumped to; a power of 2 */
 
 struct ca_state {
   struct ca_cell *cursor; /* next expected row */
