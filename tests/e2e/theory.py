@@ -171,14 +171,6 @@ def spmv_random_expected_words(n: int, p: int, per_row: int) -> float:
     return n * (p - 1) * (1.0 - missed)
 
 
-def spmv_hpdc18_dense_words(n: int, p: int) -> int:
-    """Words per dense product as the paper counts it: n input and n output singletons, p - 1 words each.
-
-    Reference: paper Sections 4.2.3 and 6.2.
-    """
-    return 2 * n * (p - 1)
-
-
 def spmv_flops(n: int, entries: int, iterations: int) -> int:
     """Floating-point operations: two per entry and product, two per element and relaxation."""
     return 2 * entries * iterations + 2 * n * max(0, iterations - 1)

@@ -13,7 +13,7 @@ from commanalyzer.communication.volume import charge_volume, count_volume
 from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.partition.coarsening.coarse import build_coarse, voted
+from commanalyzer.partition.coarsening.coarse import build_coarse
 from commanalyzer.partition.coarsening.neighbours import find_neighbours
 from commanalyzer.partition.coarsening.tiles import build_tiling, tile_grid
 from commanalyzer.partition.libraries.adjacency import imbalance
@@ -87,6 +87,15 @@ def test_contributions_wait_for_the_operand_that_few_others_read() -> None:
     found = find_neighbours(graph, none_removed(graph))
     assert found.readers[[1, 2]].tolist() == [3, 2]
     assert found.anchor[[2, 3]].tolist() == [0, 0]
+
+
+def test_contributions_are_with_their_sums_where_an_operand_makes_clearly_more_than_a_sum_has() -> None:
+    # 0 makes five entries (1 to 5) of five sums; 11 makes two (12 and 13) of the sums 6 and 7.
+    rows = [*(row(v, 0) for v in range(1, 6)), *(folded(v + 5, [v]) for v in range(1, 6))]
+    rows += [row(12, 11), row(13, 11), folded(6, [12]), folded(7, [13]), row(0, 14), row(11, 14)]
+    graph = build(15, rows, registers=[*range(1, 6), 12, 13])
+    anchor = find_neighbours(graph, none_removed(graph)).anchor
+    assert anchor[1:6].tolist() == [6, 7, 8, 9, 10] and anchor[12:14].tolist() == [11, 11]
 
 
 def test_values_without_flows_or_work_are_no_vertices() -> None:
@@ -311,18 +320,6 @@ def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pyt
 
 def _options(coarsen: Coarsen) -> CountOptions:
     return CountOptions((2, 4), check=True, coarsen=coarsen)
-
-
-def test_vertices_without_a_part_go_where_most_of_their_bytes_go() -> None:
-    # 2 reads 8 bytes of 0 and 16 of 1, 3 reads 2; 4 and 5 are alone.
-    graph = build(6, [row(2, 0, 1), row(3, 2), row(0), row(1)], widths={1: 16})
-    removed = none_removed(graph)
-    tiling = build_tiling(graph, removed, (), (), 6)
-    adjacency = build_coarse(
-        graph, removed, replace(tiling, vertex=np.arange(6, dtype=np.int32), num_vertices=6)
-    )
-    start = np.array([0, 1, -1, -1, -1, -1], np.int32)
-    assert voted(adjacency.adjacency, start, 2).tolist() == [0, 1, 1, 1, 0, 1]
 
 
 def test_entries_that_two_products_of_a_row_read_follow_the_row() -> None:

@@ -295,3 +295,10 @@ def test_values_made_again_and_again_of_what_never_changes_are_made_by_their_rea
     left = [row(4, 0), row(6, 0, 1, 7, count=9), row(7, 4, 6, count=9), row(8, 6, count=9), rows[-1]]
     assert described(found) == described(build(11, [*left, row(9, 0, 1, 8, 10, count=9)]))
     assert found.work_flops.tolist() == [0, 0, 0, 0, 0, 0, 0, 18.0, 1.0, 0, 9.0]
+
+
+def test_values_of_a_long_chain_are_made_of_its_first_ones_unless_these_are_many() -> None:
+    for count, read in ((2, (0, 1)), (6, (3005,))):
+        rows = [row(6, *range(count), count=9), *(row(v, v - 1, count=9) for v in range(7, 3007))]
+        found = described(merge_replicated(build(3007, rows, registers=range(6, 3006))))
+        assert found[-1] == described(build(3007, [row(3006, *read, count=9)]))[0]
