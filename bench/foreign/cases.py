@@ -65,4 +65,6 @@ CASES = (
     Foreign("link_cells.c", "14 45", "14 450"),
     Foreign("csr_assembly.c", "100 85", "100 850"),
     Foreign("ordinates.c", "24 35", "24 350"),
+    Foreign("split_hydro.f90", "256 14", "256 140"),
+    Foreign("multigrid_cg.c", "64 20", "64 200"),
 )
