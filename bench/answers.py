@@ -3,8 +3,8 @@
     python -m bench.answers [CHECKOUT] [--only heat2d,ssor] [--repeat 2] [-o workloads/ANSWERS.md]
 
 Each program is analysed by the command, in a process of its own, ``repeat`` times, of which the one that
-takes least counts: the first may compile loops. With the CHECKOUT of another revision, that one analyses it
-in turn.
+takes least counts: the first may compile loops. With the CHECKOUT of another revision, that one analyses the
+first three in turn.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Program:
         name: Of the source without its ending.
         arguments: Numbers.
         nodes: Numbers of nodes p.
+        is_gate: Another revision is asked as well.
         theory: What a programmer's division sends; ``None`` where no formula was derived.
         derived: How.
     """
@@ -52,6 +53,7 @@ class Program:
     name: str
     arguments: tuple[int, ...]
     nodes: tuple[int, ...] = (2, 4, 8)
+    is_gate: bool = False
     theory: Theory | None = None
     derived: str = ""
 
@@ -109,9 +111,11 @@ def _ordinates(arguments: tuple[int, ...], p: int) -> int:
 
 KERNEL = "formula in the first comment of the kernel"
 PROGRAMS = (
-    Program("heat2d", (256, 50), (4, 16), lambda a, p: 8 * 2 * a[0] * a[1] * _cuts(p, 2), "rows beside cuts"),
-    Program("fem2d", (60, 3), (4, 16)),
-    Program("hydro3d", (12, 2), (8,)),
+    Program(
+        "heat2d", (256, 50), (4, 16), True, lambda a, p: 8 * 2 * a[0] * a[1] * _cuts(p, 2), "rows beside cuts"
+    ),
+    Program("fem2d", (60, 3), (4, 16), True),
+    Program("hydro3d", (12, 2), (8,), True),
     Program("ssor", (12, 2), theory=_of_kernel("ssor"), derived=KERNEL),
     Program("multigrid3d", (16, 2), theory=_of_kernel("multigrid3d"), derived=KERNEL),
     Program("cg27", (16, 3), theory=_of_kernel("cg27"), derived=KERNEL),
@@ -193,11 +197,11 @@ def _read(document: Mapping[str, Any], cpu_s: float) -> Answer:
     return Answer(cpu_s, peak_bytes, graph["values"], graph["flows"], shown, least)
 
 
-def _rows(program: Program, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """A row for each number of nodes: of this revision, then of the other, if it was asked."""
+def _rows(program: Program, answers: Sequence[Answer], *, is_compared: bool) -> list[tuple[str, ...]]:
+    """A row for each number of nodes: of this revision, then of the other, if any was asked."""
     now, name = answers[-1], " ".join((program.name, *map(str, program.arguments)))
     if now.failure:
-        return [(name, "-", "-", now.failure, *("-",) * 7, *_before(answers, 0))]
+        return [(name, "-", "-", now.failure, *("-",) * 7, *(_before(answers, 0) if is_compared else ()))]
     rows = []
     for p in program.nodes:
         entry, theory = now.shown[p], program.theory and program.theory(program.arguments, p)
@@ -210,7 +214,7 @@ def _rows(program: Program, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
                 f"{comm_bytes / theory:.2f}" if theory else "-",
                 f"{now.least[p] / max(comm_bytes, 1):.2f}",
                 *(f"{now.cpu_s:.1f}", f"{now.peak_bytes / 1e6:.0f}"),
-                *_before(answers, p),
+                *(_before(answers, p) if is_compared else ()),
             )
         )
     return rows
@@ -218,7 +222,7 @@ def _rows(program: Program, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
 
 def _before(answers: Sequence[Answer], p: int) -> tuple[str, ...]:
     if len(answers) == 1:
-        return ()
+        return ("-", "-")
     before = answers[0]
     found = f"{before.shown[p]['comm_bytes']:,}" if p in before.shown else before.failure or "-"
     return (found, f"{before.cpu_s:.1f}")
@@ -247,7 +251,9 @@ def _sections(
         "the bracket is, *least found* the bytes of the best owner map found, over those shown first.",
         f"Theory: {theories}. Others have none.",
     )
-    rows = [row for program, answers in found for row in _rows(program, answers)]
+    rows = [
+        row for program, answers in found for row in _rows(program, answers, is_compared=other is not None)
+    ]
     sections = [Section("Answers", text, columns, tuple(rows))]
     if other:
         before, now = _lines(other), _lines(ROOT)
@@ -274,7 +280,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if wanted and program.name not in wanted:
             continue
         answers = []
-        for tree in filter(None, (other, ROOT)):
+        for tree in filter(None, (other if program.is_gate else None, ROOT)):
             tries = [answer_of(program, tree, options.timeout) for _ in range(options.repeat)]
             answers.append(min(tries, key=lambda answer: (answer.failure, answer.cpu_s)))
         found.append((program, answers))
