@@ -100,7 +100,7 @@ class _Replay:
         cls, request: AnalysisRequest, recorded: RecordedProgram, options: CountOptions, progress: Progress
     ) -> _Replay:
         give_back()
-        graph, timeline = record_order(request, recorded.workspaces, progress)
+        graph, timeline = record_order(request, recorded, progress)
         give_back()
         if (same := same_vertices(graph, replace(recorded.store).graph())) is None:  # which is not kept
             raise TraceError("expected two recordings of the program to agree, found different values")

@@ -90,14 +90,14 @@ def compile_program(request: AnalysisRequest) -> FrontendResult:
 
 
 def compile_request(
-    request: AnalysisRequest, *, has_decisions: bool = False
+    request: AnalysisRequest, *, has_decisions: bool = False, known: FrontendResult | None = None
 ) -> tuple[FrontendResult, Module]:
-    """Canonical program of a request, as text and parsed, with its decisions if they are to be recorded.
+    """Canonical program of a request, compiled unless ``known``, and parsed, with decisions if asked.
 
     Raises:
         CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
     """
-    frontend = compile_program(request)
+    frontend = known or compile_program(request)
     library = library_with(*request.library_models)
     module = parse_module(frontend.ir_text)
     return frontend, with_thunks(with_decisions(module) if has_decisions else module, library)
@@ -138,9 +138,9 @@ def record(
 
 
 def record_order(
-    request: AnalysisRequest, workspaces: bytes, progress: Progress
+    request: AnalysisRequest, before: RecordedProgram, progress: Progress
 ) -> tuple[ValueGraph, Timeline]:
-    """Record a program event by event; as :func:`record`, with what that recording was told of temporaries.
+    """Record a program event by event; as :func:`record`, which said what was recorded ``before``.
 
     Returns:
         The graph, whose vertices may be numbered in another way, and when its rows happened.
@@ -148,7 +148,7 @@ def record_order(
     Raises:
         CommAnalyzerError: As :func:`record`.
     """
-    frontend, module = compile_request(request, has_decisions=request.control_flows)
+    frontend, module = compile_request(request, has_decisions=request.control_flows, known=before.frontend)
     library, slow = library_with(*request.library_models), without(names())
     plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library, slow))
     built = frontend, request.compiler.link_flags
@@ -156,7 +156,7 @@ def record_order(
     with scratch_directory() as scratch:
         runs = ProgramRuns.of(request, Path(scratch))
         recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
-        found = recorder.record("record the order of events", workspaces)
+        found = recorder.record("record the order of events", before.workspaces)
         if found.trace.statistics.dropped_rows:
             raise TraceError("expected the order of all events, found that the recorder had no room for some")
         return found.store.graph(), Timeline.of(found.trace, plan.sites)

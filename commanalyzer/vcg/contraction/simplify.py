@@ -18,9 +18,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.vcg.contraction import register_kernels as kernels
-from commanalyzer.vcg.graph import OF_ROWS, Bool, Float64, Fold, Int32, Int64, Rows, UInt8
+from commanalyzer.vcg.graph import Bool, Float64, Fold, Int32, Int64, Rows, UInt8
 from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
-from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
+from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows, with_terms
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import (
     count_of_source,
@@ -314,13 +314,4 @@ def _inlined(rows: Rows, inner_row: Int32, term: Int64, kept: Bool) -> Rows:
     length[term] = np.diff(rows.term_ptr)[inner_row]
     of_kept = kept[row_of_term(rows)]
     per_row = np.bincount(row_of_term(rows), length, rows.num_rows).astype(np.int64)[kept]
-    chosen = expand_ranges(first[of_kept], length[of_kept])
-    sources = np.diff(rows.source_ptr)[chosen]
-    entry = expand_ranges(rows.source_ptr[chosen], sources)
-    return rows._replace(
-        **{name: getattr(rows, name)[kept] for name in OF_ROWS},
-        term_ptr=pointer_from_counts(per_row),
-        source_ptr=pointer_from_counts(sources),
-        source=rows.source[entry],
-        source_role=rows.source_role[entry],
-    ).closed()
+    return with_terms(rows, np.flatnonzero(kept), per_row, expand_ranges(first[of_kept], length[of_kept]))

@@ -6,8 +6,8 @@ differences, which loops repeat. A piece of equal entries takes no bytes beside 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise, starmap
 from typing import Any, TypeVar
 
 import blosc
@@ -106,7 +106,8 @@ class Coded:
 
     def bounds(self) -> tuple[int, int]:
         """Least and greatest entry, 0 and -1 if there is none; expands one piece after the other."""
-        most = [(int(part.min()), int(part.max())) for part in self._expanded()]
+        pieces = starmap(self.expand, pairwise(self._first.tolist()))
+        most = [(int(part.min()), int(part.max())) for part in pieces]
         return (min(low for low, _ in most), max(high for _, high in most)) if most else (0, -1)
 
     def expand(self, low: int = 0, high: int | None = None, dtype: DTypeLike = np.int64) -> NDArray[Any]:
@@ -114,10 +115,6 @@ class Coded:
         out = np.empty((self.length if high is None else high) - low, dtype)
         self.fill(out, low)
         return out
-
-    def _expanded(self) -> Iterator[Int64]:
-        for low, high in zip(self._first[:-1].tolist(), self._first[1:].tolist(), strict=True):
-            yield self.expand(low, high)
 
     def _piece(self, number: int) -> NDArray[np.unsignedinteger]:
         """Entries of a piece as they were compressed.

@@ -1,4 +1,4 @@
-"""Compiled loops around the library that compresses columns: entries to differences and back."""
+"""Compiled loops of stored rows: entries to differences and back, some terms."""
 
 from __future__ import annotations
 
@@ -42,3 +42,13 @@ def restore(values: Any, base: Any, mask: Any, is_difference: Any, low: Any, is_
         above = (above + entry if is_difference else entry) & mask
         total = total + base + above if is_sum else base + above
         out[i] = total
+
+
+@compiled_in_place
+def copy_sources(rows: Any, term: Any, source: Any, source_role: Any) -> None:
+    """Copy the sources of each ``term``."""
+    at = 0
+    for t in term:
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            source[at], source_role[at] = rows.source[i], rows.source_role[i]
+            at += 1

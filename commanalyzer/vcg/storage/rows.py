@@ -8,28 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.graph import OF_ROWS, Bool, Int64, Rows
+from commanalyzer.vcg.storage.coding_kernels import copy_sources
 from commanalyzer.vcg.structure.segments import expand_ranges, pointer_from_counts
 
 
 def chosen_rows(rows: Rows, wanted: Bool) -> Rows:
     """Return the rows of ``wanted`` (bool[R]) only."""
-    return rows if wanted.all() else rows_at(rows, np.flatnonzero(wanted))
-
-
-def rows_at(rows: Rows, chosen: Int64) -> Rows:
-    """Return the ``chosen`` rows, in that order."""
+    if wanted.all():
+        return rows
+    chosen = np.flatnonzero(wanted)
     terms = np.diff(rows.term_ptr)[chosen]
-    term = expand_ranges(rows.term_ptr[chosen], terms)
-    entries = np.diff(rows.source_ptr)[term]
-    entry = expand_ranges(rows.source_ptr[term], entries)
-    return rows._replace(
-        **{name: getattr(rows, name)[chosen] for name in OF_ROWS},
-        term_ptr=pointer_from_counts(terms),
-        source_ptr=pointer_from_counts(entries),
-        source=rows.source[entry],
-        source_role=rows.source_role[entry],
-    ).closed()
+    return with_terms(rows, chosen, terms, expand_ranges(rows.term_ptr[chosen], terms))
+
+
+def with_terms(rows: Rows, chosen: Int64, terms: Int64, term: Int64) -> Rows:
+    """Return the ``chosen`` rows, of which each has so many ``terms``: the next of ``term``."""
+    source_ptr = pointer_from_counts(np.diff(rows.source_ptr)[term])
+    source, role = np.empty(source_ptr[-1], np.int32), np.empty(source_ptr[-1], np.uint8)
+    copy_sources(rows, frozen(term, np.int64), source, role)
+    of_rows = {name: getattr(rows, name)[chosen] for name in OF_ROWS}
+    term_ptr = pointer_from_counts(terms)
+    return Rows(**of_rows, term_ptr=term_ptr, source_ptr=source_ptr, source=source, source_role=role).closed()
 
 
 def joined_rows(parts: Sequence[Rows]) -> Rows:

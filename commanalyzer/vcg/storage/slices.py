@@ -62,12 +62,13 @@ def row_slices(
             flows_visited += len(piece.source)
             yield piece
         return
-    start = rows.row_ptr
     first = number = 0
     while first < rows.num_rows:
-        last = int(np.searchsorted(start, start[first] + (flows or SLICE_FLOWS), side="right")) - 1
-        last = min(max(last, first + 1), rows.num_rows)
+        end = rows.source_ptr[rows.term_ptr[first]] + (flows or SLICE_FLOWS)
+        behind = np.searchsorted(rows.source_ptr, end, side="right")
+        last = min(max(int(np.searchsorted(rows.term_ptr, behind)) - 1, first + 1), rows.num_rows)
         if wanted is None or wanted[number]:
-            flows_visited += int(start[last] - start[first])
-            yield row_slice(rows, first, last)
+            piece = row_slice(rows, first, last)
+            flows_visited += len(piece.source)
+            yield piece
         first, number = last, number + 1

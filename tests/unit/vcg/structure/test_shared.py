@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.vcg.graph import Rows, ValueGraph
+from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.storage.large import LargeGraph
-from commanalyzer.vcg.storage.rows import joined_rows, rows_at
+from commanalyzer.vcg.storage.rows import joined_rows
+from commanalyzer.vcg.storage.slices import row_slice
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.structure.shared import SharedRows
 from tests.graphs import chain
@@ -35,9 +36,8 @@ def test_rows_of_several_owners_are_chosen(
     v = graph.num_vertices
     owner = data.draw(st.lists(st.integers(-1, num_owners), min_size=v, max_size=v))
     shared = [r for r in range(graph.num_rows) if len(counted_owners_of(graph, owner, r, num_owners)) > 1]
+    none = row_slice(graph.rows, 0, 0)
+    expected = joined_rows([none, *(row_slice(graph.rows, r, r + 1) for r in shared)])
     for item in (graph, LargeGraph(GraphStore.of(graph), flows)):
-        parts = list(SharedRows(item, np.array(owner, np.int32), num_owners).slices())
-        if parts:
-            found, expected = joined_rows(parts), rows_at(graph.rows, np.array(shared, np.int64))
-            for name in Rows._fields:
-                assert np.array_equal(getattr(found, name), getattr(expected, name))
+        found = joined_rows([none, *SharedRows(item, np.array(owner, np.int32), num_owners).slices()])
+        assert all(map(np.array_equal, found, expected))
