@@ -57,16 +57,9 @@ void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
   struct ca_definition *definition = &ca_definitions[row];
   const struct ca_head *head = ca_head_of(row);
   uint64_t place = ca_labels.bytes / sizeof(uint32_t) - ca_row_units(head);
-  definition->oldest = (uint32_t)row;
-  bool has_parents = false;
-  for (uint32_t i = 0; i < count; i++) {
-    if (!ca_is_named(labels[i]))
-      continue;
-    uint64_t parent = ca_row_of(labels[i]);
-    has_parents = true;
-    if (ca_definitions[parent].oldest < definition->oldest)
-      definition->oldest = ca_definitions[parent].oldest;
-  }
+  uint64_t oldest = ca_oldest_of(count, labels);
+  definition->oldest = (uint32_t)(oldest < row ? oldest : row);
+  bool has_parents = oldest != NONE;
   if (has_parents && head->num_labels == count && place < ARE_LABELS)
     definition->parents = (uint32_t)place | ARE_LABELS;
   else if (has_parents)

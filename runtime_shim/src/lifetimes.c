@@ -87,7 +87,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   const struct ca_event next = {next_hash, tenant, site, CA_ROW_UPDATE, count, labels};
   bool reads_tenant = tenant != NONE && traits.reads_tenant;
   bool may_go_on = tenant != NONE && (reads_tenant || ca_oldest_of(count, labels) <= tenant);
-  if (!reads_tenant && !(may_go_on && ca_index_find(next_hash))) {
+  if (!reads_tenant && !(may_go_on && !ca_has_newest(count, labels) && ca_index_find(next_hash))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
     uint64_t found = ca_row_again(&first);
@@ -126,8 +126,7 @@ CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_
     ca_order_labels(0, 0); /* what has no source is no row */
   }
   ca_note_width(state, words);
-  for (uint32_t i = 0; i < words; i++)
-    ca_set_state(word + i, state);
+  ca_set_states(word, words, state);
   return found;
 }
 
@@ -147,8 +146,7 @@ static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t 
       ca_row_lookup(&(struct ca_event){hash, word, site, 0, 1, &label});
     ca_order_stored(word, words);
   }
-  for (uint64_t i = 0; i < words; i++)
-    ca_set_state(word + i, 0);
+  ca_set_states(word, words, 0);
 }
 
 /* Words are copied, some of them from workspaces: inside workspaces values are replicated, a named value that
