@@ -89,8 +89,10 @@ static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uin
     uint32_t num_sources = 0;
     for (uint64_t i = 0; i < acc->num_plain; i++)
       sources[num_sources++] = acc->plain[i];
-    for (uint64_t i = 0; i < acc->num_labels; i++) /* of long reductions the last ones */
-      sources[num_sources++] = acc->buffer[i] & ~CA_TERM;
+    for (uint64_t i = 0; i < acc->num_labels; i++) { /* of long reductions the last ones; words tell nothing */
+      sources[num_sources] = acc->buffer[i] & ~CA_TERM;
+      num_sources += acc->buffer[i] / CA_REG & 1;
+    }
     version = ca_register_version(&event, num_sources, sources);
   } else {
     struct ca_found found = ca_row_lookup(&event);

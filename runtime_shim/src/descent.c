@@ -57,16 +57,9 @@ void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
   struct ca_definition *definition = &ca_definitions[row];
   const struct ca_head *head = ca_head_of(row);
   uint64_t place = ca_labels.bytes / sizeof(uint32_t) - ca_row_units(head);
-  definition->oldest = (uint32_t)row;
-  bool has_parents = false;
-  for (uint32_t i = 0; i < count; i++) {
-    if (!ca_is_named(labels[i]))
-      continue;
-    uint64_t parent = ca_row_of(labels[i]);
-    has_parents = true;
-    if (ca_definitions[parent].oldest < definition->oldest)
-      definition->oldest = ca_definitions[parent].oldest;
-  }
+  uint64_t oldest = ca_oldest_of(count, labels);
+  definition->oldest = (uint32_t)(oldest < row ? oldest : row);
+  bool has_parents = oldest != NONE;
   if (has_parents && head->num_labels == count && place < ARE_LABELS)
     definition->parents = (uint32_t)place | ARE_LABELS;
   else if (has_parents)
@@ -74,7 +67,7 @@ void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
 }
 
 /* Row of the oldest named value that values with these labels were computed from; NONE if there is none. */
-static uint64_t oldest_of(uint32_t count, const uint64_t *labels) {
+uint64_t ca_oldest_of(uint32_t count, const uint64_t *labels) {
   uint64_t oldest = NONE;
   for (uint32_t i = 0; i < count; i++)
     if (ca_is_named(labels[i]) && ca_definitions[ca_row_of(labels[i])].oldest < oldest)
@@ -117,7 +110,7 @@ static uint32_t push_parents(uint32_t row, uint32_t *stack, uint32_t depth) {
 /* Depth-first search for `ancestor`. Rows are numbered in the order of their creation and are computed from
  * older ones only, so nothing older than the ancestor needs to be looked at. */
 bool ca_descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
-  if (oldest_of(count, labels) > ancestor)
+  if (ca_oldest_of(count, labels) > ancestor)
     return false;
   uint32_t stack[MAX_VISITED + MAX_PARENTS], depth = 0;
   for (uint32_t i = 0; i < count; i++)

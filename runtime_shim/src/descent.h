@@ -14,6 +14,7 @@ struct ca_definition {
 #pragma GCC visibility push(hidden)
 extern struct ca_definition *ca_definitions; /* by row */
 bool ca_descent_reserve(void);
+uint64_t ca_oldest_of(uint32_t count, const uint64_t *labels);
 bool ca_descends(uint64_t ancestor, uint32_t count, const uint64_t *labels);
 #pragma GCC visibility pop
 

@@ -35,36 +35,26 @@ void ca_lifetimes_prepare(const char *path) {
     ca_workspace_begin();
 }
 
-/* Row of the vertex that lives in a word now. */
-static uint64_t tenant_of(uint64_t word) {
-  uint64_t state = *ca_shadow(word);
-  if (!ca_is_named(state))
-    return NONE;
-  const struct ca_head *head = ca_head_of(ca_row_of(state));
-  return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? ca_row_of(state) : NONE;
+/* Whether a named value is a lifetime of this word; otherwise it was copied there. */
+static bool lives_in(uint64_t row, uint64_t word) {
+  const struct ca_head *head = ca_head_of(row);
+  return (head->flags & CA_ROW_TEMPORARY) && head->sink == word;
 }
 
 /* What a store to a workspace word is decided by. */
 struct traits {
-  uint64_t hash;   /* of site and labels */
-  uint64_t oldest; /* named value that it was computed from */
+  uint64_t hash; /* of site and labels */
   bool has_sources;
   bool reads_tenant;
 };
 
 static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, const uint64_t *labels) {
-  struct traits traits = {site * ca_multipliers[62], NONE, false, false};
+  struct traits traits = {site * ca_multipliers[62], false, false};
   for (uint32_t i = 0; i < count; i++) {
     uint64_t label = labels[i];
     traits.hash += label * ca_multipliers[i];
-    if (!label || (label & ~CA_ROLES) == CA_NOTHING)
-      continue;
-    traits.has_sources = true;
-    if (label & CA_REG) {
-      uint64_t oldest = ca_definitions[ca_row_of(label)].oldest;
-      traits.oldest = oldest < traits.oldest ? oldest : traits.oldest;
-      traits.reads_tenant |= ca_row_of(label) == tenant;
-    }
+    traits.has_sources |= label && (label & ~CA_ROLES) != CA_NOTHING;
+    traits.reads_tenant |= ca_is_named(label) && ca_row_of(label) == tenant;
   }
   return traits;
 }
@@ -74,37 +64,30 @@ static uint64_t hash_of(uint64_t sum, uint64_t sink) {
   return (sum + (sink + ca_multipliers[61]) * ca_multipliers[63]) | 1;
 }
 
-/* Counts the row that begins a lifetime if it is the predicted one and nothing else can be decided: no store of
- * the site ever went on with a lifetime, and this one does not read what it overwrites. */
-static bool begins_again(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
-  const uint64_t state = ca_name(*ca_shadow(word));
-  uint64_t sum = site * ca_multipliers[62];
-  bool may_differ = lifetimes.goes_on[site];
-  for (uint32_t i = 0; i < count; i++) {
-    sum += labels[i] * ca_multipliers[i];
-    may_differ |= !((labels[i] ^ state) & ~CA_ROLES);
-  }
-  return !may_differ && ca_predicted(hash_of(sum, word));
-}
-
 /* The label that a store gives to a workspace word: nothing, or the vertex it belongs to. What was decided once
  * about a store, its labels and its tenant is decided in the same way from then on, whatever is predicted:
- * loops may be known therefore. */
+ * loops may be known therefore. What is predicted is decided without a look at the rows of labels and tenant,
+ * which are anywhere in the log: hashes have the word, so a value that was only copied there is no tenant. */
 static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
-  if (begins_again(site, word, count, labels))
-    return CA_REG | ca_last_row();
-  uint64_t tenant = tenant_of(word);
+  const uint64_t state = ca_name(*ca_shadow(word));
+  uint64_t tenant = ca_is_named(state) ? ca_row_of(state) : NONE;
   const struct traits traits = traits_of(site, tenant, count, labels);
-  if (!traits.has_sources)
-    return CA_NOTHING;
-  uint64_t first_hash = hash_of(traits.hash, word);
-  uint64_t next_hash = hash_of(traits.hash, CA_REG | tenant);
+  const uint64_t first_hash = hash_of(traits.hash, word);
+  const uint64_t next_hash = hash_of(first_hash * ca_multipliers[60], CA_REG | tenant);
+  /* no store of the site ever went on with a lifetime, and this one does not read what it overwrites */
+  if (!lifetimes.goes_on[site] && !traits.reads_tenant && ca_predicted(first_hash))
+    return CA_REG | ca_last_row();
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
+  if (!traits.has_sources)
+    return CA_NOTHING;
+  if (tenant != NONE && !lives_in(tenant, word))
+    tenant = NONE;
   const struct ca_event first = {first_hash, word, site, CA_ROW_TEMPORARY, count, labels};
   const struct ca_event next = {next_hash, tenant, site, CA_ROW_UPDATE, count, labels};
-  bool may_go_on = tenant != NONE && traits.oldest <= tenant;
-  if (!traits.reads_tenant && !(may_go_on && ca_index_find(next_hash))) {
+  bool reads_tenant = tenant != NONE && traits.reads_tenant;
+  bool may_go_on = tenant != NONE && (reads_tenant || ca_oldest_of(count, labels) <= tenant);
+  if (!reads_tenant && !(may_go_on && !ca_has_newest(count, labels) && ca_index_find(next_hash))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
     uint64_t found = ca_row_again(&first);
@@ -143,8 +126,7 @@ CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_
     ca_order_labels(0, 0); /* what has no source is no row */
   }
   ca_note_width(state, words);
-  for (uint32_t i = 0; i < words; i++)
-    ca_set_state(word + i, state);
+  ca_set_states(word, words, state);
   return found;
 }
 
@@ -164,8 +146,7 @@ static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t 
       ca_row_lookup(&(struct ca_event){hash, word, site, 0, 1, &label});
     ca_order_stored(word, words);
   }
-  for (uint64_t i = 0; i < words; i++)
-    ca_set_state(word + i, 0);
+  ca_set_states(word, words, 0);
 }
 
 /* Words are copied, some of them from workspaces: inside workspaces values are replicated, a named value that

@@ -74,8 +74,20 @@ static void note(uint64_t word, uint64_t state) {
   *place = (struct recent){word, ca_notes.forgotten + ca_num_changes() - 1};
 }
 
-CA_CALL void ca_state_changed(uint64_t word, uint64_t before, uint64_t state) {
-  ca_add_to_digests(word >> (CA_CHANGES_PAGE - 2), ca_digest_of(word, state) - ca_digest_of(word, before));
-  if (ca_state.num_kept)
-    note(word, before);
+/* All words of a value get the same state: the digest of a page is changed once. */
+CA_CALL void ca_set_states(uint64_t word, uint64_t words, uint64_t state) {
+  uint64_t difference = 0;
+  for (uint64_t at = word, end = word + words; at < end; at++) {
+    uint64_t *entry = ca_shadow(at), before = *entry, page = at >> (CA_CHANGES_PAGE - 2);
+    if (before != state) {
+      *entry = state;
+      difference += ca_digest_of(at, state) - ca_digest_of(at, before);
+      if (ca_state.num_kept)
+        note(at, before);
+    }
+    if (difference && (at + 1 == end || (at + 1) >> (CA_CHANGES_PAGE - 2) != page)) {
+      ca_add_to_digests(page, difference);
+      difference = 0;
+    }
+  }
 }

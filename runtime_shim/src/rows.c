@@ -194,6 +194,10 @@ uint64_t ca_row_again(const struct ca_event *event) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
   /* if only new rows came lately, and the log ends behind the last one, the next is new, or the index finds it */
   bool is_growing = logged.num_new >= NUM_INTERRUPTED && expected == ca_num_rows;
+  if (!(event->flags & (CA_ROW_RANGE | CA_ROW_NEST)) && ca_has_newest(event->count, event->labels)) {
+    ca_index_fetch(event->hash); /* it is put there soon */
+    return 0;
+  }
   uint64_t near = is_growing ? 0 : row_near(event->hash);
   if (near)
     return near;

@@ -164,7 +164,7 @@ struct ca_found ca_row_add(const struct ca_event *event);
 /* Loops that are being recorded (notes.c). */
 void ca_spoil_repeats(void);
 void ca_note_jump(uint64_t from, uint64_t to);
-void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
+void ca_set_states(uint64_t word, uint64_t words, uint64_t state);
 
 /* Loops that repeat (repeats.c). */
 bool ca_repeats_reserve(void);
@@ -219,11 +219,8 @@ CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK
 CA_INLINE uint64_t *ca_shadow(uint64_t word) { return (uint64_t *)CA_SHADOW_BASE + word; }
 
 CA_INLINE void ca_set_state(uint64_t word, uint64_t state) {
-  uint64_t *entry = ca_shadow(word), before = *entry;
-  if (before != state) {
-    *entry = state;
-    ca_state_changed(word, before, state);
-  }
+  if (*ca_shadow(word) != state)
+    ca_set_states(word, 1, state);
 }
 
 /* Whether all words of the page of this one hold values of their own: its digest is 0. */
@@ -364,6 +361,14 @@ CA_INLINE struct ca_repeat *ca_repeat_again(uint64_t hash, uint64_t changes) {
 
 /* The row that was counted last. */
 CA_INLINE uint64_t ca_last_row(void) { return (uint64_t)(ca_state.cursor - 1 - ca_state.cells); }
+
+/* Whether a label names the newest row: none behind that one has it yet. */
+CA_INLINE bool ca_has_newest(uint32_t count, const uint64_t *labels) {
+  bool found = false;
+  for (uint32_t i = 0; i < count; i++)
+    found |= (labels[i] & ~CA_ROLES) == (CA_REG | (ca_num_rows - 1));
+  return found;
+}
 
 /* Units of the label column that a row takes. */
 CA_INLINE uint32_t ca_row_units(const struct ca_head *head) {

@@ -60,11 +60,9 @@ void ca_workspace_extent(const struct ca_extent *extent) {
       return;
     uint64_t first = piece->first > extent->offset ? piece->first - extent->offset : 0;
     uint64_t last = piece->last - extent->offset < extent->size ? piece->last - extent->offset : extent->size;
-    for (uint64_t byte = first; byte < last; byte += 4) {
-      uint64_t word = ca_word(extent->start + byte);
-      ca_workspace.marks[word] = 1;
-      ca_set_state(word, CA_NOTHING);
-    }
+    uint64_t word = ca_word(extent->start + first), words = first < last ? (last - first + 3) / 4 : 0;
+    memset(ca_workspace.marks + word, 1, words);
+    ca_set_states(word, words, CA_NOTHING);
   }
 }
 
