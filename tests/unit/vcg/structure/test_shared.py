@@ -40,4 +40,4 @@ def test_rows_of_several_owners_are_chosen(
     expected = joined_rows([none, *(row_slice(graph.rows, r, r + 1) for r in shared)])
     for item in (graph, LargeGraph(GraphStore.of(graph), flows)):
         found = joined_rows([none, *SharedRows(item, np.array(owner, np.int32), num_owners).slices()])
-        assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+        np.testing.assert_equal(tuple(found), tuple(expected))
