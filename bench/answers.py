@@ -158,7 +158,16 @@ def answer_of(program: Program, checkout: Path, timeout_s: float) -> Answer:
     """Analyse a program of this checkout with the code of another, or this one."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        words = [sys.executable, "-m", "commanalyzer", "analyze", *program.command, "--json", str(report)]
+        words = [
+            sys.executable,
+            "-P",
+            "-m",
+            "commanalyzer",
+            "analyze",
+            *program.command,
+            "--json",
+            str(report),
+        ]
         words += ["-q", "--nodes", ",".join(map(str, program.nodes)), "--", *map(str, program.arguments)]
         given = {**os.environ, "PYTHONPATH": str(checkout)}
         if checkout != ROOT:  # compiled parts, one set for each revision
