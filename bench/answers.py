@@ -25,9 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cases import ROOT, request_of
-from commanalyzer.foundation.files import write_text
-from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.terminal.document_text import show_document
+from bench.document import show_and_write
 from commanalyzer.report.terminal.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.validation.document import Document, Section
@@ -299,9 +297,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     where = f"{made.host_class}, Python {platform.python_version()}, {os.cpu_count()} cores"
     origin = f"Made by `{command}` on {where}."
     document = Document("Answers", _sections(found, other, origin))
-    show_document(document, make_console(sys.stdout, width=200))
-    if options.output is not None:
-        write_text(options.output, markdown_text(document), force=True)
+    show_and_write(document, options.output)
     return 0
 
 

@@ -147,10 +147,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(json.dumps([{k: getattr(d, k) for k in Found.__slots__} for d in found]) + "\n")
         return 0
     from bench.cases import ROOT
+    from bench.document import show_and_write
     from commanalyzer.cli.parameters.options import parse_nodes
-    from commanalyzer.foundation.files import write_text
-    from commanalyzer.report.document_files import markdown_text
-    from commanalyzer.report.terminal.document_text import show_document
     from commanalyzer.report.terminal.text import make_console
     from commanalyzer.validation.document import Document, Section
 
@@ -183,9 +181,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     rows = tuple(_cells(*pair) for pair in pairs)
     document = Document("Divisions of two revisions", (Section("All", text, columns, rows),))
-    show_document(document, make_console(sys.stdout, width=200))
-    if options.output is not None:
-        write_text(options.output, markdown_text(document), force=True)
+    show_and_write(document, options.output)
     return 0
 
 

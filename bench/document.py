@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench.exponents import Growth
 from bench.history import Change
 from bench.measuring import Cost, Measured
 from bench.peers import PROGRAMS, Peer
+from commanalyzer.foundation.files import write_text
+from commanalyzer.report.document_files import markdown_text
+from commanalyzer.report.terminal.document_text import show_document
+from commanalyzer.report.terminal.text import make_console
 from commanalyzer.validation.document import Document, Section
 
 _NONE = "-"
+
+
+def show_and_write(document: Document, output: Path | None) -> None:
+    """Print a document, and write it to a Markdown file if one is named."""
+    show_document(document, make_console(sys.stdout, width=200))
+    if output is not None:
+        write_text(output, markdown_text(document), force=True)
 
 
 def performance_document(

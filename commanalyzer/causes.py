@@ -17,6 +17,7 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.graph import HomeObject, ValueGraph
+from commanalyzer.vcg.structure.singletons import HIGH
 from commanalyzer.views import volume_view
 
 
@@ -64,7 +65,7 @@ def causes_of(
     pair: tuple[int, int] | None = None,
     *,
     method: str = "",
-    high: float = 0.9,
+    high: float = HIGH,
 ) -> Causes:
     """Variables, values and lines behind a division, in the ``volume`` model.
 
@@ -97,9 +98,8 @@ def causes_of(
         )
     if pair is not None:
         charges = _between(charges, *pair)
-    total = charges.comm_bytes
-    lines = traffic_of_lines(graph, item.part, charges) if total else ()
-    return Causes(item, pair, total, _variables(graph, charges), lines)
+    lines = traffic_of_lines(graph, item.part, charges) if charges.comm_bytes else ()
+    return Causes(item, pair, charges.comm_bytes, _variables(graph, charges), lines)
 
 
 def _between(charges: Charges, sender: int, receiver: int) -> Charges:
