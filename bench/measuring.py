@@ -204,7 +204,7 @@ def _seconds_of_division(run: RecordedProgram, request: AnalysisRequest) -> floa
 
 def _seconds_of_count(run: RecordedProgram) -> float:
     """Count a division of the homes into 16 equal runs, a hard one where flows are irregular: most cross."""
-    flat, hubs = volume_view(run.graph, HIGH)
+    flat, hubs = volume_view(run.store.graph(), HIGH)
     totals = totals_of(flat)  # all divisions share them
     part = (np.arange(flat.num_vertices) * 16 // max(flat.num_vertices, 1)).astype(np.int32)
     seconds = []

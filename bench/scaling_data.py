@@ -68,7 +68,8 @@ def collect(case: ScalingCase, say: Say) -> CaseData:
 def _analysed(case: ScalingCase, workload: Workload, size: int, counts: Sequence[int]) -> list[int]:
     """Bytes at the MPI program's blocks on each number of processes, known differences taken out."""
     arguments = case.command(size)
-    graph = record(request_for(workload, workload.own_arguments(arguments), (2,)), SilentProgress()).graph
+    request = request_for(workload, workload.own_arguments(arguments), (2,))
+    graph = record(request, SilentProgress()).store.graph()
     flat, hubs = volume_view(graph, HIGH)
     if not case.combines:
         # Sums at a place that is no hub are not combined on the way: every term is sent by itself.

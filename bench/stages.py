@@ -86,7 +86,7 @@ def _memory(name: str) -> int:
 def measure(case: str, parts: int) -> Measurement:
     """Record one workload and measure what follows."""
     name, *arguments = case.split()
-    graph = record(request_of(name, tuple(arguments)), SilentProgress()).graph
+    graph = record(request_of(name, tuple(arguments)), SilentProgress()).store.graph()
     result = Measurement(case, graph.num_flows)
     flat = result.time("simplify", lambda: simplified(graph))
     hubs = result.time("hubs", lambda: find_hubs(flat))

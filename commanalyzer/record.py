@@ -19,8 +19,8 @@ from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.frontend.decisions import with_decisions
 from commanalyzer.frontend.inputs.executable import compile_executable, has_executable
-from commanalyzer.instrument.mechanisms import EVERY, Mechanisms, names, without
-from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
+from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.instrument.plan import ModulePlan, PlanOptions
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.thunks import with_thunks
@@ -57,19 +57,18 @@ class RecordedProgram:
         recording: Recording quality.
         other: The graph with the other reading of memory in doubt; ``None`` where nothing is.
         workspaces: What the recorder was told of private temporaries; empty for nothing.
+        sites: What the numbers of a trace of it mean.
+        ordered_text: Instrumented module that records the order of events; empty where nobody may ask for it.
     """
 
     frontend: FrontendResult
     store: GraphStore
     work: WorkCounts
     recording: Recording
-    other: GraphStore | None = None
-    workspaces: bytes = b""
-
-    @property
-    def graph(self) -> ValueGraph:
-        """The graph, expanded."""
-        return self.store.graph()
+    other: GraphStore | None
+    workspaces: bytes
+    sites: SiteTable
+    ordered_text: str = ""
 
 
 def compile_program(request: AnalysisRequest) -> FrontendResult:
@@ -90,14 +89,14 @@ def compile_program(request: AnalysisRequest) -> FrontendResult:
 
 
 def compile_request(
-    request: AnalysisRequest, *, has_decisions: bool = False, known: FrontendResult | None = None
+    request: AnalysisRequest, *, has_decisions: bool = False
 ) -> tuple[FrontendResult, Module]:
-    """Canonical program of a request, compiled unless ``known``, and parsed, with decisions if asked.
+    """Canonical program of a request, compiled and parsed, with decisions if asked.
 
     Raises:
         CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
     """
-    frontend = known or compile_program(request)
+    frontend = compile_program(request)
     library = library_with(*request.library_models)
     module = parse_module(frontend.ir_text)
     return frontend, with_thunks(with_decisions(module) if has_decisions else module, library)
@@ -126,6 +125,9 @@ def record(
         building = builder.submit(build_native, frontend, flags)
         plan, instrumented, late = build_recorder(module, options, frontend, flags, limit_s)
         native = building.result()
+    # in the order of events, each loop runs with its hooks whenever it repeats
+    hooks = {name: replace(patch, repeated=[]) for name, patch in plan.patches.items()}
+    ordered_text = "" if request.exact is False else rewrite(module, replace(plan, patches=hooks))
     with scratch_directory() as scratch:
         runs = ProgramRuns.of(request, Path(scratch))
         progress.stage("run the program", 1)
@@ -134,7 +136,8 @@ def record(
         recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
         said = replace(frontend, diagnostics=(*frontend.diagnostics, *late))
         recorded = recorder.recorded()
-        return _finished(request, said, plan, plain, recorder.done, recorded)
+        found = _finished(request, said, plan, plain, recorder.done, recorded)
+        return replace(found, ordered_text=ordered_text)
 
 
 def record_order(
@@ -148,18 +151,15 @@ def record_order(
     Raises:
         CommAnalyzerError: As :func:`record`.
     """
-    frontend, module = compile_request(request, has_decisions=request.control_flows, known=before.frontend)
-    library, slow = library_with(*request.library_models), without(names())
-    plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library, slow))
-    built = frontend, request.compiler.link_flags
-    instrumented = build_instrumented(rewrite(module, plan), *built, is_ordered=True)
+    flags = request.compiler.link_flags
+    instrumented = build_instrumented(before.ordered_text, before.frontend, flags, is_ordered=True)
     with scratch_directory() as scratch:
         runs = ProgramRuns.of(request, Path(scratch))
-        recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
+        recorder = _Recorder(runs, instrumented, before.sites, Path(scratch), progress)
         found = recorder.record("record the order of events", before.workspaces)
         if found.trace.statistics.dropped_rows:
             raise TraceError("expected the order of all events, found that the recorder had no room for some")
-        return found.store.graph(), Timeline.of(found.trace, plan.sites)
+        return found.store.graph(), Timeline.of(found.trace, before.sites)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def _finished(
         dropped_events=trace.statistics.dropped_rows + trace.statistics.hash_collisions,
         warnings=(*frontend.diagnostics, *_warnings(request, unmodelled, ends, recorded, work)),
     )
-    return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces)
+    return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces, plan.sites)
 
 
 def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights: WorkWeights) -> WorkCounts:

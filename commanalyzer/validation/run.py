@@ -275,7 +275,7 @@ def own_graph(workload: Workload, arguments: Sequence[str], analysed: ValueGraph
     own = workload.own_arguments(arguments)
     if own == tuple(arguments) or not workload.arrays:
         return analysed
-    return record(request_for(workload, own, (2,)), SilentProgress()).graph
+    return record(request_for(workload, own, (2,)), SilentProgress()).store.graph()
 
 
 def own_decomposition(

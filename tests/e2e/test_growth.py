@@ -40,7 +40,7 @@ def recorded(name: str, *arguments: str) -> ValueGraph:
     request = AnalysisRequest(
         tuple(sources), arguments, regions=(REGIONS[name],), program_output="discard", timeout_s=120.0
     )
-    return record(request, SilentProgress()).graph
+    return record(request, SilentProgress()).store.graph()
 
 
 def flows_per_step(graph: ValueGraph, steps: int) -> float:

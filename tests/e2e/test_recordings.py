@@ -69,7 +69,7 @@ class Seen:
 
     @property
     def graph(self) -> ValueGraph:
-        return self.program.graph
+        return self.program.store.graph()
 
 
 class Stages:

@@ -296,7 +296,7 @@ def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Pa
     request = AnalysisRequest(
         (source,), nodes=(PARTS,), regions=("turn",), program_output="discard", private=("u",)
     )
-    graph = record(request, SilentProgress()).graph
+    graph = record(request, SilentProgress()).store.graph()
     arrays = [number for number, o in enumerate(graph.objects) if o.name in ("left", "right")]
     copied = graph.width_bytes[np.isin(graph.home_object, arrays)]
     assert len(copied) == 2 * 64

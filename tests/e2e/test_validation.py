@@ -62,9 +62,9 @@ def test_hydro3d_is_read_as_its_mpi_program_divides_it_where_memory_is_in_doubt(
     arguments = workload.sizes[0]
     build_mpi(workload.mpi_sources, tmp_path / "mpi", workload.flags)
     counted = counted_run(workload, arguments, nodes, tmp_path / "mpi").decomposition(nodes)
-    recorded = record(request_for(workload, arguments, (nodes,)), SilentProgress())
-    assert recorded.other is not None
-    own = own_decomposition(workload, arguments, nodes, recorded.graph, counted.communication.comm_bytes)
+    found = record(request_for(workload, arguments, (nodes,)), SilentProgress())
+    assert found.other is not None
+    own = own_decomposition(workload, arguments, nodes, found.store.graph(), counted.communication.comm_bytes)
     assert own is not None
     assert own.predicted_bytes - own.excess("predicted") == counted.comm_bytes > 0
 

@@ -71,6 +71,6 @@ def test_what_is_late_is_built_cheaply_and_records_the_same(
     monkeypatch.setattr(build, "build_object", build_slowly)
     late = record(replace(request, plan_timeout_s=1e-9 if is_planning else 60.0), SilentProgress())
     assert "-O0" in built
-    assert_same_graph(late.graph, usual.graph)
+    assert_same_graph(late.store.graph(), usual.store.graph())
     assert late.work == usual.work
     assert sum("--plan-timeout" in text for text in late.recording.warnings) == 1
