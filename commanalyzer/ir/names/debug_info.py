@@ -39,6 +39,8 @@ class DebugInfo:
     def __init__(self, module: Module) -> None:
         self._metadata = module.metadata
         self._fields: dict[int, dict[str, str]] = {}
+        self._callers: dict[int, list[tuple[int, int, str]]] = {}
+        self._globals = {n: text for n, text in module.metadata.items() if "DIGlobalVariable(" in text}
 
     def place(self, location: int) -> SourcePlace:
         """Place of a ``!DILocation`` (inlined code: where it was written)."""
@@ -61,13 +63,11 @@ class DebugInfo:
 
     def callers(self, location: int) -> list[tuple[int, int, str]]:
         """Location, column and source folder of each call that inlined code came through, the inner first."""
-        result = []
-        for _ in range(256):  # calls nest
-            location = self.number(self.fields(location).get("inlinedAt", ""))
-            if location < 0:
-                break
-            result.append(self.position(location))
-        return result
+        if location not in self._callers:
+            self._callers[location] = []  # of a damaged module, which leads back here
+            if (outer := self.number(self.fields(location).get("inlinedAt", ""))) >= 0:
+                self._callers[location] = [self.position(outer), *self.callers(outer)]
+        return self._callers[location]
 
     def position(self, location: int) -> tuple[int, int, str]:
         """A location, its column and source folder."""
@@ -108,8 +108,8 @@ class DebugInfo:
         """Metadata number of the global variable with this symbol, -1 for none."""
         for name in ("linkageName", "name"):
             text = f'{name}: "{symbol}"'
-            for number, node in self._metadata.items():
-                if "DIGlobalVariable(" in node and text in node:
+            for number, node in self._globals.items():
+                if text in node:
                     return number
         return -1
 
