@@ -51,7 +51,7 @@ def term_work(graph: AnyGraph) -> TermWork:
         return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
     terms, shared = np.zeros((2, graph.num_vertices))
     for rows in row_slices(graph):
-        np.add.at(terms, rows.row_sink, rows.row_count * np.maximum(np.diff(rows.term_ptr), 1))
+        np.add.at(terms, rows.row_sink, rows.row_count * np.maximum(np.diff(rows.term_ptr), 1.0))
     num_terms = 0
     for rows in row_slices(graph):
         entries = np.diff(rows.source_ptr)

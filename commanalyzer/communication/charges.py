@@ -20,7 +20,7 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph, versions_of, widths_of
+from commanalyzer.vcg.storage.large import AnyGraph, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
 
     The counts of ``uses`` become those of the transfers.
     """
-    known = versions_of(graph, uses.value), totals.rounds[uses.value], totals.read[uses.value]
+    known = values_of(graph, "versions", uses.value), totals.rounds[uses.value], totals.read[uses.value]
     count = np.empty_like(uses.most)
     kernels.limit_uses(uses.most, uses.total, *known, count)
     return Transfers(
@@ -92,7 +92,7 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
         uses.most,
         count,
         uses.total,
-        widths_of(graph, uses.value).astype(np.int64),
+        values_of(graph, "width_bytes", uses.value).astype(np.int64),
     )
 
 

@@ -17,7 +17,7 @@ from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.vcg.graph import Bool, Int32
-from commanalyzer.vcg.storage.large import AnyGraph, homes_of
+from commanalyzer.vcg.storage.large import AnyGraph, values_of
 
 
 def with_collectives(
@@ -50,7 +50,7 @@ def _collectives(
     """One collective per array (or register) and root: all its values travel together."""
     mine = np.flatnonzero(hubs[item.value])
     value, most = item.value[mine], int(root.max(initial=0)) + 1
-    key = homes_of(graph, value).astype(np.int64) * most + root[mine]
+    key = values_of(graph, "home_object", value).astype(np.int64) * most + root[mine]
     groups, group = np.unique(key, return_inverse=True)
     rounds, total, partners = (np.zeros(len(groups), dtype=np.int64) for _ in range(3))
     np.maximum.at(rounds, group, item.count[mine])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.frontend.decisions import DECISION, USES
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph, stand_for, versions_of, widths_of
+from commanalyzer.vcg.storage.large import AnyGraph, stand_for, values_of
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import expand_ranges
 
@@ -100,8 +100,8 @@ class Decisions:
             told = (rest > 0) & (step[of] == length)
             pair, count = _sums(wanted[told, :1], rest[told])
             value, to = (column.astype(np.int32) for column in np.divmod(pair[:, 0], num_parts))
-            count = np.minimum(count, np.maximum(versions_of(graph, value), 1))
-            widths = widths_of(graph, value).astype(np.int64)
+            count = np.minimum(count, np.maximum(values_of(graph, "versions", value), 1))
+            widths = values_of(graph, "width_bytes", value).astype(np.int64)
             columns.append((value, part[value], to, count, count, count, widths))
             got, often = np.append(got, pair[:, 0]), np.append(often, count)
             by_pair = np.argsort(got, kind="stable")

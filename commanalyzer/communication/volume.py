@@ -46,7 +46,7 @@ from commanalyzer.communication.uses import OwnerCodes, PairUses, UseTable, none
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Bool, Int32, Rows
-from commanalyzer.vcg.storage.large import AnyGraph, widths_of
+from commanalyzer.vcg.storage.large import AnyGraph, values_of
 from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
 
@@ -163,5 +163,5 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
         totals.combined_at_least(uses.value, low, read),
         count,
         high,
-        widths_of(graph, uses.value).astype(np.int64),
+        values_of(graph, "width_bytes", uses.value).astype(np.int64),
     )

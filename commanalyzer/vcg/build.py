@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from commanalyzer.vcg.reading.ranges import SITE
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.storage.coding import read_only
 from commanalyzer.vcg.storage.spill import Spill
-from commanalyzer.vcg.storage.store import GraphStore, StoreWriter
+from commanalyzer.vcg.storage.store import GraphStore, StoreWriter, row_columns
 from commanalyzer.vcg.structure.segments import pointer_from_counts
 from commanalyzer.vcg.work import sites_of, vertex_work
 
@@ -63,7 +64,8 @@ def build_store(
     if entries > 1:
         _add_entering(vertices, entries, len(named), writer)
         named += (Site("(outside the region)", "", 0, "input", 8),)
-    work = vertex_work(writer.row_columns, named, vertices.count, weights)
+    columns = partial(row_columns, writer.row_columns_coded(), writer.pages)
+    work = vertex_work(columns, named, vertices.count, weights)
     vertex_writer = _VertexWriter(vertices, work, writer)
     _add_homes(trace, names, homes, vertex_writer, has_regions)
     _add_defined(trace, names, tables, homes, sites, vertex_writer)

@@ -16,7 +16,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.vcg.graph import Bool, Int64
-from commanalyzer.vcg.storage.large import AnyGraph, homes_of
+from commanalyzer.vcg.storage.large import AnyGraph, values_of
 
 FOLD, EXPAND = range(2)
 
@@ -75,7 +75,7 @@ class Exchanges:
             np.concatenate([getattr(item, f.name) for item in kinds]) for f in fields(Transfers)
         )
         pair, homes = sender.astype(np.int64) * num_parts + receiver, max(len(graph.objects), 1)
-        alike = 4 * ((totals.site[value] + np.int64(1)) * homes + homes_of(graph, value))
+        alike = 4 * ((totals.site[value] + np.int64(1)) * homes + values_of(graph, "home_object", value))
         alike += np.repeat(np.arange(len(kinds)), list(map(len, kinds)))
         if hubs is not None:
             alike += 2 * hubs[value]

@@ -90,7 +90,7 @@ def merge_replicated(graph: OneGraph) -> OneGraph:
     is_gone, pointer, roots = _replicated(graph)
     if not is_gone.any():
         return graph
-    reads, work = np.zeros(graph.num_vertices), graph.work_flops.copy()
+    reads, work = np.zeros(graph.num_vertices, np.int64), graph.work_flops.copy()
     for rows in row_slices(graph):
         np.add.at(reads, rows.source, count_of_source(rows) * ~is_gone[sink_of_source(rows)])
     share = np.where(is_gone, work / np.maximum(reads, 1), 0.0)
@@ -162,11 +162,9 @@ def _rewritten(
 
 
 def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:
-    before = work.copy() if taken else work
-    for value, sink in taken:  # one step per slice
-        np.add.at(work, sink, before[value])
-    for value, _ in taken:  # one step per slice
-        work[value] = 0.0
+    value, sink = np.concatenate([np.zeros((2, 0), np.int32), *taken], axis=1)
+    np.add.at(work, sink, work[value])
+    work[value] = 0.0
     return work
 
 

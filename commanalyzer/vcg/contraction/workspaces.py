@@ -20,7 +20,7 @@ Where three quarters or twice of this find other words, that reading is recorded
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +102,7 @@ class _Words:
         is_lifetime: bool[V], of these the lifetimes.
         stored: int64[V], how often something was stored there.
         places: int64[V], how many places its values were copied to.
+        handed: What :func:`_handed_on` found, by the copied words: most readings have the same.
     """
 
     is_word: Bool
@@ -109,6 +110,7 @@ class _Words:
     is_lifetime: Bool
     stored: Int64
     places: Int64
+    handed: dict[bytes, tuple[Int64, Bool]] = field(init=False, default_factory=dict)
 
     @classmethod
     def of(cls, graph: LargeGraph, places: Int64 | None) -> _Words:
@@ -148,7 +150,8 @@ def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -
     store, copied = graph.store, words.copied(factor)
     if not copied.any() and not (words.is_word & contents.varied(factor)).any():
         return np.zeros(store.num_vertices, np.bool_)
-    fresh, is_named = _handed_on(graph, words, copied)
+    key = copied.tobytes()
+    fresh, is_named = words.handed[key] = words.handed.get(key) or _handed_on(graph, words, copied)
     if copied.any():
         contents = _Contents.of(store, is_named, contents.reads_at_first)
     varied = words.is_word & contents.varied(factor)
@@ -275,8 +278,9 @@ def _links(graph: LargeGraph, chosen: Bool) -> tuple[Int64, NDArray[np.int32]]:
     """Flows between ``chosen`` (bool[V]) vertices: where those of each source begin; int32[F], sinks."""
     pairs = [np.zeros((2, 0), np.int32)]
     for part in graph.store.slices():
-        ends = np.stack((part.source, sink_of_source(part)))
-        pairs.append(ends[:, chosen[ends].all(axis=0)])
+        sink = sink_of_source(part)
+        flow = np.flatnonzero(chosen[part.source] & chosen[sink])
+        pairs.append(np.stack((part.source[flow], sink[flow])))
     source, sink = np.concatenate(pairs, axis=1)
     start, order = order_by(source, graph.num_vertices)
     return start, sink[order]

@@ -55,8 +55,8 @@ class LargeGraph:
 
     store: GraphStore
     slice_flows: int = 0
-    _seen: dict[str, weakref.ref[NDArray[np.generic]]] = field(
-        init=False, default_factory=dict, compare=False, repr=False
+    _seen: weakref.WeakValueDictionary[str, NDArray[np.generic]] = field(
+        init=False, default_factory=weakref.WeakValueDictionary, compare=False, repr=False
     )
     home_object = _Column[Int32]()
     home_offset = _Column[Int64]()
@@ -105,50 +105,29 @@ class LargeGraph:
         return self.store.slices(flows or self.slice_flows or SLICE_FLOWS, wanted)
 
     def _column(self, name: str) -> NDArray[np.generic]:
-        known = self._seen.get(name)
-        found = None if known is None else known()
+        found = self._seen.get(name)
         if found is None:
-            found = self.store.vertex_column(name)
-            self._seen[name] = weakref.ref(found)
+            found = self._seen[name] = self.store.vertex_column(name)
         return found
 
     def values(self, name: str, index: Int32 | Int64) -> NDArray[np.generic]:
         """Return some entries of a column of vertices, which is not expanded for them."""
-        known = self._seen.get(name)
-        found = None if known is None else known()
+        found = self._seen.get(name)
         return self.store.vertex_values(name, index) if found is None else found[index]
 
 
 AnyGraph: TypeAlias = ValueGraph | LargeGraph
 
 
-def widths_of(graph: AnyGraph, vertex: Int32 | Int64) -> UInt8:
-    """Return ``graph.width_bytes[vertex]``."""
-    return cast(UInt8, _values(graph, "width_bytes", vertex))
-
-
-def versions_of(graph: AnyGraph, vertex: Int32 | Int64) -> Int64:
-    """Return ``graph.versions[vertex]``."""
-    return cast(Int64, _values(graph, "versions", vertex))
-
-
-def homes_of(graph: AnyGraph, vertex: Int32 | Int64) -> Int32:
-    """Return ``graph.home_object[vertex]``."""
-    return cast(Int32, _values(graph, "home_object", vertex))
+def values_of(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> NDArray[Any]:
+    """Return some entries of a column of vertices."""
+    return graph.values(name, vertex) if isinstance(graph, LargeGraph) else getattr(graph, name)[vertex]
 
 
 def stand_for(graph: AnyGraph, *uses: str) -> Bool:
     """Return bool[V], what only stands for uses (:mod:`commanalyzer.frontend.decisions`): it is no value."""
     named = [o.name in uses for o in graph.objects]
-    if not any(named):
-        return np.zeros(graph.num_vertices, np.bool_)
-    return np.asarray(np.array(named)[homes_of(graph, np.arange(graph.num_vertices))])
-
-
-def _values(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> NDArray[np.generic]:
-    if isinstance(graph, LargeGraph):
-        return graph.values(name, vertex)
-    return cast(NDArray[np.generic], getattr(graph, name)[vertex])
+    return np.array(named)[graph.home_object] if any(named) else np.zeros(graph.num_vertices, np.bool_)
 
 
 OneGraph = TypeVar("OneGraph", ValueGraph, LargeGraph)

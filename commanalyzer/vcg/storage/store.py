@@ -50,22 +50,29 @@ _OF_ROWS: tuple[dict[str, Any], ...] = (
 _TYPES = {name: each[name] for each in (OF_VERTICES, *_OF_ROWS) for name in each}
 COLUMNS = tuple(_TYPES)
 """Names of all columns that are kept."""
+_ENTRY_BYTES = [sum(np.dtype(t).itemsize for t in group.values()) for group in _OF_ROWS]
 _LENGTHS = {"term_ptr": "row_terms", "source_ptr": "term_sources"}  # what is kept of pointers
 _AXES = {name: axis for axis, group in enumerate(_OF_ROWS) for name in group}
 _SMALL_BYTES = 1 << 28  # expanded graphs of this size are kept
+_SLICES_BYTES = 1 << 27  # of the first slices of one graph, which are kept: all of 8 million flows or so
 _INCONSISTENT = "value graph is inconsistent:"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class _Expanded:
     """The graph once it was asked for: kept if it is small, otherwise as long as somebody else keeps it.
 
-    Whether all slices have been checked: damaged files must not reach compiled loops.
+    Whether all slices have been checked: damaged files must not reach compiled loops. The first slices, by
+    their pages, of the graph that is passed over: the next pass begins with them.
     """
 
     kept: ValueGraph | None = None
     seen: weakref.ref[ValueGraph] | None = None
     is_checked: bool = False
+    slices: dict[tuple[int, int], Rows] = field(default_factory=dict)
+
+
+_passed_over: weakref.ref[_Expanded] = weakref.ref(_Expanded())
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +177,7 @@ class GraphStore:
     def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[Rows]:
         """Yield the rows in slices of at most ``flows`` flows each (more where a single row has more).
 
-        No more than one slice is expanded at a time.
+        No more than one slice is expanded at a time, beside those that are kept for the next pass.
 
         Args:
             flows: Flows of a slice.
@@ -185,7 +192,7 @@ class GraphStore:
             if is_whole and wanted is not None and not wanted[number]:
                 number += 1
                 continue
-            rows = self._rows(first, last)
+            rows = self._slice(first, last)
             if not self._expanded.is_checked:
                 check_rows(rows, self.num_vertices, len(self.sites))
             for part in (rows,) if is_whole else row_slices(rows, flows):
@@ -193,6 +200,18 @@ class GraphStore:
                     yield part
                 number += 1
         self._expanded.is_checked |= wanted is None
+
+    def _slice(self, first: int, last: int) -> Rows:
+        """As :meth:`_rows`, expanded once for all passes until another graph is passed over."""
+        global _passed_over
+        if (latest := _passed_over()) is not self._expanded:
+            _passed_over = weakref.ref(self._expanded)
+            if latest is not None:
+                latest.slices.clear()
+        rows = self._expanded.slices.get((first, last)) or self._rows(first, last)
+        if int(self.pages[last] @ _ENTRY_BYTES) <= _SLICES_BYTES:
+            self._expanded.slices[first, last] = rows
+        return rows
 
     def _page_groups(self, flows: int) -> Iterator[tuple[int, int]]:
         """Yield first and last page (and one) of groups of at most ``flows`` flows and rows, or of one page.
@@ -210,7 +229,7 @@ class GraphStore:
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[Any], ...]]:
         """Yield columns of all rows, some at a time."""
-        return _row_columns(self.columns, self.pages, names)
+        return row_columns(self.columns, self.pages, names)
 
     def with_work(self, work_flops: Float64) -> GraphStore:
         """Return the same graph with other work of its vertices, float64[V]."""
@@ -247,9 +266,10 @@ class GraphStore:
         return Rows(*map(column, Rows._fields)).closed()
 
 
-def _row_columns(
+def row_columns(
     columns: Mapping[str, Coded], pages: Int64, names: tuple[str, ...]
 ) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Yield columns of all rows, some at a time."""
     for low, high in pairwise(pages[:, 0].tolist()):
         yield tuple(columns[name].expand(low, high, _TYPES[name]) for name in names)
 
@@ -303,10 +323,6 @@ class StoreWriter:
         """Append vertices: the columns of :data:`OF_VERTICES`."""
         for name in OF_VERTICES:
             self._writers[name].append(columns[name])
-
-    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Yield columns of all rows, some at a time; no rows may be added any more."""
-        return _row_columns({name: self._writers[name].finish() for name in names}, self.pages, names)
 
     @property
     def pages(self) -> Int64:

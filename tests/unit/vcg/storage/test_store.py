@@ -35,25 +35,25 @@ def test_expanded_graph_and_slices(graph: ValueGraph, page_flows: int, flows: in
     assert (store.num_vertices, store.num_rows) == (graph.num_vertices, graph.num_rows)
     assert (store.num_terms, store.num_flows) == (len(graph.rows.source_ptr) - 1, graph.num_flows)
     assert_same_graph(store.graph(), graph)
-    slices = list(store.slices(flows))
-    assert all(part.num_flows <= flows or part.num_rows == 1 for part in slices)
-    assert sum(part.num_rows for part in slices) == graph.num_rows
-    for name in ("row_sink", "row_count", "source", "source_role"):
-        parts = [np.zeros(0, np.int64), *(getattr(part, name) for part in slices)]
-        assert np.array_equal(np.concatenate(parts), getattr(graph.rows, name))
+    for slices in (list(store.slices(flows)) for _ in range(2)):  # expanded, and as they were kept
+        assert all(part.num_flows <= flows or part.num_rows == 1 for part in slices)
+        assert sum(part.num_rows for part in slices) == graph.num_rows
+        for name in ("row_sink", "row_count", "source", "source_role"):
+            parts = [np.zeros(0, np.int64), *(getattr(part, name) for part in slices)]
+            assert np.array_equal(np.concatenate(parts), getattr(graph.rows, name))
 
 
-def test_small_graphs_are_kept_large_ones_only_as_long_as_they_are_used(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_small_graphs_are_kept_large_ones_as_long_as_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = chain(10)
     assert GraphStore.of(graph).graph() is graph
     monkeypatch.setattr(module, "_SMALL_BYTES", 0)
     store = GraphStore.of(graph)
     assert store.graph() is graph
     del graph
-    expanded = store.graph()
+    expanded, (rows,) = store.graph(), store.slices()
     assert store.graph() is expanded
+    assert next(store.slices()) is rows
+    assert next(GraphStore.of(chain(10)).slices()) is not next(store.slices()) is not rows
 
 
 def test_replaced_names_are_those_of_the_expanded_graph() -> None:
