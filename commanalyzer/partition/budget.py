@@ -77,13 +77,11 @@ def budget_seconds(effort: Effort, num_flows: int, coded_bytes: int) -> float:
     return times * build_s + more
 
 
-def metis_seconds(num_edges: int, num_parts: int, *, for_volume: bool, is_mesh: bool) -> float:
+def metis_seconds(num_edges: int, num_parts: int, *, is_mesh: bool) -> float:
     """Return about how long METIS takes."""
     c = COSTS
     if is_mesh:
         each = c.metis_mesh_s * (1 + num_parts / c.metis_mesh_parts)
-    elif for_volume:
-        each = c.metis_loose_volume_s * (1 + num_parts)
     else:
         each = c.metis_loose_s * (1 + num_parts / c.metis_loose_parts)
     return each * num_edges

@@ -31,7 +31,6 @@ class PortfolioOptions:
         structured: Try hypergraphs, grids and refinement (otherwise METIS and the user's divisions only).
         caller: What calls partitioning libraries.
         budget_s: CPU seconds for one number of parts, spent by estimates.
-        seeds: METIS is asked so often per objective on small graphs.
         given: By number of parts, int32[V], owners with -1 for what follows: nothing else is tried.
     """
 
@@ -43,7 +42,6 @@ class PortfolioOptions:
     structured: bool = True
     caller: Caller = field(default_factory=Caller)
     budget_s: float = math.inf
-    seeds: int = 4
     given: Mapping[int, Int32] = field(default_factory=dict)
 
 

@@ -19,12 +19,10 @@ class Costs:
         build_s: Of any graph: reading its trace.
         build_s_per_flow: Of flows in lines.
         build_s_per_byte: Of what has no order and is kept as it is: random columns, 18 million flows in 12 s.
-        metis_mesh_s: METIS, per edge of a graph with short borders (grids, meshes), any objective.
+        metis_mesh_s: METIS, per edge of a graph with short borders (grids, meshes).
         metis_mesh_parts: Parts that double it.
-        metis_loose_s: METIS, per edge of other graphs, whose parts are all border, for the cut.
+        metis_loose_s: METIS, per edge of other graphs, whose parts are all border.
         metis_loose_parts: Parts that double it.
-        metis_loose_volume_s: The same for the volume, times (parts + 1): each move looks at neighbours of
-            neighbours in all parts.
         kahypar_mesh_s: Mt-KaHyPar's deterministic presets, per pin of a mesh.
         kahypar_mesh_s_per_part: And for each part.
         kahypar_loose_s: The same of graphs with long borders.
@@ -34,7 +32,6 @@ class Costs:
         passes: Of a refinement where everything is at a border; on meshes, they take next to nothing.
         gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
             take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
-        by_value_s: Per flow, of a coarse graph whose vertices are values, and METIS on it where it is a mesh.
         least_limit_s: CPU time that every call may take.
     """
 
@@ -45,7 +42,6 @@ class Costs:
     metis_mesh_parts: float = 64.0
     metis_loose_s: float = 1.8e-6
     metis_loose_parts: float = 32.0
-    metis_loose_volume_s: float = 1.2e-6
     kahypar_mesh_s: float = 10e-6
     kahypar_mesh_s_per_part: float = 0.7e-6
     kahypar_loose_s: float = 36e-6
@@ -54,7 +50,6 @@ class Costs:
     refine_s_per_part: float = 5e-8
     passes: float = 6.0
     gain_per_share: float = 0.1
-    by_value_s: float = 2e-6
     least_limit_s: float = 3.0
 
 
@@ -76,11 +71,14 @@ class Search:
         per_vertex: Values with all that follows them in a coarse vertex, between these. One: finite elements
             with 26,000 of them are not tiled by point, and send 17 to 28 % more.
         refined: Candidates that are refined: one that looks best before is not always best afterwards.
-        retried: Of the budget: where METIS takes less for all objectives, it is asked with several seeds. At
-            0.02, one of the kernels (durbin) sends 7 % more on 4 nodes.
+        agreed: Times the bytes that METIS finds on a mesh: where a regular division sends at most so many,
+            both are good. What Mt-KaHyPar would find there sends 5 % less at best (hydro3d), mostly nothing.
+        small_share: Of the budget: what takes less is asked nevertheless.
         near: Of the bytes of the best refinement; what stays above is not refined further.
         far: Times the bytes of the best balanced candidate: others above are not refined, and what follows
             regular ones is placed once, with its anchors; both take long.
+        alike: Times the bytes of a regular division: what it counts for where nothing shows the shape of its
+            array ("as 100x100"). Which points of a graph without order are together decides about less.
         guessed: Times the bytes of the best that was counted: regular divisions guessed to send more are not.
             Guesses were at most 1.9 times what was counted (of a time step that is found over lists).
         plain: Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes
@@ -95,9 +93,11 @@ class Search:
     most_vertices: int = 1 << 15
     per_vertex: int = 4
     refined: int = 2
-    retried: float = 0.1
+    agreed: float = 1.1
+    small_share: float = 0.05
     near: float = 1.02
     far: float = 1.5
+    alike: float = 1.01
     guessed: float = 2.0
     plain: float = 1.25
     balanced: int = 3

@@ -1,7 +1,7 @@
 """Candidates: value graph -> owners by every method, for one number of parts at a time.
 
 Partitioners divide the coarse graph, whose vertices are values as long as these are few, else tiles of
-arrays: METIS by three objectives, of which nets tell the best, and Mt-KaHyPar on the nets. Blocks of arrays
+arrays: METIS its links, Mt-KaHyPar its nets. Blocks of arrays
 are exact, what follows them goes where its anchor is. In the end single vertices of the best ones are moved
 as long as that saves bytes: all of a small graph, those beside the borders of a large one.
 
@@ -28,7 +28,7 @@ from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
-from commanalyzer.partition.policy import COSTS, SEARCH
+from commanalyzer.partition.policy import SEARCH
 from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
 from commanalyzer.partition.refinement.followers import beside_neighbours
 from commanalyzer.partition.refinement.refine import PASSES, balance_weights, most_work
@@ -38,7 +38,7 @@ from commanalyzer.partition.regular.owner_map import map_owners
 from commanalyzer.partition.regular.rules import rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.partition.selection import Cost, RowCounter, best_of
+from commanalyzer.partition.selection import Cost, RowCounter, best_of, shown_bytes
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
 
@@ -48,7 +48,6 @@ _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _ROUNDS = (0, 0, 0, PASSES, PASSES, 0, 0, 0)
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
-_TILES_CUT = 0.5  # of the bytes between values: where tiles cut more, values are asked about, too
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
@@ -227,22 +226,10 @@ class Portfolio:
         view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
         return CoarsePartitioners(view, self._options)
 
-    @cached_property
+    @property
     def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
-        """Partitioning libraries, asked about tiles, and about values where tiles may lose much.
-
-        Tiles are made by index: where the order of the elements says little about who needs whom (the
-        elements of a mesh beside its nodes), they cut most of what flows.
-        """
-        tiling, graph = self.view.tiling, self._graph
-        seconds = COSTS.by_value_s * tiling.neighbours.flows
-        small = self._options.structured and seconds <= self._options.budget_s and not self._wanted
-        if not small or tiling.cut_share <= _TILES_CUT or tiling.neighbours.is_dense:
-            return (self.partitioners,) if self._by_task is None else (self.partitioners, self._by_task)
-        wanted = graph.num_vertices
-        values = build_tiling(graph, self._removed, (), (), wanted, near=tiling.neighbours)
-        view = build_coarse(graph, self._removed, values)
-        return self.partitioners, CoarsePartitioners(view, self._options)
+        """Partitioning libraries, asked about all that is worth it."""
+        return (self.partitioners,) if self._by_task is None else (self.partitioners, self._by_task)
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
@@ -269,25 +256,29 @@ class Portfolio:
         Raises:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
+        blocks = self._blocks(num_parts) if num_parts > 1 and self._options.structured else []
+        least = self._least(blocks, num_parts)
         if not self._options.given:
-            yield from self._partitioned(num_parts)
+            yield from self._partitioned(num_parts, least)
         if num_parts == 1:
             return
-        for division, is_far in self._blocks(num_parts) if self._options.structured else ():
+        for division, cost in blocks:
+            is_far = cost.comm_bytes > SEARCH.far * least
             begin, place = time.perf_counter(), self._placed if is_far else self._closely_followed
             most = (1.0 + self._options.imbalance) * division.grain
             self._regular.setdefault(num_parts, {})[division.name] = most
             yield self._candidate(division.name, place(division, num_parts), begin)
         yield from self._asked(num_parts)
 
-    def _partitioned(self, num_parts: int) -> Iterator[Candidate]:
-        """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it."""
+    def _partitioned(self, num_parts: int, regular_bytes: float) -> Iterator[Candidate]:
+        """Yield what METIS finds on the coarse graph, and Mt-KaHyPar."""
         budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
         for asked in self._asked_about:
             tiling = asked.view.tiling
             count = tiling.num_vertices if tiling.is_tiled else 0
-            for name, coarse in asked.divided(num_parts, budget, self.allowed(num_parts), failed):
+            most = budget, self.allowed(num_parts), regular_bytes
+            for name, coarse in asked.divided(num_parts, *most, failed):
                 owners = asked.view.owners(coarse, num_parts)
                 yield Candidate(name, owners, time.perf_counter() - begin, count)
                 begin = time.perf_counter()
@@ -412,35 +403,38 @@ class Portfolio:
         owners = view.owners(found, num_parts)
         return np.where(removed, part, owners).astype(np.int32)
 
-    def _blocks(self, num_parts: int) -> Iterator[tuple[_Found, bool]]:
-        """The best blocks for each number of cut dimensions, and the least volume; whether these are far.
+    def _blocks(self, num_parts: int) -> list[tuple[_Found, Cost]]:
+        """The best blocks for each number of cut dimensions, and the least volume; what they cost.
 
         All are counted on the values but those that are more by their guess than others when counted: coarse
         vertices only tell blocks apart where these are whole tiles.
         """
         allowed, slack = self.allowed(num_parts), self._options.imbalance
         chosen = list[tuple[_Found, Cost]]()
-
-        def least(counted: Iterable[tuple[_Found, Cost]]) -> float:
-            return min((c.comm_bytes for _, c in counted if c.imbalance <= allowed), default=math.inf)
-
         for _, group in itertools.groupby(self.layouts.cuts(num_parts, allowed), lambda cut: cut.cut_dims):
             cuts, counted = list(group), dict[int, tuple[_Found, Cost]]()
             for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score):
-                if cuts[i].comm_bytes <= SEARCH.guessed * least(counted.values()):
+                if cuts[i].comm_bytes <= SEARCH.guessed * self._least(counted.values(), num_parts):
                     made = self._cut(cuts[i], num_parts)
                     cost = self._cost(self._placed(made, num_parts), num_parts)
                     is_even = cost.imbalance <= (1.0 + slack) * made.grain
                     counted[i] = made, replace(cost, imbalance=1.0) if is_even else cost
             found = [counted[i] for i in sorted(counted)]  # of equal ones, the simplest is first
-            costs = [(c.comm_bytes, c.low_bytes, c.imbalance) for _, c in found]
+            costs = [
+                (shown_bytes(f.name, c.comm_bytes), shown_bytes(f.name, c.low_bytes), c.imbalance)
+                for f, c in found
+            ]
             volumes, low, excess = zip(*costs, strict=True)
             best, least_low = best_of(volumes, excess, allowed), best_of(low, excess, allowed)
             chosen += reversed(
                 {costs[i][:2]: found[i] for i in (least_low, volumes.index(min(volumes)), best)}.values()
             )
-        most = SEARCH.far * least(chosen)
-        yield from ((division, cost.comm_bytes > most) for division, cost in chosen)
+        return chosen
+
+    def _least(self, counted: Iterable[tuple[_Found, Cost]], num_parts: int) -> float:
+        """Bytes of the best balanced one, infinite where there is none."""
+        allowed = self.allowed(num_parts)
+        return min((c.comm_bytes for _, c in counted if c.imbalance <= allowed), default=math.inf)
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:
         return self._count(part, num_parts, self.surface.rows(part, num_parts))
@@ -492,7 +486,7 @@ class Portfolio:
             parts.append(other)
             costs.append(self._cost(other, num_parts))
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        return parts[best_of(volumes, excess, self.allowed(num_parts))]
+        return parts[best_of(volumes, excess, self.allowed(num_parts, division.name))]
 
     def _followed_by_task(self, given: Int32, num_parts: int) -> Int32:
         """Owners where each task is whole beside what it exchanges most with."""

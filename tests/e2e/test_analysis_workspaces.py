@@ -72,10 +72,12 @@ def test_adi_has_a_value_per_point_direction_and_workspace(analysed: Analyse) ->
     assert homes[number["cp"]] == homes[number["dp"]] == 2 * 32 * 32
 
 
-def test_adi_makes_the_same_graph_in_twice_the_steps(analysed: Analyse) -> None:
-    few, many = (analysed("adi", 32, steps).graph for steps in (3, 6))
-    assert (few.num_vertices, few.num_rows) == (many.num_vertices, many.num_rows)
-    assert np.array_equal(few.rows.source, many.rows.source)
+def test_directions_that_share_work_arrays_are_divided_into_blocks() -> None:
+    source = ROOT / "bench" / "foreign" / "split_hydro.f90"
+    found = ca.analyze(source, (24, 2), nodes=(8,), program_output="discard").decomposition(8)
+    # Rows at the walls have more work: no whole rows are within three percent of the mean.
+    assert found.grid == (2, 4)
+    assert found.comm_bytes == pytest.approx(WORD * 10 * 24 * 2 * (1 + 3), rel=0.02)
 
 
 # --- pic --------------------------------------------------------------------------------------------------

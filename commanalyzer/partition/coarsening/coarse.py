@@ -43,7 +43,6 @@ class CoarseView:
     Attributes:
         tiling: Coarse vertices.
         adjacency: Affinity graph, edges weigh bytes.
-        shared: The same with the bytes of a value shared by its readers.
         hubs: Traffic of the values that take no part.
         hypergraph: Nets; ``None`` where there would be too many pins. Its vertices are the coarse ones, then
             terms that may be computed in several places.
@@ -52,7 +51,6 @@ class CoarseView:
 
     tiling: Tiling
     adjacency: Adjacency
-    shared: Adjacency
     hubs: HubTraffic
     hypergraph: Hypergraph | None
     operand: Int64
@@ -137,14 +135,13 @@ def build_coarse(
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
     operand, nets = np.zeros(0, np.int64), None
     adjacency = Adjacency.of_links(one, other, sums[:, 0], work)
-    shared = Adjacency.of_links(one, other, sums[:, 1], work)
     hubs = _hub_traffic(links, n, hub)
     del links, inner, one, other, sums
     if with_terms and isinstance(graph, ValueGraph):
         nets, operand = build_hypergraph(graph, tiling.vertex.astype(np.int64), work)
     else:
         nets = build_nets(graph, number, n, tiling.neighbours, work)
-    return CoarseView(tiling, adjacency, shared, hubs, nets, operand)
+    return CoarseView(tiling, adjacency, hubs, nets, operand)
 
 
 def build_by_value(

@@ -1,18 +1,14 @@
-"""Attempts of partitioning libraries on coarse vertices: METIS by three objectives, Mt-KaHyPar on their nets.
-
-Nets between coarse vertices tell which of METIS's divisions is best: only that one is counted in full.
+"""Attempts of partitioning libraries on coarse vertices: METIS on their links, Mt-KaHyPar on their nets.
 
 Reference: paper Section 4.2.2.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Literal
+from functools import cached_property
 
 import numpy as np
 
@@ -33,12 +29,8 @@ from commanalyzer.partition.refinement.refine import (
     connectivity,
     refine,
 )
-from commanalyzer.partition.selection import best_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32
 
-# METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
-Objective = Literal["cut", "volume", "net"]
-OBJECTIVES: tuple[Objective, ...] = ("cut", "volume", "net")
 # Name of a method, int32[N] owners of the coarse vertices.
 Divided = tuple[str, Int32]
 
@@ -56,8 +48,8 @@ class CoarsePartitioners:
     options: PortfolioOptions
 
     @cached_property
-    def _prepared(self) -> tuple[Prepared, Prepared]:
-        return Prepared(self.view.adjacency), Prepared(self.view.shared)
+    def _prepared(self) -> Prepared:
+        return Prepared(self.view.adjacency)
 
     @cached_property
     def _nets(self) -> Incidence | None:
@@ -68,48 +60,46 @@ class CoarsePartitioners:
         _ = self._prepared, self._nets
 
     def divided(
-        self, num_parts: int, budget: Budget, allowed: float, failures: list[str]
+        self, num_parts: int, budget: Budget, allowed: float, regular_bytes: float, failures: list[str]
     ) -> Iterator[Divided]:
-        """Yield the best of METIS, and what Mt-KaHyPar finds.
+        """Yield what METIS finds, and what Mt-KaHyPar finds.
+
+        Mt-KaHyPar takes most of the time on large meshes, where it gains least: it is not asked if it takes
+        more than a small share of the budget, and METIS and the best regular division agree.
 
         Args:
             num_parts: Number of parts p.
             budget: What may be spent.
             allowed: Largest work of a part over the mean.
+            regular_bytes: What the best regular division sends.
             failures: Sentences about methods that fail are added.
 
         Raises:
             PartitionError: If there are fewer coarse vertices than parts, or all methods fail.
         """
-        objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
-        seconds = {o: self._prepared[o == "net"].seconds(num_parts, o) for o in objectives}
-        needed = sum(seconds.values()) + len(seconds) * self.refining_seconds(num_parts)
-        seeds = self.options.seeds if needed <= SEARCH.retried * budget.seconds else 1
-        asked: list[tuple[Objective, int, Limit]] = []
-        for seed, objective in itertools.product(range(seeds if num_parts > 1 else 1), objectives):
-            expected_s = seconds[objective] + self.refining_seconds(num_parts)
-            limit = budget.take(self._name(objective), expected_s, is_needed=not asked)
-            if limit is not None:
-                asked.append((objective, self.options.seed + seed, limit))
-        found = self.options.caller.each(partial(self._metis, num_parts), asked)
-        errors = [item for item in found if isinstance(item, PartitionError)]
-        failures.extend(dict.fromkeys(f"METIS: {error.message}" for error in errors))
-        divided = [item for item in found if not isinstance(item, PartitionError)]
-        if divided:
-            if seeds > 1 and len(self.view.operand):
-                yield from divided
-            else:
-                volumes, excess = zip(*(self.cost(part, num_parts) for _, part in divided), strict=True)
-                yield divided[best_of(volumes, excess, allowed)]
-        more = list(self._mtkahypar(num_parts, budget, failures)) if num_parts > 1 else []
-        yield from more
-        if not (divided or more or isinstance(errors[0], CutShortError)):
-            raise errors[0]
+        expected_s = self._prepared.seconds(num_parts) + self.refining_seconds(num_parts)
+        limit = budget.take(f"metis cut{self._where}", expected_s, is_needed=True)
+        agreed, failed, more = False, None, 0
+        try:
+            part = self._metis(num_parts, limit)
+            yield f"metis cut{self._where}", part
+            if not len(self.view.operand):
+                comm_bytes, excess = self.cost(part, num_parts)
+                is_mesh = self._prepared.is_mesh and excess <= allowed
+                agreed = is_mesh and regular_bytes <= SEARCH.agreed * comm_bytes
+        except PartitionError as error:
+            failures.append(f"METIS: {error.message}")
+            failed = error
+        for found in self._mtkahypar(num_parts, budget, agreed, failures) if num_parts > 1 else ():
+            more += 1
+            yield found
+        if failed and not (more or isinstance(failed, CutShortError)):
+            raise failed
 
     def refining_seconds(self, num_parts: int) -> float:
         """Return about how long single moves take that lower the volume of a division."""
         nets = self.view.hypergraph
-        if nets is None or self._prepared[0].is_mesh:
+        if nets is None or self._prepared.is_mesh:
             return 0.0
         return COSTS.passes * pass_seconds(nets.num_pins, num_parts)
 
@@ -176,40 +166,36 @@ class CoarsePartitioners:
     def _where(self) -> str:
         return f", {self.view.tiling.name}" if self.view.tiling.is_tiled else ""
 
-    def _name(self, objective: Objective, seed: int = 0) -> str:
-        more = f" seed {seed + 1}" if seed else ""
-        return f"metis {objective}{more}{self._where}"
-
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
         return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
 
-    def _metis(self, num_parts: int, asked: tuple[Objective, int, Limit]) -> Divided | PartitionError:
-        """What METIS finds, or how it fails."""
-        (objective, seed, limit), options = asked, self.options
+    def _metis(self, num_parts: int, limit: Limit | None) -> Int32:
+        """What METIS finds, its borders improved."""
+        options = self.options
         options.caller.check()
-        try:
-            part = partition(
-                self._prepared[objective == "net"],
-                num_parts,
-                objective="volume" if objective == "volume" else "cut",
-                seed=seed,
-                imbalance=options.imbalance,
-                caller=options.caller,
-                limit=limit,
-            )
-        except PartitionError as error:
-            return error
+        part = partition(
+            *(self._prepared, num_parts),
+            seed=options.seed,
+            imbalance=options.imbalance,
+            caller=options.caller,
+            limit=limit,
+        )
         if num_parts > 1 and options.structured and self._is_affordable(num_parts):
             part = self.improved(part, num_parts)
-        return self._name(objective, seed - options.seed), part
+        return part
 
-    def _mtkahypar(self, num_parts: int, budget: Budget, failures: list[str]) -> Iterator[Divided]:
+    def _mtkahypar(
+        self, num_parts: int, budget: Budget, agreed: bool, failures: list[str]
+    ) -> Iterator[Divided]:
         nets, options = self.view.hypergraph, self.options
         if nets is None or not options.structured or not nets.num_pins:
             return
-        name, is_mesh = f"mt-kahypar km1{self._where}", self._prepared[0].is_mesh
-        limit = budget.take(name, mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=is_mesh))
+        name, is_mesh = f"mt-kahypar km1{self._where}", self._prepared.is_mesh
+        expected_s = mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=is_mesh)
+        if agreed and expected_s > SEARCH.small_share * budget.seconds:
+            return
+        limit = budget.take(name, expected_s)
         if limit is None:
             return
         try:

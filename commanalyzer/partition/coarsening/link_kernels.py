@@ -55,6 +55,28 @@ def slot(keys: Any, key: Any) -> Any:
 
 
 @compiled
+def add_across(rows: Any, versions: Any, width: Any, places: Any, across: Any) -> None:
+    """Add the bytes of a slice between different places to ``across`` (int64[P]).
+
+    Args:
+        rows: Slice.
+        versions: Of each value.
+        width: Bytes of each value.
+        places: int32[P, V], in several ways; values with a place below 0 in the last are not counted.
+        across: Added to.
+    """
+    for r in range(len(rows.row_sink)):
+        k = rows.row_sink[r]
+        first, end = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
+        for i in range(first, end if places[-1, k] >= 0 else first):
+            s = rows.source[i]
+            if places[-1, s] >= 0:
+                volume = flow_bytes(rows.row_count[r], versions[s], width[s])
+                for p in range(len(across)):
+                    across[p] += volume if places[p, s] != places[p, k] else 0
+
+
+@compiled
 def grown(keys: Any, sums: Any) -> Any:
     """Return a table of twice the slots with the same entries."""
     wider = np.full(2 * len(keys), EMPTY, np.int64)

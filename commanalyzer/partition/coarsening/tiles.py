@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.partition.coarsening.link_kernels import add_across
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.tasks import with_tasks
 from commanalyzer.partition.regular.grids import Blocks, grid_name
@@ -26,7 +28,6 @@ from commanalyzer.partition.regular.shapes import Array, Shaped
 from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.segments import count_of_source, sink_of_source
 
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
@@ -48,7 +49,6 @@ class Tiling:
         otherwise: int32[V], anchors of the other kind: where values that feed each other stay together, or do
             not; those of ``neighbours`` where that is no difference.
         groups: Arrays that were tiled alike, group by group.
-        cut_share: Bytes between tiles, of those between values.
     """
 
     vertex: Int32
@@ -57,7 +57,6 @@ class Tiling:
     neighbours: Neighbours
     otherwise: Int32
     groups: tuple[Blocks, ...] = ()
-    cut_share: float = 0.0
 
     @property
     def is_tiled(self) -> bool:
@@ -111,8 +110,7 @@ def build_tiling(
     number = np.cumsum(used, dtype=np.int32)
     vertex = number[best.tile] - np.int32(1)
     vertex[removed] = -1
-    groups, cut_share = best.groups, best.cut_share
-    return Tiling(vertex, int(number[-1]), best.name, followed, near.anchor, groups, cut_share)
+    return Tiling(vertex, int(number[-1]), best.name, followed, near.anchor, best.groups)
 
 
 def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32, name: str = "values") -> Tiling:
@@ -133,14 +131,12 @@ class _Placed:
         tile: int32[V], the tile of the anchor of each value, -1 for hubs.
         name: What to call the tiles.
         groups: Arrays that are tiled alike.
-        cut_share: Bytes between tiles, of those between values; 0 where these were not counted.
     """
 
     near: Neighbours
     tile: Int32
     name: str
     groups: tuple[Blocks, ...]
-    cut_share: float = 0.0
 
 
 def _least_cut(
@@ -171,7 +167,7 @@ def _least_cut(
     coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
     if scattered and loose and coarse and not near.is_dense and least > _SCATTERED * max(between, 1):
         return None
-    return replace(best, cut_share=least / max(between, 1)) if loose else best
+    return best
 
 
 def _least(graph: AnyGraph, found: Iterator[_Placed], complete: bool) -> tuple[_Placed, float, int]:
@@ -179,17 +175,13 @@ def _least(graph: AnyGraph, found: Iterator[_Placed], complete: bool) -> tuple[_
 
     Unless ``complete``, nothing is asked but which is least: those of others end where they are more.
     """
-    best, least, between, versions, width_bytes = None, math.inf, 0, graph.versions, graph.width_bytes
+    best, least, between = None, math.inf, 0
+    versions, width_bytes = frozen(graph.versions, np.int64), graph.width_bytes
     while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
-        places, enough = (some[-1].near.anchor, *(s.tile for s in some)), math.inf if complete else least
-        across = np.zeros(len(places), np.int64)  # bytes between anchors, and between tiles
+        places = frozen(np.stack((some[-1].near.anchor, *(s.tile for s in some))), np.int32)
+        enough, across = math.inf if complete else least, np.zeros(len(places), np.int64)
         for piece in row_slices(graph):
-            sink, source, times = sink_of_source(piece), piece.source, count_of_source(piece)
-            flows = np.flatnonzero((places[1][sink] >= 0) & (places[1][source] >= 0))  # others are of hubs
-            sink, source = sink[flows], source[flows]
-            times = np.minimum(times[flows], np.maximum(versions[source], 1))
-            flow_bytes = times * width_bytes[source].astype(np.int64)
-            across += [flow_bytes[p[sink] != p[source]].sum() for p in places]
+            add_across(piece, versions, width_bytes, places, across)
             if across[1:].min() >= enough:
                 break
         between, *volumes = across.tolist()

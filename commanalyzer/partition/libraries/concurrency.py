@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock, Semaphore, Timer, current_thread, main_thread
+from threading import Lock, RLock, Semaphore, Timer, current_thread, main_thread
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -103,7 +103,7 @@ class Caller:
         self._least_seconds = least_seconds
         self._idle: list[_Helper] = []
         self._all: list[_Helper] = []
-        self._lock, self._changing = Lock(), Lock()
+        self._lock, self._changing = Lock(), RLock()  # an interrupt's handler changes, too
         self._is_closed = False
         self.stopped = ""
 
@@ -136,6 +136,7 @@ class Caller:
             if not self._idle:
                 self._idle.append(_Helper())
                 self._all.append(self._idle[-1])
+            self.check()
             helper = self._idle.pop()
         try:
             result = helper.call(function, limit.most_s, arguments)

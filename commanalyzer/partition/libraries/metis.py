@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Literal
 
 import numpy as np
 
@@ -22,8 +21,6 @@ from commanalyzer.partition.libraries.adjacency import Adjacency, component_labe
 from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-
-Objective = Literal["cut", "volume"]
 
 _MEAN_WORK_WEIGHT = 1000.0
 _IDLE_SHARE = 0.01
@@ -37,13 +34,12 @@ def partition(
     graph: Adjacency | Prepared,
     num_parts: int,
     *,
-    objective: Objective = "cut",
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
     caller: Caller | None = None,
     limit: Limit | None = None,
 ) -> Int32:
-    """Return int32[N], a balanced partition with a small cut or communication volume.
+    """Return int32[N], a balanced partition with a small edge cut.
 
     Where all components are small against a part, they are kept whole and
     laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph,
@@ -54,7 +50,6 @@ def partition(
     Args:
         graph: Affinity graph; prepared where it is divided several times.
         num_parts: Number of parts p, 1 <= p <= max(N, 1).
-        objective: ``cut`` (weighted edge cut) or ``volume`` (METIS communication volume).
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part over the mean, for example 0.03.
         caller: What calls METIS; None to call it here.
@@ -81,12 +76,11 @@ def partition(
         # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with
         # long borders (random links) it takes minutes, and of dense graphs almost any part is.
         options = {
-            "objtype": int(objective == "volume"),
             "seed": seed,
             "ufactor": max(1, round(imbalance * 1000)),
             "contig": int(prepared.components[0] == 1 and prepared.is_mesh),
         }
-        known = limit or Limit(prepared.seconds(num_parts, objective))
+        known = limit or Limit(prepared.seconds(num_parts))
         part = _metis(
             partial((caller or Caller()).call, metis_call.divide, known, num_parts), prepared, options
         )
@@ -123,10 +117,9 @@ class Prepared:
         steps, reached = graph.steps_across(most)
         return bool(steps >= _MESH_DEPTH * max(reached, 1) ** (1 / 3))
 
-    def seconds(self, num_parts: int, objective: str) -> float:
+    def seconds(self, num_parts: int) -> float:
         """Return about how long METIS takes."""
-        is_volume = objective == "volume"
-        return metis_seconds(self.adjacency.num_edges, num_parts, for_volume=is_volume, is_mesh=self.is_mesh)
+        return metis_seconds(self.adjacency.num_edges, num_parts, is_mesh=self.is_mesh)
 
 
 def _packed(prepared: Prepared, num_parts: int, slack: float) -> Int32 | None:

@@ -37,6 +37,7 @@ def fits(grid: tuple[int, ...], extents: tuple[int, ...]) -> bool:
     return all(g <= e for g, e in zip(grid, extents, strict=True))
 
 
+_Weight = Literal["points", "work", "followed"]
 Spread = Literal["points", "work", "cyclic"]
 """Equal numbers of points in turn, equal shares of the work, or points dealt out one by one.
 
@@ -50,14 +51,18 @@ class Blocks:
     Args:
         graph: Value graph.
         family: Arrays of related shapes.
+        followed_flops: float64[V], work on each element with what follows it; on itself if not given.
     """
 
-    def __init__(self, graph: AnyGraph, family: Sequence[Shaped]) -> None:
+    def __init__(
+        self, graph: AnyGraph, family: Sequence[Shaped], followed_flops: Float64 | None = None
+    ) -> None:
         self._graph = graph
+        self._followed_flops = graph.work_flops if followed_flops is None else followed_flops
         self.members = tuple(family)
         self.extents = family[0].extents
         self._groups = _by_extents(family)
-        self._along: dict[bool, tuple[Float64, ...]] = {}
+        self._along: dict[_Weight, tuple[Float64, ...]] = {}
 
     def cuts(
         self,
@@ -82,29 +87,31 @@ class Blocks:
         elif spread == "cyclic":
             blocks = [_to_and_fro(extents, grid) for extents, _ in self._groups]
         else:
-            self.weigh((spread == "work",))
-            pairs = zip(self._groups, self._along[spread == "work"], strict=True)
+            pairs = zip(self._groups, self._weights(spread), strict=True)
             blocks = [_all_cuts(along, extents, grid) for (extents, _), along in pairs]
         each = zip(self._groups, blocks, strict=True)
         return tuple(frozen(np.repeat(strides, extents) * block, np.int64) for (extents, _), block in each)
 
-    def weigh(self, by_work: Sequence[bool] = (False, True)) -> None:
-        """Find the weights that :meth:`cuts` cuts by, before several are asked for at the same time."""
-        for each in by_work:
-            if each not in self._along:
-                self._along[each] = tuple(self._work_along(e, m, each) for e, m in self._groups)
+    def _weights(self, weight: _Weight) -> tuple[Float64, ...]:
+        """Weights of all coordinates, for every extents of the family."""
+        if weight not in self._along:
+            self._along[weight] = tuple(self._weights_along(e, m, weight) for e, m in self._groups)
+        return self._along[weight]
 
     def grain(self, grid: tuple[int, ...]) -> float:
         """Return the work of the largest block over the mean that whole rows make.
 
         A block takes whole rows, as many as the heaviest ones would be for the mean; that is at most what one
         row more than the mean makes, so that a row with most of the work excuses nothing. Rows that nothing
-        computes, such as halos, are none.
+        computes, such as halos, are none. Work is that on elements, or with all that follows them: boundary
+        conditions make it uneven.
         """
-        self.weigh((True,))
+        return max(self._grain(grid, self._weights(weight)[0]) for weight in ("work", "followed"))
+
+    def _grain(self, grid: tuple[int, ...], weights: Float64) -> float:
         found = 1.0
         ends = np.cumsum(self._groups[0][0])[:-1]
-        for count, along in zip(grid, np.split(self._along[True][0], ends), strict=True):  # dimensions
+        for count, along in zip(grid, np.split(weights, ends), strict=True):  # dimensions
             if count == 1:  # a dimension that is not cut excuses nothing
                 continue
             rows = along[along > 0] if along.any() else np.ones(len(along))
@@ -139,22 +146,23 @@ class Blocks:
             for member in members:
                 yield number, member
 
-    def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
+    def _weights_along(self, extents: tuple[int, ...], members: Sequence[Shaped], weight: _Weight) -> Float64:
         """Return the weights of all coordinates, dimension after dimension.
 
         Elements that change as often as others of their array weigh 1, halos 0. Where most coordinates of a
         dimension would weigh nothing, these are no halos (one array may be several, or larger than what is
         used of it): all with elements weigh the same.
         """
-        value = self._graph.work_flops if by_work else self._graph.versions
+        graph, is_points = self._graph, weight == "points"
+        value = {"points": graph.versions, "work": graph.work_flops, "followed": self._followed_flops}[weight]
         along, used = np.zeros(sum(extents)), np.zeros(sum(extents))
         for s in members:  # one step per array
-            weight = value[s.array.vertex].astype(np.float64)
-            if not by_work:
-                weight = (2 * weight >= weight.max(initial=0)).astype(np.float64)
-                used += _along(s.on_points(np.ones(len(weight))))
-            along += _along(s.on_points(weight))
-        if not by_work:
+            each = value[s.array.vertex].astype(np.float64)
+            if is_points:
+                each = (2 * each >= each.max(initial=0)).astype(np.float64)
+                used += _along(s.on_points(np.ones(len(each))))
+            along += _along(s.on_points(each))
+        if is_points:
             ends = np.cumsum(extents)[:-1]
             for part, lines in zip(np.split(along, ends), np.split(used, ends), strict=True):  # dimensions
                 if 2 * np.count_nonzero(part) < len(part):

@@ -277,7 +277,7 @@ class Layouts:
     def _blocks(self, members: tuple[Shaped, ...]) -> Blocks:
         key = tuple(map(id, members))
         if key not in self._known:
-            blocks = Blocks(self._graph, members)
+            blocks = Blocks(self._graph, members, None if self._sketch is None else self._sketch.work)
             self._known[key] = blocks, _Places(blocks, self._sketch)
         return self._known[key][0]
 
@@ -354,8 +354,7 @@ def _likeliest(
     With ``each_dims`` the best for each number of cut dimensions; with ``even`` the least bytes that are
     balanced as well, since the score gives balance up for bytes and large graphs are hardly refined.
     """
-    # of equal ones, that of the fewest dimensions: vectors are slabs, not rows of cubes
-    ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance, len(g.pieces[0].grid)))
+    ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance, g.pieces[0].shape_rank))
     known = sorted((g for g in ranked if even and len(g.part)), key=lambda g: -g.comm_bytes)
     cheapest = {g.cut_dims: g for g in known if g.imbalance <= allowed}
     seen: dict[int, int] = defaultdict(int)

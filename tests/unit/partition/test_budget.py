@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.partition.budget import (
-    Budget,
-    least_gain,
-)
+from commanalyzer.partition.budget import Budget, least_gain
 from commanalyzer.partition.libraries.adjacency import Adjacency, edge_cut, imbalance
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.policy import COSTS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.coarsening.coarse import build_by_value
 from commanalyzer.partition.libraries.adjacency import Adjacency, edge_cut, imbalance
-from commanalyzer.partition.libraries.metis import Objective, integer_work, partition
+from commanalyzer.partition.libraries.metis import integer_work, partition
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, grid, row
 from tests.strategies import graphs
@@ -26,11 +26,10 @@ def path(n: int) -> Adjacency:
     return affinity(build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(n), 3.0)))
 
 
-@pytest.mark.parametrize("objective", ["cut", "volume"])
 @pytest.mark.parametrize("p", [2, 3, 8])
-def test_path_is_cut_in_p_minus_1_places(p: int, objective: Objective) -> None:
+def test_path_is_cut_in_p_minus_1_places(p: int) -> None:
     graph = path(48)
-    part = partition(graph, p, objective=objective)
+    part = partition(graph, p)
     assert edge_cut(graph, part) == (p - 1) * 8
     assert imbalance(graph.work_flops, part, p) == pytest.approx(1.0)
     # Numbered by position: 0 0 0 1 1 1 ...
@@ -42,10 +41,6 @@ def test_same_seed_same_balanced_result() -> None:
     first, second = partition(a, 6, seed=5), partition(a, 6, seed=5)
     assert first.tolist() == second.tolist()
     assert imbalance(a.work_flops, first, 6) <= 1.06
-
-
-def test_one_part() -> None:
-    assert partition(path(5), 1).tolist() == [0] * 5
 
 
 def test_small_components_are_kept_whole_and_in_order() -> None:
@@ -81,15 +76,15 @@ def test_no_parts() -> None:
         partition(path(5), 0)
 
 
-@given(graphs(), st.integers(1, 9), st.sampled_from(["cut", "volume"]))
+@given(graphs(), st.integers(1, 9))
 @settings(max_examples=150, deadline=None)
-def test_every_part_owns_something(graph: ValueGraph, p: int, objective: Objective) -> None:
+def test_every_part_owns_something(graph: ValueGraph, p: int) -> None:
     a = affinity(graph)
     if p > a.num_vertices:
         with pytest.raises(PartitionError):
-            partition(a, p, objective=objective)
+            partition(a, p)
     else:
-        assert len(np.unique(partition(a, p, objective=objective))) == p
+        assert len(np.unique(partition(a, p))) == p
 
 
 def test_integer_work_keeps_order_and_is_positive() -> None:

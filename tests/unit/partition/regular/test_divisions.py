@@ -106,6 +106,12 @@ def test_whole_rows_excuse_some_imbalance(work: list[float], grid: tuple[int, ..
     assert Blocks(graph, [place]).grain(grid) == pytest.approx(grain)
 
 
+def test_rows_have_the_work_that_follows_their_elements() -> None:
+    graph = replace(with_arrays(("u", 6)), work_flops=np.ones(6))
+    known, works = (graph, [Shaped(as_array(graph), (6,))]), (None, np.array([2.0, 1, 1, 1, 1, 1]))
+    assert [Blocks(*known, w).grain((3,)) for w in works] == [1.0, 1 + 3 / 6]  # one row more, at most
+
+
 def as_array(graph: ValueGraph) -> Array:
     """All values as one array, however few."""
     count = graph.num_vertices
