@@ -34,6 +34,9 @@ class Limit:
     most_s: float = math.inf
 
 
+NO_LIMIT = Limit()
+
+
 @dataclass(slots=True)
 class Budget:
     """What dividing among one number of parts may take; one thread at a time spends.

@@ -258,17 +258,19 @@ class Portfolio:
         """
         blocks = self._blocks(num_parts) if num_parts > 1 and self._options.structured else []
         least = self._least(blocks, num_parts)
-        if not self._options.given:
-            yield from self._partitioned(num_parts, least)
-        if num_parts == 1:
-            return
+        far = SEARCH.far * least
+        for candidate in self._partitioned(num_parts, least) if not self._options.given else ():
+            cost = self._cost(candidate.part, num_parts)
+            if cost.imbalance <= self.allowed(num_parts):
+                far = min(far, SEARCH.far * SEARCH.plain * cost.comm_bytes)
+            yield candidate
         for division, cost in blocks:
-            is_far = cost.comm_bytes > SEARCH.far * least
-            begin, place = time.perf_counter(), self._placed if is_far else self._closely_followed
+            place = self._placed if cost.comm_bytes > far else self._closely_followed
+            begin = time.perf_counter()
             most = (1.0 + self._options.imbalance) * division.grain
             self._regular.setdefault(num_parts, {})[division.name] = most
             yield self._candidate(division.name, place(division, num_parts), begin)
-        yield from self._asked(num_parts)
+        yield from self._asked(num_parts) if num_parts > 1 else ()
 
     def _partitioned(self, num_parts: int, regular_bytes: float) -> Iterator[Candidate]:
         """Yield what METIS finds on the coarse graph, and Mt-KaHyPar."""

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_seconds, pass_seconds
+from commanalyzer.partition.budget import NO_LIMIT, Budget, Limit, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.coarsening.coarse import CoarseView, voted
 from commanalyzer.partition.libraries.adjacency import edge_cut, imbalance
 from commanalyzer.partition.libraries.concurrency import CutShortError
@@ -81,7 +81,7 @@ class CoarsePartitioners:
         limit = budget.take(f"metis cut{self._where}", expected_s, is_needed=True)
         agreed, failed, more = False, None, 0
         try:
-            part = self._metis(num_parts, limit)
+            part = self._metis(num_parts, limit or NO_LIMIT)
             yield f"metis cut{self._where}", part
             if not len(self.view.operand):
                 comm_bytes, excess = self.cost(part, num_parts)
@@ -170,7 +170,7 @@ class CoarsePartitioners:
         nets = self.view.hypergraph
         return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
 
-    def _metis(self, num_parts: int, limit: Limit | None) -> Int32:
+    def _metis(self, num_parts: int, limit: Limit) -> Int32:
         """What METIS finds, its borders improved."""
         options = self.options
         options.caller.check()

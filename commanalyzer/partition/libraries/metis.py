@@ -15,7 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.budget import Limit, metis_seconds
+from commanalyzer.partition.budget import NO_LIMIT, Limit, metis_seconds
 from commanalyzer.partition.libraries import metis_call
 from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
 from commanalyzer.partition.libraries.concurrency import Caller
@@ -37,7 +37,7 @@ def partition(
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
     caller: Caller | None = None,
-    limit: Limit | None = None,
+    limit: Limit = NO_LIMIT,
 ) -> Int32:
     """Return int32[N], a balanced partition with a small edge cut.
 
@@ -53,7 +53,7 @@ def partition(
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part over the mean, for example 0.03.
         caller: What calls METIS; None to call it here.
-        limit: How long METIS may take; by an estimate if not given.
+        limit: How long METIS may take.
 
     Raises:
         PartitionError: If the request is impossible or METIS fails.
@@ -80,10 +80,8 @@ def partition(
             "ufactor": max(1, round(imbalance * 1000)),
             "contig": int(prepared.components[0] == 1 and prepared.is_mesh),
         }
-        known = limit or Limit(prepared.seconds(num_parts))
-        part = _metis(
-            partial((caller or Caller()).call, metis_call.divide, known, num_parts), prepared, options
-        )
+        call = partial((caller or Caller()).call, metis_call.divide, limit, num_parts)
+        part = _metis(call, prepared, options)
     return _number_by_position(_fill_empty(part, num_parts), num_parts)
 
 

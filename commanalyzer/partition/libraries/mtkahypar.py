@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.budget import Limit, mtkahypar_seconds
+from commanalyzer.partition.budget import NO_LIMIT, Limit
 from commanalyzer.partition.libraries import mtkahypar_call
 from commanalyzer.partition.libraries.concurrency import Caller, StoppedError
 from commanalyzer.partition.libraries.hypergraph import Hypergraph
@@ -32,7 +32,7 @@ def partition_hypergraph(
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
     caller: Caller | None = None,
-    limit: Limit | None = None,
+    limit: Limit = NO_LIMIT,
 ) -> Int32:
     """Return int32[N], a balanced partition of the vertices with a small connectivity metric.
 
@@ -42,7 +42,7 @@ def partition_hypergraph(
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part's work over the mean.
         caller: What calls Mt-KaHyPar; None to call it here.
-        limit: How long it may take; by an estimate if not given.
+        limit: How long it may take.
 
     Raises:
         PartitionError: If there are fewer vertices than parts or Mt-KaHyPar fails.
@@ -54,9 +54,8 @@ def partition_hypergraph(
         )
     weights = _vertex_weights(hypergraph), _net_weights(hypergraph)
     nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or Caller()).call
-    known = limit or Limit(mtkahypar_seconds(hypergraph.num_pins, num_parts, is_mesh=True))
     try:
-        return call(mtkahypar_call.divide, known, num_parts, *nets, *weights, seed, imbalance)
+        return call(mtkahypar_call.divide, limit, num_parts, *nets, *weights, seed, imbalance)
     except (StoppedError, PartitionError):
         raise
     except Exception as error:

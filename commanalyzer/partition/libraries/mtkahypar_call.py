@@ -9,17 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST_FLOW_PINS = 60_000
+_MOST_FLOW_PINS = 60_000  # where the better preset takes seconds
 
 
 @cache
 def _library(module: Any) -> Any:
     return module.initialize(1)
-
-
-def _preset(presets: Any, num_pins: int) -> Any:
-    """The better deterministic preset where it takes seconds; others differ from call to call."""
-    return presets.DETERMINISTIC_QUALITY if num_pins <= _MOST_FLOW_PINS else presets.DETERMINISTIC
 
 
 def divide(
@@ -49,7 +44,9 @@ def divide(
 
     mtkahypar.set_seed(seed)
     library = _library(mtkahypar)
-    context = library.context_from_preset(_preset(mtkahypar.PresetType, len(pin)))
+    is_small = len(pin) <= _MOST_FLOW_PINS
+    preset = "DETERMINISTIC_QUALITY" if is_small else "DETERMINISTIC"  # others differ from call to call
+    context = library.context_from_preset(getattr(mtkahypar.PresetType, preset))
     context.set_partitioning_parameters(num_parts, imbalance, mtkahypar.Objective.KM1)
     context.logging = False
     pins = pin.tolist()
