@@ -19,6 +19,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
@@ -26,6 +27,7 @@ from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
+from commanalyzer.partition.libraries.concurrency import CutShortError
 from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.policy import SEARCH
@@ -259,8 +261,7 @@ class Portfolio:
         blocks = self._blocks(num_parts) if num_parts > 1 and self._options.structured else []
         least = self._least(blocks, num_parts)
         far = SEARCH.far * least
-        for candidate in self._partitioned(num_parts, least) if not self._options.given else ():
-            cost = self._cost(candidate.part, num_parts)
+        for candidate, cost in self._partitioned(num_parts, least) if not self._options.given else ():
             if cost.imbalance <= self.allowed(num_parts):
                 far = min(far, SEARCH.far * SEARCH.plain * cost.comm_bytes)
             yield candidate
@@ -272,18 +273,37 @@ class Portfolio:
             yield self._candidate(division.name, place(division, num_parts), begin)
         yield from self._asked(num_parts) if num_parts > 1 else ()
 
-    def _partitioned(self, num_parts: int, regular_bytes: float) -> Iterator[Candidate]:
-        """Yield what METIS finds on the coarse graph, and Mt-KaHyPar."""
+    def _partitioned(self, num_parts: int, regular_bytes: float) -> Iterator[tuple[Candidate, Cost]]:
+        """Yield what METIS finds on coarse vertices and what Mt-KaHyPar finds, and what they cost.
+
+        On a mesh where METIS and the best regular division, of ``regular_bytes``, agree, both are good.
+        """
         budget = self._budgets[num_parts] = Budget(self._options.budget_s)
-        begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
+        failures = self._failures.setdefault(num_parts, [])
         for asked in self._asked_about:
-            tiling = asked.view.tiling
-            count = tiling.num_vertices if tiling.is_tiled else 0
-            most = budget, self.allowed(num_parts), regular_bytes
-            for name, coarse in asked.divided(num_parts, *most, failed):
-                owners = asked.view.owners(coarse, num_parts)
-                yield Candidate(name, owners, time.perf_counter() - begin, count)
-                begin = time.perf_counter()
+            tiling, is_good, found = asked.view.tiling, False, 0
+            errors = list[PartitionError]()
+            for name in ("METIS", "Mt-KaHyPar"):
+                begin, is_first = time.perf_counter(), name == "METIS"
+                try:
+                    known = num_parts, budget
+                    divided = asked.metis(*known) if is_first else asked.mtkahypar(*known, is_good=is_good)
+                except PartitionError as error:
+                    errors.append(error)
+                    failures.append(f"{name}: {error.message}")
+                    continue
+                if divided is None:
+                    continue
+                owners = asked.view.owners(divided[1], num_parts)
+                cost = self._cost(owners, num_parts)
+                count = tiling.num_vertices if tiling.is_tiled else 0
+                yield Candidate(divided[0], owners, time.perf_counter() - begin, count), cost
+                found += 1
+                is_even = cost.imbalance <= self.allowed(num_parts)
+                is_plain = asked.is_mesh and is_even and not len(asked.view.operand)
+                is_good = is_plain and regular_bytes <= SEARCH.agreed * cost.comm_bytes
+            if errors and not found and not isinstance(errors[0], CutShortError):
+                raise errors[0]
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)

@@ -14,7 +14,6 @@ from commanalyzer.export.matrix_files import write_graphml, write_matrix_csv, wr
 from commanalyzer.export.metis_files import write_hmetis, write_metis_graph, write_partition
 from commanalyzer.foundation.files import write_text
 from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.libraries.adjacency import part_work
 from commanalyzer.report.json_document import json_text
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.contraction.dissolve import dissolve_registers
@@ -95,7 +94,7 @@ def work_per_part(result: AnalysisResult, item: Decomposition) -> NDArray[np.flo
     if len(item.part) != graph.num_vertices:
         # The paper's model counts on the graph without register values.
         graph = dissolve_registers(graph)
-    return part_work(graph.work_flops, item.part, item.nodes)
+    return np.bincount(item.part, graph.work_flops, item.nodes).astype(np.float64)
 
 
 def _bytes_of(item: Decomposition) -> int:

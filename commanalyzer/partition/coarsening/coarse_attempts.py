@@ -6,17 +6,13 @@ Reference: paper Section 4.2.2.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from commanalyzer.errors import PartitionError
-from commanalyzer.partition.budget import NO_LIMIT, Budget, Limit, least_gain, mtkahypar_seconds, pass_seconds
+from commanalyzer.partition.budget import NO_LIMIT, Budget, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.coarsening.coarse import CoarseView, voted
-from commanalyzer.partition.libraries.adjacency import edge_cut, imbalance
-from commanalyzer.partition.libraries.concurrency import CutShortError
 from commanalyzer.partition.libraries.hypergraph import Incidence, incidence
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.libraries.mtkahypar import partition_hypergraph
@@ -26,7 +22,6 @@ from commanalyzer.partition.refinement.refine import (
     LEAST_GAIN,
     MOST_COUNTS,
     PASSES,
-    connectivity,
     refine,
 )
 from commanalyzer.vcg.graph import Bool, Float64, Int32
@@ -59,58 +54,65 @@ class CoarsePartitioners:
         """Compute what all numbers of parts share."""
         _ = self._prepared, self._nets
 
-    def divided(
-        self, num_parts: int, budget: Budget, allowed: float, regular_bytes: float, failures: list[str]
-    ) -> Iterator[Divided]:
-        """Yield what METIS finds, and what Mt-KaHyPar finds.
+    @property
+    def is_mesh(self) -> bool:
+        """Whether parts can have short borders."""
+        return self._prepared.is_mesh
 
-        Mt-KaHyPar takes most of the time on large meshes, where it gains least: it is not asked if it takes
-        more than a small share of the budget, and METIS and the best regular division agree.
-
-        Args:
-            num_parts: Number of parts p.
-            budget: What may be spent.
-            allowed: Largest work of a part over the mean.
-            regular_bytes: What the best regular division sends.
-            failures: Sentences about methods that fail are added.
+    def metis(self, num_parts: int, budget: Budget) -> Divided:
+        """Return what METIS finds, its borders improved.
 
         Raises:
-            PartitionError: If there are fewer coarse vertices than parts, or all methods fail.
+            PartitionError: If there are fewer coarse vertices than parts, or METIS fails.
         """
+        name, options = f"metis cut{self._where}", self.options
         expected_s = self._prepared.seconds(num_parts) + self.refining_seconds(num_parts)
-        limit = budget.take(f"metis cut{self._where}", expected_s, is_needed=True)
-        agreed, failed, more = False, None, 0
-        try:
-            part = self._metis(num_parts, limit or NO_LIMIT)
-            yield f"metis cut{self._where}", part
-            if not len(self.view.operand):
-                comm_bytes, excess = self.cost(part, num_parts)
-                is_mesh = self._prepared.is_mesh and excess <= allowed
-                agreed = is_mesh and regular_bytes <= SEARCH.agreed * comm_bytes
-        except PartitionError as error:
-            failures.append(f"METIS: {error.message}")
-            failed = error
-        for found in self._mtkahypar(num_parts, budget, agreed, failures) if num_parts > 1 else ():
-            more += 1
-            yield found
-        if failed and not (more or isinstance(failed, CutShortError)):
-            raise failed
+        limit = budget.take(name, expected_s, is_needed=True)
+        options.caller.check()
+        part = partition(
+            *(self._prepared, num_parts),
+            seed=options.seed,
+            imbalance=options.imbalance,
+            caller=options.caller,
+            limit=limit or NO_LIMIT,
+        )
+        if num_parts > 1 and options.structured and self._is_affordable(num_parts):
+            part = self.improved(part, num_parts)
+        return name, part
+
+    def mtkahypar(self, num_parts: int, budget: Budget, *, is_good: bool) -> Divided | None:
+        """Return what Mt-KaHyPar finds; ``None`` where it does not fit into the budget.
+
+        It takes most of the time on large meshes, where it gains least. Where a division that ``is_good`` is
+        known, it may only take a small share.
+
+        Raises:
+            PartitionError: If it fails.
+        """
+        nets, options = self.view.hypergraph, self.options
+        if num_parts == 1 or nets is None or not options.structured or not nets.num_pins:
+            return None
+        name = f"mt-kahypar km1{self._where}"
+        expected_s = mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=self.is_mesh)
+        if is_good and expected_s > SEARCH.small_share * budget.seconds:
+            return None
+        if (limit := budget.take(name, expected_s)) is None:
+            return None
+        part = partition_hypergraph(
+            *(nets, num_parts),
+            seed=options.seed,
+            imbalance=options.imbalance,
+            caller=options.caller,
+            limit=limit,
+        )
+        return name, part
 
     def refining_seconds(self, num_parts: int) -> float:
         """Return about how long single moves take that lower the volume of a division."""
         nets = self.view.hypergraph
-        if nets is None or self._prepared.is_mesh:
+        if nets is None or self.is_mesh:
             return 0.0
         return COSTS.passes * pass_seconds(nets.num_pins, num_parts)
-
-    def cost(self, part: Int32, num_parts: int) -> tuple[int, float]:
-        """Return bytes and imbalance by the coarse graph."""
-        nets, links = self.view.hypergraph, self.view.adjacency
-        if nets is None:
-            return edge_cut(links, part), imbalance(links.work_flops, part, num_parts)
-        if len(part) < nets.num_vertices:
-            part = self.improved(part, num_parts, fixed=part >= 0, passes=1)
-        return connectivity(nets, part, num_parts), imbalance(nets.work_flops, part, num_parts)
 
     def followed(self, coarse: Int32, num_parts: int) -> Int32:
         """Return ``coarse`` with parts for the vertices without one, beside what they are connected to."""
@@ -169,44 +171,3 @@ class CoarsePartitioners:
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
         return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
-
-    def _metis(self, num_parts: int, limit: Limit) -> Int32:
-        """What METIS finds, its borders improved."""
-        options = self.options
-        options.caller.check()
-        part = partition(
-            *(self._prepared, num_parts),
-            seed=options.seed,
-            imbalance=options.imbalance,
-            caller=options.caller,
-            limit=limit,
-        )
-        if num_parts > 1 and options.structured and self._is_affordable(num_parts):
-            part = self.improved(part, num_parts)
-        return part
-
-    def _mtkahypar(
-        self, num_parts: int, budget: Budget, agreed: bool, failures: list[str]
-    ) -> Iterator[Divided]:
-        nets, options = self.view.hypergraph, self.options
-        if nets is None or not options.structured or not nets.num_pins:
-            return
-        name, is_mesh = f"mt-kahypar km1{self._where}", self._prepared.is_mesh
-        expected_s = mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=is_mesh)
-        if agreed and expected_s > SEARCH.small_share * budget.seconds:
-            return
-        limit = budget.take(name, expected_s)
-        if limit is None:
-            return
-        try:
-            part = partition_hypergraph(
-                *(nets, num_parts),
-                seed=options.seed,
-                imbalance=options.imbalance,
-                caller=options.caller,
-                limit=limit,
-            )
-        except PartitionError as error:
-            failures.append(f"mt-kahypar failed: {error.message}")
-        else:
-            yield name, part

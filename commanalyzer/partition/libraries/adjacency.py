@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.vcg.graph import Float64, Int32, Int64
+from commanalyzer.vcg.graph import Float64, Int64
 from commanalyzer.vcg.structure.segments import pointer_from_counts
 
 
@@ -102,25 +102,6 @@ def _links(pointer: Int64, neighbour: Int64, weight: Int64, n: int) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((weight, neighbour, pointer), shape=(n, n))
-
-
-def edge_cut(adjacency: Adjacency, part: Int32) -> int:
-    """Return the bytes of all edges whose ends lie in different parts."""
-    cut = part[adjacency.vertex_of_edge()] != part[adjacency.neighbour]
-    return int(adjacency.edge_bytes[cut].sum()) // 2
-
-
-def part_work(work_flops: Float64, part: Int32, num_parts: int) -> Float64:
-    """Return float64[p], work of each part."""
-    return np.bincount(part, work_flops, minlength=num_parts).astype(np.float64)
-
-
-def imbalance(work_flops: Float64, part: Int32, num_parts: int) -> float:
-    """Return the largest part's work over the mean, 1.0 is perfect; without any work, count vertices."""
-    weight = work_flops if work_flops.sum() > 0 else np.ones(len(part), dtype=np.float64)
-    load = part_work(weight, part, num_parts)
-    mean = float(load.mean())
-    return float(load.max()) / mean if mean > 0 else 1.0
 
 
 def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:

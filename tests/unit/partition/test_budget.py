@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from commanalyzer.partition.budget import Budget, least_gain
-from commanalyzer.partition.libraries.adjacency import Adjacency, edge_cut, imbalance
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.policy import COSTS
+from tests.unit.partition.measures import edge_cut, imbalance
 
 
 def random_links(n: int, degree: int) -> Adjacency:

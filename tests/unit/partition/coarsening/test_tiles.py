@@ -16,7 +16,6 @@ from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.partition.coarsening.coarse import build_coarse
 from commanalyzer.partition.coarsening.neighbours import find_neighbours
 from commanalyzer.partition.coarsening.tiles import build_tiling, tile_grid
-from commanalyzer.partition.libraries.adjacency import imbalance
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.policy import SEARCH
 from commanalyzer.partition.portfolio import Portfolio
@@ -31,6 +30,7 @@ from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import Row, build, folded, row
 from tests.strategies import graphs
+from tests.unit.partition.measures import imbalance
 
 
 def none_removed(graph: ValueGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

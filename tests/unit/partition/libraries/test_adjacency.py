@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.libraries.adjacency import (
-    Adjacency,
-    component_labels,
-    edge_cut,
-    imbalance,
-    part_work,
-)
+from commanalyzer.partition.libraries.adjacency import Adjacency, component_labels
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
@@ -85,30 +79,11 @@ def test_adjacency_refuses(change: Callable[..., Parts], message: str) -> None:
         make(*change(*path()))
 
 
-# 0 - 1 - 2 - 3 - 0 (a ring, weights 1 2 3 4) and the loose vertex 4
-RING = Adjacency(
-    np.array([0, 2, 4, 6, 8, 8], dtype=np.int64),
-    np.array([1, 3, 0, 2, 1, 3, 0, 2], dtype=np.int64),
-    np.array([1, 4, 1, 2, 2, 3, 4, 3], dtype=np.int64),
-    np.array([1.0, 2.0, 3.0, 4.0, 0.0]),
-)
-HALVES = np.array([0, 0, 1, 1, 1], dtype=np.int32)
-OPPOSITE = np.array([0, 1, 0, 1, 2], dtype=np.int32)
-
-
-def test_cut() -> None:
-    assert edge_cut(RING, HALVES) == 2 + 4
-    assert edge_cut(RING, OPPOSITE) == 10
-
-
-def test_balance() -> None:
-    assert part_work(RING.work_flops, HALVES, 2).tolist() == [3.0, 7.0]
-    assert imbalance(RING.work_flops, HALVES, 2) == 1.4
-    assert imbalance(np.zeros(5), HALVES, 2) == 1.2
-
-
 def test_components() -> None:
-    count, label = component_labels(RING)
+    # 0 - 1 - 2 - 3 - 0 and the loose vertex 4
+    ends = np.array([0, 2, 4, 6, 8, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2])
+    ring = Adjacency(*ends, np.ones(8, np.int64), np.ones(5))
+    count, label = component_labels(ring)
     assert count == 2
     assert label.tolist() == [0, 0, 0, 0, 1]
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.libraries.adjacency import Adjacency, edge_cut, imbalance
+from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.metis import integer_work, partition
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, grid, row
 from tests.strategies import graphs
+from tests.unit.partition.measures import edge_cut, imbalance
 
 
 def affinity(graph: ValueGraph) -> Adjacency:

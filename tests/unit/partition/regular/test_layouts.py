@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.partition.libraries.adjacency import imbalance
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.partition.regular.layouts import Cut, Layouts
@@ -16,6 +15,7 @@ from commanalyzer.partition.regular.shapes import Shaped, find_arrays, shape_fam
 from commanalyzer.partition.selection import Cost
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from tests.graphs import Row, build, folded
+from tests.unit.partition.measures import imbalance
 from tests.unit.partition.regular.test_divisions import shaped, with_arrays
 
 
