@@ -23,7 +23,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
-from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
+from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners, Divided
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
@@ -250,7 +250,7 @@ class Portfolio:
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""
-        return tuple(self._failures.get(num_parts, ()))
+        return tuple(dict.fromkeys(self._failures.get(num_parts, ())))
 
     def candidates(self, num_parts: int) -> Iterator[Candidate]:
         """Yield the best of each kind: of the partitioner, blocks by cut dimensions, what was asked for.
@@ -283,11 +283,14 @@ class Portfolio:
         for asked in self._asked_about:
             tiling, is_good, found = asked.view.tiling, False, 0
             errors = list[PartitionError]()
-            for name in ("METIS", "Mt-KaHyPar"):
-                begin, is_first = time.perf_counter(), name == "METIS"
+            seeds = SEARCH.seeds if len(asked.view.operand) and num_parts > 1 else 1
+            for name, seed in (*(("METIS", seed) for seed in range(seeds)), ("Mt-KaHyPar", 0)):
+                begin, known = time.perf_counter(), (num_parts, budget)
                 try:
-                    known = num_parts, budget
-                    divided = asked.metis(*known) if is_first else asked.mtkahypar(*known, is_good=is_good)
+                    if name == "METIS":
+                        divided: Divided | None = asked.metis(*known, seed)
+                    else:
+                        divided = asked.mtkahypar(*known, is_good=is_good)
                 except PartitionError as error:
                     errors.append(error)
                     failures.append(f"{name}: {error.message}")

@@ -59,19 +59,20 @@ class CoarsePartitioners:
         """Whether parts can have short borders."""
         return self._prepared.is_mesh
 
-    def metis(self, num_parts: int, budget: Budget) -> Divided:
-        """Return what METIS finds, its borders improved.
+    def metis(self, num_parts: int, budget: Budget, number: int = 0) -> Divided:
+        """Return what METIS finds with one of several seeds, its borders improved.
 
         Raises:
             PartitionError: If there are fewer coarse vertices than parts, or METIS fails.
         """
-        name, options = f"metis cut{self._where}", self.options
+        seed, options = f" seed {number + 1}" if number else "", self.options
+        name = f"metis cut{seed}{self._where}"
         expected_s = self._prepared.seconds(num_parts) + self.refining_seconds(num_parts)
         limit = budget.take(name, expected_s, is_needed=True)
         options.caller.check()
         part = partition(
             *(self._prepared, num_parts),
-            seed=options.seed,
+            seed=options.seed + number,
             imbalance=options.imbalance,
             caller=options.caller,
             limit=limit or NO_LIMIT,
