@@ -36,7 +36,7 @@ BUDGETS = {
     "frontend": 4_084,
     "instrument": 6_395,
     "interpreter": 3_800,
-    "ir": 5_376,
+    "ir": 5_373,
     "laws": 2_931,
     "learning": 1_831,
     "machine": 3_152,

@@ -1,9 +1,9 @@
 """Candidates: value graph -> owners by every method, for one number of parts at a time.
 
 Partitioners divide the coarse graph, whose vertices are values as long as these are few, else tiles of
-arrays: METIS its links, Mt-KaHyPar its nets. Blocks of arrays
-are exact, what follows them goes where its anchor is. In the end single vertices of the best ones are moved
-as long as that saves bytes: all of a small graph, those beside the borders of a large one.
+arrays: METIS its links, Mt-KaHyPar its nets. Blocks of arrays are exact, what follows them goes where its
+anchor is. In the end single vertices of the best ones are moved as long as that saves bytes: all of a small
+graph, those beside the borders of a large one.
 
 Reference: paper Section 4.2.2.
 """
@@ -23,7 +23,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
-from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners, Divided
+from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
@@ -281,18 +281,18 @@ class Portfolio:
         budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         failures = self._failures.setdefault(num_parts, [])
         for asked in self._asked_about:
-            tiling, is_good, found = asked.view.tiling, False, 0
-            errors = list[PartitionError]()
+            tiling, is_good, is_found = asked.view.tiling, False, False
+            failed: PartitionError | None = None
             seeds = SEARCH.seeds if len(asked.view.operand) and num_parts > 1 else 1
             for name, seed in (*(("METIS", seed) for seed in range(seeds)), ("Mt-KaHyPar", 0)):
-                begin, known = time.perf_counter(), (num_parts, budget)
+                begin = time.perf_counter()
                 try:
                     if name == "METIS":
-                        divided: Divided | None = asked.metis(*known, seed)
+                        divided = asked.metis(num_parts, budget, seed)
                     else:
-                        divided = asked.mtkahypar(*known, is_good=is_good)
+                        divided = asked.mtkahypar(num_parts, budget, is_good=is_good)
                 except PartitionError as error:
-                    errors.append(error)
+                    failed = failed or error
                     failures.append(f"{name}: {error.message}")
                     continue
                 if divided is None:
@@ -301,12 +301,12 @@ class Portfolio:
                 cost = self._cost(owners, num_parts)
                 count = tiling.num_vertices if tiling.is_tiled else 0
                 yield Candidate(divided[0], owners, time.perf_counter() - begin, count), cost
-                found += 1
+                is_found = True
                 is_even = cost.imbalance <= self.allowed(num_parts)
                 is_plain = asked.is_mesh and is_even and not len(asked.view.operand)
                 is_good = is_plain and regular_bytes <= SEARCH.agreed * cost.comm_bytes
-            if errors and not found and not isinstance(errors[0], CutShortError):
-                raise errors[0]
+            if failed and not is_found and not isinstance(failed, CutShortError):
+                raise failed
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)

@@ -64,9 +64,10 @@ class DebugInfo:
     def callers(self, location: int) -> list[tuple[int, int, str]]:
         """Location, column and source folder of each call that inlined code came through, the inner first."""
         if location not in self._callers:
-            self._callers[location] = []  # of a damaged module, which leads back here
-            if (outer := self.number(self.fields(location).get("inlinedAt", ""))) >= 0:
-                self._callers[location] = [self.position(outer), *self.callers(outer)]
+            found, at = list[tuple[int, int, str]](), location
+            while len(found) < 256 and (at := self.number(self.fields(at).get("inlinedAt", ""))) >= 0:
+                found.append(self.position(at))  # calls nest, and a damaged module may lead back here
+            self._callers[location] = found
         return self._callers[location]
 
     def position(self, location: int) -> tuple[int, int, str]:
@@ -106,12 +107,8 @@ class DebugInfo:
 
     def global_variable(self, symbol: str) -> int:
         """Metadata number of the global variable with this symbol, -1 for none."""
-        for name in ("linkageName", "name"):
-            text = f'{name}: "{symbol}"'
-            for number, node in self._globals.items():
-                if text in node:
-                    return number
-        return -1
+        names = (f'{name}: "{symbol}"' for name in ("linkageName", "name"))
+        return next((n for text in names for n, node in self._globals.items() if text in node), -1)
 
     def variables_of(self, function: Function) -> dict[str, int]:
         """Variable that first held each register; the function's own before those of inlined functions."""

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from commanalyzer.partition.budget import NO_LIMIT, Budget, least_gain, mtkahypar_seconds, pass_seconds
+from commanalyzer.partition.budget import Budget, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.coarsening.coarse import CoarseView, voted
 from commanalyzer.partition.libraries.hypergraph import Incidence, incidence
 from commanalyzer.partition.libraries.metis import Prepared, partition
@@ -59,8 +59,8 @@ class CoarsePartitioners:
         """Whether parts can have short borders."""
         return self._prepared.is_mesh
 
-    def metis(self, num_parts: int, budget: Budget, number: int = 0) -> Divided:
-        """Return what METIS finds with one of several seeds, its borders improved.
+    def metis(self, num_parts: int, budget: Budget, number: int = 0) -> Divided | None:
+        """Return what METIS finds with a seed, borders improved; ``None`` if only the first is affordable.
 
         Raises:
             PartitionError: If there are fewer coarse vertices than parts, or METIS fails.
@@ -68,14 +68,15 @@ class CoarsePartitioners:
         seed, options = f" seed {number + 1}" if number else "", self.options
         name = f"metis cut{seed}{self._where}"
         expected_s = self._prepared.seconds(num_parts) + self.refining_seconds(num_parts)
-        limit = budget.take(name, expected_s, is_needed=True)
+        if (limit := budget.take(name, expected_s, is_needed=number == 0)) is None:
+            return None
         options.caller.check()
         part = partition(
             *(self._prepared, num_parts),
             seed=options.seed + number,
             imbalance=options.imbalance,
             caller=options.caller,
-            limit=limit or NO_LIMIT,
+            limit=limit,
         )
         if num_parts > 1 and options.structured and self._is_affordable(num_parts):
             part = self.improved(part, num_parts)
@@ -95,9 +96,8 @@ class CoarsePartitioners:
             return None
         name = f"mt-kahypar km1{self._where}"
         expected_s = mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=self.is_mesh)
-        if is_good and expected_s > SEARCH.small_share * budget.seconds:
-            return None
-        if (limit := budget.take(name, expected_s)) is None:
+        is_long = is_good and expected_s > SEARCH.small_share * budget.seconds
+        if is_long or (limit := budget.take(name, expected_s)) is None:
             return None
         part = partition_hypergraph(
             *(nets, num_parts),
