@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.partition.budget import Budget, least_gain
 from commanalyzer.partition.libraries.adjacency import Adjacency
 from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.policy import COSTS
-from tests.unit.partition.measures import edge_cut, imbalance
+from tests.unit.partition.measures import edge_cut
 
 
 def random_links(n: int, degree: int) -> Adjacency:
@@ -73,7 +74,7 @@ def test_random_links_are_divided_within_seconds() -> None:
     """Contiguous parts would take METIS a search through a part for each vertex: minutes."""
     graph = random_links(20_000, 8)
     part = partition(graph, 4)
-    assert imbalance(graph.work_flops, part, 4) <= 1.04
+    assert imbalance_of_work(graph.work_flops, part, 4) <= 1.04
     assert 0 < edge_cut(graph, part) < graph.num_edges * 0.75
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.communication.volume import charge_volume, count_volume
 from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import ConfigError
@@ -30,7 +31,6 @@ from commanalyzer.vcg.storage.slices import Sliceable
 from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import Row, build, folded, row
 from tests.strategies import graphs
-from tests.unit.partition.measures import imbalance
 
 
 def none_removed(graph: ValueGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -63,7 +63,7 @@ def counter(graph: ValueGraph) -> RowCounter:
     def count(part: Int32, num_parts: int, _rows: Sliceable) -> Cost:
         work = graph.work_flops
         bytes_sent = count_volume(graph, part, num_parts).total_bytes
-        return Cost(bytes_sent, imbalance(work, part, num_parts), lambda: work)
+        return Cost(bytes_sent, imbalance_of_work(work, part, num_parts), lambda: work)
 
     return count
 
@@ -253,7 +253,7 @@ def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes(
     narrow = (np.arange(512) % 16 >= 9).astype(np.int32)
     better = refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: graph.work_flops)
     assert better is not None
-    assert imbalance(graph.work_flops, better, 2) <= 1.03
+    assert imbalance_of_work(graph.work_flops, better, 2) <= 1.03
     # With the work where it is even, nothing has to move.
     even = np.where(narrow, 9.0, 7.0)
     assert refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: even) is None

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.coarsening.coarse import build_by_value
 from commanalyzer.partition.libraries.adjacency import Adjacency
@@ -16,7 +17,7 @@ from commanalyzer.partition.libraries.metis import integer_work, partition
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, grid, row
 from tests.strategies import graphs
-from tests.unit.partition.measures import edge_cut, imbalance
+from tests.unit.partition.measures import edge_cut
 
 
 def affinity(graph: ValueGraph) -> Adjacency:
@@ -32,7 +33,7 @@ def test_path_is_cut_in_p_minus_1_places(p: int) -> None:
     graph = path(48)
     part = partition(graph, p)
     assert edge_cut(graph, part) == (p - 1) * 8
-    assert imbalance(graph.work_flops, part, p) == pytest.approx(1.0)
+    assert imbalance_of_work(graph.work_flops, part, p) == pytest.approx(1.0)
     # Numbered by position: 0 0 0 1 1 1 ...
     assert part.tolist() == sorted(part.tolist())
 
@@ -41,7 +42,7 @@ def test_same_seed_same_balanced_result() -> None:
     a = affinity(grid(24))
     first, second = partition(a, 6, seed=5), partition(a, 6, seed=5)
     assert first.tolist() == second.tolist()
-    assert imbalance(a.work_flops, first, 6) <= 1.06
+    assert imbalance_of_work(a.work_flops, first, 6) <= 1.06
 
 
 def test_small_components_are_kept_whole_and_in_order() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.portfolio import Portfolio
@@ -15,7 +16,6 @@ from commanalyzer.partition.regular.shapes import Shaped, find_arrays, shape_fam
 from commanalyzer.partition.selection import Cost
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from tests.graphs import Row, build, folded
-from tests.unit.partition.measures import imbalance
 from tests.unit.partition.regular.test_divisions import shaped, with_arrays
 
 
@@ -61,7 +61,7 @@ def portfolio_of(graph: ValueGraph, parts: int, hubs: Bool | None = None) -> Por
 
     def count(part: Int32, p: int, rows: object) -> Cost:
         found = count_volume(graph, part, p, removed).total_bytes
-        return Cost(found, imbalance(graph.work_flops, part, p), lambda: graph.work_flops)
+        return Cost(found, imbalance_of_work(graph.work_flops, part, p), lambda: graph.work_flops)
 
     return Portfolio(graph, removed, PortfolioOptions((parts,), 1, 0.03), count)
 
