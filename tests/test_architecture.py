@@ -46,7 +46,7 @@ BUDGETS = {
     "report": 7_633,
     "result": 1_288,
     "roofline": 970,
-    "runtime": 815,
+    "runtime": 732,
     "simulation": 1_873,
     "sweep": 2_088,
     "tasks": 2_315,
@@ -110,13 +110,12 @@ ADAPTERS = {
     "llvmlite": {
         "foundation.compiled",
         "frontend.canonicalize",
-        "runtime.merge",
     },  # with Numba; the others are child processes
     "sklearn": {"classification.clusters", "extrapolation.learners", "learning.training", "learning.insight"},
     "statsmodels": {"laws.regression"},
     "ziglang": set[str](),  # started as a program
 }
-CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}
+CHILD_PROCESSES = {"frontend.canonicalize"}
 HEAVY = (
     *("numpy", "numba", "scipy", "h5py", "matplotlib", "jinja2", "pymetis", "mtkahypar", "networkx"),
     *("llvmlite", "mpi4py", "rich", "sklearn", "psutil", "tomlkit", "statsmodels"),

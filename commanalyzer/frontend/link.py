@@ -37,7 +37,7 @@ def build_executable(
     """
     command = [*toolchain.driver(language), *toolchain.target_flags, *_LINK_FLAGS, *map(str, inputs)]
     command += [*link_flags, "-lm"]
-    key = _build_key("executable", "", toolchain, command, inputs)
+    key = _build_key("executable", toolchain, command, inputs)
     return cached_file(key, "", lambda draft: _build([*command, "-o", str(draft)], draft, _LINK_TIMEOUT_S))
 
 
@@ -45,10 +45,10 @@ def build_object(
     source: Path,
     *,
     toolchain: Toolchain,
-    language: Language = "c",
     flags: Sequence[str] = (),
     include: Path | None = None,
     depends_on: Sequence[Path] = (),
+    inlined: Sequence[Path] = (),
     timeout_s: float = _LINK_TIMEOUT_S,
 ) -> Path:
     """Cached object file of one source or module.
@@ -56,10 +56,11 @@ def build_object(
     Args:
         source: C or C++ source, or LLVM module.
         toolchain: Compiler.
-        language: Driver to use.
         flags: After our own flags.
         include: Folder of headers; where it is does not matter.
         depends_on: Headers whose content is part of the key.
+        inlined: Bitcode from the cache that a module is linked with before it is optimised, one after the
+            other: what is called so far, which nobody else sees.
         timeout_s: Limit, seconds.
 
     Raises:
@@ -67,20 +68,19 @@ def build_object(
         RuntimeBuildError: If compilation fails; carries the last lines.
         ConfigError: If the cache is not usable.
     """
-    command = [*toolchain.driver(language), *toolchain.target_flags, *_LINK_FLAGS, *flags, "-c"]
-    key = _build_key("object", source.read_bytes(), toolchain, [*command, source.name], depends_on)
+    command = [*toolchain.cc, *toolchain.target_flags, *_LINK_FLAGS, *flags, "-c"]
+    files = (source, *depends_on, *inlined)
+    key = _build_key("object", toolchain, [*command, source.name], files)
     if include is not None:
         command += ["-I", str(include)]
+    for path in inlined:
+        command += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(path)]
     command.append(str(source))
     return cached_file(key, ".o", lambda draft: _build([*command, "-o", str(draft)], draft, timeout_s))
 
 
-def _build_key(
-    kind: str, content: str | bytes, toolchain: Toolchain, command: Sequence[str], files: Sequence[Path]
-) -> str:
-    return content_key(
-        [kind, toolchain.version, *command, "|", content, "|", *(path.read_bytes() for path in files)]
-    )
+def _build_key(kind: str, toolchain: Toolchain, command: Sequence[str], files: Sequence[Path]) -> str:
+    return content_key([kind, toolchain.version, *command, "|", *(path.read_bytes() for path in files)])
 
 
 def _build(command: Sequence[str], product: Path, timeout_s: float) -> None:

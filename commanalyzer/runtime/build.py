@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from commanalyzer.errors import InstrumentationError, RuntimeBuildError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.frontend.compile import FrontendResult
 from commanalyzer.frontend.link import TO_BITCODE, BuildTimeoutError, build_executable, build_object
 from commanalyzer.frontend.models import fortran_support
 from commanalyzer.frontend.relaxed_math import with_one_rounding
 from commanalyzer.frontend.shim import shim_directory
-from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.ir.model import Module
 
-INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
+INLINED = ("accumulators.c", "library.c", "variadics.c", "loops.c", "hooks.c")  # the last is called by others
 _FLAGS = (
     *("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"),
     *("-fno-builtin", "-fno-strict-aliasing", "-fno-sanitize=all"),
@@ -37,7 +34,6 @@ _FLAGS = (
 # that repeat run without hooks, and the workloads took up to 1.4 times as long without vectors.
 _RECORDING = ("-fno-unroll-loops", "-fno-slp-vectorize")
 _TIMEOUT_S = 900.0
-_CANNOT_WRITE = 3  # exit status of the merge, see runtime/merge.py
 
 
 def build_native(program: FrontendResult, link_flags: Sequence[str] = ()) -> Path:
@@ -84,8 +80,8 @@ def build_instrumented(
 
     Raises:
         BuildTimeoutError: If it takes longer.
-        RuntimeBuildError: If the shim does not compile or the program does not link.
-        InstrumentationError: If the instrumented module is not valid (a bug of this program).
+        RuntimeBuildError: If the shim does not compile, the program does not link, or the instrumented module
+            is not valid (a bug of this program).
     """
     inlined, separate = tuple(shim_directory() / "src" / name for name in INLINED), separate_sources()
     flags: tuple[str, ...] = _RECORDING
@@ -125,8 +121,8 @@ def _build_with(
     with ThreadPoolExecutor(os.cpu_count()) as compilers:  # the first time; then all are in the cache
         bitcode = compilers.map(lambda path: build(path, *TO_BITCODE), shim.inlined)
         objects = compilers.map(build, shim.separate)
-    merged = _merge(ir_text, tuple(bitcode), timeout_s)
-    return _link(merged, program, (*link_flags, "-rdynamic"), tuple(objects), shim.flags, timeout_s)
+    inlined, flags = tuple(bitcode), (*link_flags, "-rdynamic")
+    return _link(ir_text, program, flags, tuple(objects), inlined, shim.flags, timeout_s)
 
 
 def separate_sources() -> tuple[Path, ...]:
@@ -141,35 +137,12 @@ def shim_headers() -> tuple[Path, ...]:
     return tuple(path for path in found if path.suffix in (".h", ".inc"))
 
 
-def _merge(ir_text: str, bitcode: Sequence[Path], timeout_s: float) -> str:
-    with scratch_directory() as scratch:
-        module, merged = Path(scratch) / "instrumented.ll", Path(scratch) / "merged.ll"
-        module.write_text(ir_text)
-        command = [sys.executable, "-m", "commanalyzer.runtime.merge", str(merged), str(module)]
-        root = str(Path(__file__).resolve().parents[2])
-        command += map(str, bitcode)
-        output = run_tool(command, timeout_s=timeout_s, environment={"PYTHONPATH": root})
-        if output.exit_status is None:
-            raise BuildTimeoutError(f"expected the recorder to be linked in within {timeout_s:.0f} s")
-        if output.exit_status == _CANNOT_WRITE:
-            raise RuntimeBuildError(
-                f"expected room for temporary files, found: {output.last_lines()}",
-                where=scratch,
-                hint="free some space, or set TMPDIR to another place",
-            )
-        if not output.ok:
-            raise InstrumentationError(
-                f"the instrumented module is not valid LLVM IR:\n{output.last_lines()}",
-                hint="this is a bug; please report it with the program",
-            )
-        return merged.read_text()
-
-
 def _link(
     ir_text: str,
     program: FrontendResult,
     link_flags: Sequence[str],
     objects: tuple[Path, ...] = (),
+    inlined: tuple[Path, ...] = (),
     flags: Sequence[str] = (),
     timeout_s: float = _TIMEOUT_S,
 ) -> Path:
@@ -177,7 +150,8 @@ def _link(
         flags = ("-fPIC", *flags)
     with scratch_directory() as scratch:
         (source := Path(scratch) / "program.ll").write_text(with_one_rounding(ir_text))
-        main = build_object(source, toolchain=bundled_toolchain(), flags=flags, timeout_s=timeout_s)
+        bundled = bundled_toolchain()
+        main = build_object(source, toolchain=bundled, flags=flags, inlined=inlined, timeout_s=timeout_s)
     libraries = (fortran_support(), *map(Path, program.libraries)) if program.libraries else ()
     return build_executable(
         (main, *objects, *libraries, *program.link_inputs),

@@ -19,7 +19,6 @@ import pytest
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.runtime.build import INLINED, separate_sources
-from commanalyzer.runtime.merge import merge
 
 FLAGS = (
     *("-std=gnu11", "-O1", "-g", "-fno-builtin", "-fno-strict-aliasing", "-fsanitize=address,undefined"),
@@ -94,13 +93,15 @@ class SanitizedShim:
         """Executable of a module, whose own memory accesses are checked, too."""
         text = self.folder / f"{name}.ll"
         text.write_text(ir_text)
-        checked = llvm.parse_assembly(merge(text, self.bitcode) if is_instrumented else ir_text)
+        checked = llvm.parse_assembly(ir_text)
         for function in checked.functions:
             if not function.is_declaration:
                 function.add_function_attribute("sanitize_address")
         text.write_text(str(checked))
         tools, output = bundled_toolchain(), text.with_suffix(".o")
-        flags = ("-O1", "-fPIC", "-fsanitize=address", "-Wno-override-module")
+        flags = ["-O1", "-fPIC", "-fsanitize=address", "-Wno-override-module"]
+        for path in self.bitcode if is_instrumented else ():
+            flags += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(path)]
         _require([*tools.cc, *tools.target_flags, *flags, "-c", str(text), "-o", str(output)])
         objects = [output, *(self.objects if is_instrumented else ())]
         return link_checked(objects, self.folder / name, "clang++" if is_cplusplus else "clang")
@@ -110,7 +111,7 @@ def build_shim(folder: Path) -> SanitizedShim:
     """Compile the shim: inlined hooks trap on undefined behaviour, the rest reports it."""
     source, tools = shim_directory() / "src", bundled_toolchain()
     include = ("-I", str(shim_directory() / "include"))
-    traps = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-fvisibility=hidden", "-g0")
+    traps = ("-fsanitize=address,undefined", "-fsanitize-trap=undefined", "-fvisibility=hidden", "-g0")
     kept = ("-Xclang", "-disable-llvm-passes", "-emit-llvm")
     bitcode = []
     for name in INLINED:
