@@ -39,7 +39,7 @@ from commanalyzer.partition.policy import SEARCH
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.regular.owner_map import read_owner_map
 from commanalyzer.partition.regular.rules import parse_rule
-from commanalyzer.partition.selection import best_of, headline, promising
+from commanalyzer.partition.selection import best_of, evenness, headline, promising
 from commanalyzer.request import PartitionRequest
 from commanalyzer.result.confidence import Confidence, open_brackets
 from commanalyzer.result.results import Decomposition, SingletonCounts
@@ -243,7 +243,7 @@ def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int)
     """Merge the parts of a division among more nodes, which adds no bytes: fewer never need more."""
     begin, part, more = time.perf_counter(), source.part, source.nodes
     charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
-    load = view.cost(part, charges, source.comm_bytes).work_flops
+    load = view.cost(part, charges, source.comm_bytes).find_work()
     loads = np.bincount(part, load, more).astype(np.float64)
     group = merge_parts(source.communication.comm_bytes, loads, nodes, portfolio.allowed(nodes))
     name, seconds = f"{source.method}, merged from {more}", time.perf_counter() - begin
@@ -252,7 +252,7 @@ def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int)
 
 def _chosen(found: list[Decomposition], portfolio: Portfolio) -> tuple[Decomposition, ...]:
     """``found`` with one of them marked as best; what is as even as a balanced best is balanced, too."""
-    even = np.array([d.imbalance <= portfolio.allowed(d.nodes, d.method) for d in found])
+    even = evenness(found, [portfolio.allowed(d.nodes, d.method) for d in found])
     imbalance = np.array([d.imbalance for d in found])
     for _ in range(2):  # the second time with what is as even as the best of the first
         best = best_of([d.comm_bytes for d in found], np.where(even, 1.0, imbalance).tolist(), 1.0)

@@ -16,7 +16,7 @@ from commanalyzer.request import Effort
 # CPU seconds for one number of parts: so many times what building the graph takes, and so many more.
 _SHARES: dict[Effort, tuple[float, float]] = {
     "quick": (1.0, 2.0),
-    "normal": (3.0, 5.0),
+    "normal": (3.0, 3.0),
     "thorough": (30.0, 120.0),
 }
 

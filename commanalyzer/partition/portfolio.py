@@ -411,7 +411,7 @@ class Portfolio:
     def _refined_once(
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
     ) -> Int32:
-        view, work, removed = self._by_value.view, cost.work_flops, self._removed
+        view, work, removed = self._by_value.view, cost.find_work(), self._removed
         vertex, coarse = view.tiling.vertex, np.maximum(view.on_coarse(part), 0)
         if cost.imbalance > (allowed := self.allowed(num_parts)) and len(view.hubs.hub):
             part, most = part.copy(), allowed * float(work.sum()) / num_parts
@@ -443,7 +443,7 @@ class Portfolio:
                     made = self._cut(cuts[i], num_parts)
                     cost = self._cost(self._placed(made, num_parts), num_parts)
                     is_even = cost.imbalance <= (1.0 + slack) * made.grain
-                    counted[i] = made, replace(cost, imbalance=1.0) if is_even else cost
+                    counted[i] = made, cost.weighed(allowed) if is_even else cost
             found = [counted[i] for i in sorted(counted)]  # of equal ones, the simplest is first
             costs = [
                 (shown_bytes(f.name, c.comm_bytes), shown_bytes(f.name, c.low_bytes), c.imbalance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Lock
 from typing import Generic, Protocol, TypeVar
@@ -14,7 +14,7 @@ import numpy as np
 
 from commanalyzer.partition.policy import SEARCH
 from commanalyzer.partition.regular.one_array import is_of_one_array
-from commanalyzer.vcg.graph import Float64, Int32
+from commanalyzer.vcg.graph import Bool, Float64, Int32
 from commanalyzer.vcg.storage.slices import Sliceable
 
 Entry = TypeVar("Entry")
@@ -37,10 +37,12 @@ class Cost:
     find_work: Callable[[], Float64]
     low_bytes: int = 0
 
-    @property
-    def work_flops(self) -> Float64:
-        """float64[V], work that is done where each value is owned."""
-        return self.find_work()
+    def weighed(self, allowed: float) -> Cost:
+        """What is compared of a division as even as its rows allow: bytes times work beyond ``allowed``."""
+        if self.imbalance <= allowed:
+            return self
+        sent, least = (round(self.imbalance * b) for b in (self.comm_bytes, self.low_bytes))
+        return replace(self, comm_bytes=sent, low_bytes=least, imbalance=1.0)
 
 
 # What owners of all values cost among so many parts; rows among which are all that join several.
@@ -70,10 +72,8 @@ SomeDivision = TypeVar("SomeDivision", bound=Division)
 def cheapest(items: Iterable[SomeDivision]) -> SomeDivision | None:
     """Return the balanced division with the least bytes; where none is balanced, see :func:`best_of`."""
     found = list(items)
-    balanced = [d for d in found if d.is_balanced]
-    if balanced or not found:
-        return min(balanced, key=lambda d: d.comm_bytes, default=None)
-    return found[best_of([d.comm_bytes for d in found], [d.imbalance for d in found], 0.0)]
+    excess = [1.0 if d.is_balanced else d.imbalance for d in found]
+    return found[best_of([d.comm_bytes for d in found], excess, 1.0)] if found else None
 
 
 def cheapest_regular(items: Iterable[SomeDivision]) -> SomeDivision | None:
@@ -128,6 +128,19 @@ def best_of(comm_bytes: Sequence[float], imbalance: Sequence[float], allowed: fl
     if within:
         return min(within, key=lambda i: comm_bytes[i])
     return min(range(len(imbalance)), key=lambda i: comm_bytes[i] * imbalance[i])
+
+
+def evenness(found: Sequence[Division], limits: Sequence[float]) -> Bool:
+    """Return bool[D], which divisions are within their limits: the least of these, or what whole rows cause.
+
+    What only its rows excuse is not where a more even one sends as little by bytes times imbalance.
+    """
+    sent, imbalance = (np.array([getattr(d, name) for d in found]) for name in ("comm_bytes", "imbalance"))
+    even, excused = imbalance <= np.asarray(limits), imbalance > min(limits)
+    weighed = sent * np.where(excused, imbalance, 1.0)
+    rival = even & np.array([is_written(d) for d in found])
+    beaten = (imbalance[:, None] > imbalance) & (weighed[:, None] >= weighed) & rival
+    return np.asarray(even & ~(excused & beaten.any(axis=1)), np.bool_)
 
 
 def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:

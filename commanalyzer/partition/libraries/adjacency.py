@@ -1,9 +1,7 @@
 """Undirected weighted graphs for graph partitioners; quality of partitions of them.
 
 Vertices are coarse vertices of a value graph with the work spent on them; an edge weighs the bytes that flow
-between two, both ways together (paper), or that divided by the number of readers of the value: a value that
-is sent once to each part loses little when one of many readers is elsewhere, but everything when its only
-reader is. The second kind approximates the net of a hypergraph by a star.
+between two, both ways together.
 
 Reference: paper Section 4.2.1 (edge weight = number of uses) and 4.2.2 (balance the work, minimise the cut,
 connected components per node).

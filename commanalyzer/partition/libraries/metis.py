@@ -145,27 +145,15 @@ def integer_work(work_flops: Float64) -> Int64:
     if count == 0:
         return np.ones(len(work_flops), dtype=np.int64)
     mean = max(_MEAN_WORK_WEIGHT, (len(work_flops) - count) / (_IDLE_SHARE * count))
-    return _scaled(work_flops * (mean / float(work_flops[positive].mean())))
-
-
-def _scaled(weight: Float64) -> Int64:
-    """Return int64 weights >= 1 whose sum fits the integers of METIS; scaling never reverses an order."""
-    index_bits = np.iinfo(metis_call.INDEX).bits
-    room = 2.0 ** (index_bits - 3) - len(weight)
-    factor = min(1.0, room / max(float(weight.sum()), 1.0))
-    return np.maximum(np.rint(weight * factor), 1.0).astype(np.int64)
+    scaled = work_flops * (mean / float(work_flops[positive].mean()))
+    return np.maximum(np.rint(scaled), 1.0).astype(np.int64)
 
 
 def _metis(call: Callable[..., Int32], prepared: Prepared, options: dict[str, int]) -> Int32:
     """Call METIS k-way on validated input."""
-    index, adjacency = metis_call.INDEX, prepared.adjacency
-    if len(adjacency.neighbour) > np.iinfo(index).max:
-        raise PartitionError(f"{adjacency.num_edges} edges exceed the index range of this METIS build")
-    edge_weight = adjacency.edge_bytes
-    if edge_weight.sum(dtype=np.float64) > 2.0 ** (np.iinfo(index).bits - 3):
-        edge_weight = _scaled(edge_weight.astype(np.float64))
+    adjacency = prepared.adjacency
     try:
-        return call(adjacency.pointer, adjacency.neighbour, prepared.weight, edge_weight, options)
+        return call(adjacency.pointer, adjacency.neighbour, prepared.weight, adjacency.edge_bytes, options)
     except (RuntimeError, ValueError, TypeError) as error:
         raise PartitionError(f"METIS failed on {adjacency.num_vertices} vertices: {error}") from error
 

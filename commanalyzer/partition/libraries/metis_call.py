@@ -11,14 +11,11 @@ import numpy as np
 import pymetis
 from numpy.typing import NDArray
 
-INDEX = pymetis.zero_copy_dtype()
-"""Integer type of this build of METIS."""
-
 
 def divide(
     num_parts: int,
     pointer: NDArray[np.int64],
-    neighbour: NDArray[np.integer],
+    neighbour: NDArray[np.int64],
     vertex_weight: NDArray[np.int64],
     edge_weight: NDArray[np.int64],
     options: dict[str, int],
@@ -36,12 +33,15 @@ def divide(
     Raises:
         RuntimeError: Or ``ValueError`` or ``TypeError``, if METIS fails.
     """
+    index = pymetis.zero_copy_dtype()
+    if index != np.int64:
+        raise RuntimeError(f"expected a build of METIS with numbers of 64 bits, found {index}")
     with _no_remarks():
         result = pymetis.part_graph(
             num_parts,
-            pymetis.CSRAdjacency(pointer.astype(INDEX, copy=False), neighbour.astype(INDEX, copy=False)),
-            vweights=vertex_weight.astype(INDEX, copy=False),
-            eweights=edge_weight.astype(INDEX, copy=False),
+            pymetis.CSRAdjacency(pointer, neighbour),
+            vweights=vertex_weight,
+            eweights=edge_weight,
             recursive=False,
             options=pymetis.Options(**options),
         )

@@ -36,11 +36,8 @@ def worked(graph: ValueGraph, part: list[int], parts: int, hubs: Bool | None = N
 # --- the best ---------------------------------------------------------------------------------------------
 
 
-def test_the_least_volume_within_the_limit_is_best() -> None:
+def test_the_least_volume_within_the_limit_is_best_and_both_are_weighed_where_none_is() -> None:
     assert best_of([50, 80, 70, 70], [1.5, 1.0, 1.02, 1.01], 1.03) == 2
-
-
-def test_volume_and_balance_are_weighed_where_none_is_within_the_limit() -> None:
     # 250 * 1.22 = 305 beats 658 * 1.11 = 730 (a hair of balance) and 249 * 5.0 (a hair of volume).
     assert best_of([658, 250, 249], [1.11, 1.22, 5.0], 1.03) == 1
 
