@@ -88,7 +88,7 @@ def counted_exactly(
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """A run, event by event: ``kept`` (bool[R]) rows are those of the view; ``same`` vertices were divided."""
+    """A run, event by event; rows that its view ``kept`` (bool[R]); ``same`` vertices were divided."""
 
     view: View
     timeline: Timeline
