@@ -123,8 +123,7 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     order: dict[str, int] = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[d.model], not d.best, d.method))
     warnings = (*(text for item in divided for text in item.warnings), *open_brackets(found))
-    peak_bytes = max(item.helper_bytes for item in divided)
-    return Counted(tuple(found), warnings, left_out, peak_bytes, singletons, words)
+    return Counted(tuple(found), warnings, left_out, max(d.helper_bytes for d in divided), singletons, words)
 
 
 def _decompose_view(
@@ -149,7 +148,6 @@ def _decompose_view(
         if jobs > 1:
             with suppress(StoppedError):
                 portfolio.prepare()
-            give_back()
             if is_tiled:
                 caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
         try:

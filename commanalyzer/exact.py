@@ -22,7 +22,9 @@ from commanalyzer.record import RecordedProgram, record_order
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.confidence import method_of, open_brackets
 from commanalyzer.result.results import Decomposition, groups_of
-from commanalyzer.vcg.graph import Int32, ValueGraph
+from commanalyzer.vcg.contraction.simplify import rows_kept
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.timeline import Timeline, same_vertices
 from commanalyzer.views import View
 
@@ -86,11 +88,11 @@ def counted_exactly(
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """A run, event by event, and its graph; ``same`` are the vertices of the graph that was divided."""
+    """A run, event by event; rows that its view ``kept`` (bool[R]); ``same`` vertices were divided."""
 
     view: View
-    graph: ValueGraph
     timeline: Timeline
+    kept: Bool
     same: Int32
     recorded: RecordedProgram
     options: CountOptions
@@ -99,14 +101,14 @@ class _Replay:
     def of(
         cls, request: AnalysisRequest, recorded: RecordedProgram, options: CountOptions, progress: Progress
     ) -> _Replay:
+        store, timeline = record_order(request, recorded, progress)
         give_back()
-        graph, timeline = record_order(request, recorded, progress)
-        give_back()
-        if (same := same_vertices(graph, replace(recorded.store).graph())) is None:  # which is not kept
+        if (same := same_vertices(store, recorded.store)) is None:
             raise TraceError("expected two recordings of the program to agree, found different values")
-        give_back()
+        graph = LargeGraph(store)
         view = View.of("volume", graph, options.high, may_be_tiled=False, jobs=options.jobs)
-        return cls(view, graph, timeline, same.astype(np.int32), recorded, options)
+        kept = rows_kept(graph, view.graph)
+        return cls(view, timeline, kept, same.astype(np.int32), recorded, options)
 
     def settled(self, found: list[Decomposition]) -> list[Decomposition]:
         """Count those of one node count that are shown; another one becomes the best if it sends less.
@@ -141,7 +143,7 @@ class _Replay:
         view, part = self.view, item.part[self.same]
         charges = view.charge(part, item.nodes)
         assert isinstance(view.graph, ValueGraph)  # it was made to be expanded
-        exact = replayed(charges, view.graph, self.graph, self.timeline, part, view.removed, view.totals)
+        exact = replayed(charges, view.graph, self.kept, self.timeline, part, view.removed, view.totals)
         found, object_bytes = view.communication(part, exact, None)
         ends = found.low_bytes, found.high_bytes, round(self.recorded.recording.doubt * found.total_bytes)
         communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))

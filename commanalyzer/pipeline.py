@@ -151,19 +151,18 @@ def _undivided(
 ) -> AnalysisResult:
     frontend = recorded.frontend
     program = request.sources[0].name
-    provenance = collect_provenance(
-        compiler=frontend.toolchain.version,
-        flags=frontend.flags,
-        input_hashes=(
-            *((i.path, i.sha256) for i in frontend.inputs),
-            *((str(path), file_hash(path)) for path in request.library_models),
-        ),
-        seed=request.seed,
-    )
     return AnalysisResult(
         program=program,
         command=(program, *request.arguments),
-        provenance=provenance,
+        provenance=collect_provenance(
+            compiler=frontend.toolchain.version,
+            flags=frontend.flags,
+            input_hashes=(
+                *((i.path, i.sha256) for i in frontend.inputs),
+                *((str(path), file_hash(path)) for path in request.library_models),
+            ),
+            seed=request.seed,
+        ),
         work=recorded.work,
         recording=recorded.recording,
         store=recorded.store,

@@ -37,7 +37,7 @@ from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.contraction.workspaces import places_copied_to, readings, write_workspaces
-from commanalyzer.vcg.graph import Bool, HomeKind, Site, ValueGraph
+from commanalyzer.vcg.graph import Bool, HomeKind, Site
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.timeline import Timeline
@@ -142,7 +142,7 @@ def record(
 
 def record_order(
     request: AnalysisRequest, before: RecordedProgram, progress: Progress
-) -> tuple[ValueGraph, Timeline]:
+) -> tuple[GraphStore, Timeline]:
     """Record a program event by event; as :func:`record`, which said what was recorded ``before``.
 
     Returns:
@@ -159,7 +159,7 @@ def record_order(
         found = recorder.record("record the order of events", before.workspaces)
         if found.trace.statistics.dropped_rows:
             raise TraceError("expected the order of all events, found that the recorder had no room for some")
-        return found.store.graph(), Timeline.of(found.trace, before.sites)
+        return found.store, Timeline.of(found.trace, before.sites)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,8 @@ class View:
     def cost(self, part: Int32, charges: Charges, comm_bytes: int) -> Cost:
         """Return what owners cost, whose ``charges`` and bytes are known."""
         p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
-        known = (self.graph, self.work, self.removed, part, p, folded)
+        narrow = part.astype(np.min_scalar_type(p))  # many costs are kept at a time
+        known = (self.graph, self.work, self.removed, narrow, p, folded)
         readers = self.totals.readers if charges.splits_terms else None
         work = partial(work_by_value, *known, readers)
         low_bytes = sum(int(np.dot(t.low, t.width_bytes)) for t in (charges.expand, charges.fold))

@@ -49,7 +49,7 @@ def term_work(graph: AnyGraph) -> TermWork:
     work_flops = graph.work_flops
     if not work_flops.sum() > 0:
         return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
-    terms, shared = np.zeros((2, graph.num_vertices))
+    terms, shared = np.zeros(graph.num_vertices), np.zeros(graph.num_vertices)
     for rows in row_slices(graph):
         np.add.at(terms, rows.row_sink, rows.row_count * np.maximum(np.diff(rows.term_ptr), 1.0))
     num_terms = 0

@@ -22,7 +22,6 @@ from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.contraction.simplify import rows_kept
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.timeline import Timeline
 
@@ -30,7 +29,7 @@ from commanalyzer.vcg.timeline import Timeline
 def replayed(
     charges: Charges,
     graph: ValueGraph,
-    recorded: ValueGraph,
+    kept: Bool,
     timeline: Timeline,
     part: Int32,
     hubs: Bool,
@@ -41,7 +40,7 @@ def replayed(
     Args:
         charges: What was counted for these owners.
         graph: The graph that was counted.
-        recorded: The graph that it was made of.
+        kept: bool[R], the rows of the recording that became those of ``graph``.
         timeline: When its rows happened.
         part: int32[V], owners.
         hubs: bool[V], values that do not decide where a term is computed.
@@ -50,7 +49,6 @@ def replayed(
     Raises:
         GraphInvariantError: If a value is needed that was not counted.
     """
-    kept = rows_kept(recorded, graph)
     number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     row = np.where(timeline.row >= 0, number[timeline.row], -1).astype(np.int32)
     renamed = timeline.sink.copy()

@@ -102,6 +102,7 @@ def charge_volume(
     kept.clear()
     others = uses.copy() if has_split_terms(several, owned.code, readers) else None
     found = owned.settled(several, uses, readers[:0])
+    del uses  # as large as what follows
     if others is None:
         return found
     split = owned.settled(several, others, readers)
@@ -137,7 +138,7 @@ class _Owned:
         fold = _fold_transfers(graph, totals, part, folded)
         if totals.decisions is not None:
             expand = totals.decisions.told(graph, part, num_parts, expand, fold)
-        return Charges(num_parts, expand, fold, folded.terms, splits_terms)
+        return Charges(num_parts, expand, fold, folded.terms.copy(), splits_terms)
 
 
 def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:

@@ -6,7 +6,7 @@ second recording numbers what is in registers and workspaces by itself: :func:`s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from commanalyzer.foundation.compiled import frozen
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.build import OUTSIDE_BITS, SiteColumns, Vertices
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Int32, Int64
 from commanalyzer.vcg.homes import find_homes
 from commanalyzer.vcg.reading import order_kernels as kernels
 from commanalyzer.vcg.reading.form_kernels import find_sinks
 from commanalyzer.vcg.reading.tables import Tables
+from commanalyzer.vcg.storage.store import GraphStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +70,21 @@ class Timeline:
         return cls(event, sink, row.astype(np.int32), np.stack((begin, begin + length), axis=1), homes.vertex)
 
 
-def same_vertices(graph: ValueGraph, other: ValueGraph) -> Int64 | None:
+def same_vertices(graph: GraphStore, other: GraphStore) -> Int64 | None:
     """int64[V], the vertex of ``other``, another recording of the same run, that is each of ``graph``.
 
     Values in registers and workspaces are the same if the same places in the code made them of the same
     values. ``None`` if the recordings do not agree.
     """
-    if graph.num_vertices != other.num_vertices:
-        return None
     names = [_names(each) for each in (graph, other)]
     orders = [np.lexsort((np.arange(len(name)), name)) for name in names]
     if not np.array_equal(names[0][orders[0]], names[1][orders[1]]):
         return None
-    result = np.empty(graph.num_vertices, np.int64)
-    result[orders[0]] = orders[1]
-    return result
+    return orders[1][np.argsort(orders[0])]
 
 
-def _names(graph: ValueGraph) -> Int64:
+def _names(store: GraphStore) -> Int64:
+    graph = replace(store).graph()  # which is not kept
     is_defined = graph.is_register | graph.is_temporary
     offset = np.where(graph.is_register, 0, graph.home_offset)
     name = np.where(is_defined, 0, np.arange(graph.num_vertices) + 1).astype(np.int64)

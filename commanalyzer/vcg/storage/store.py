@@ -154,6 +154,7 @@ class GraphStore:
         known = self._expanded.kept or (self._expanded.seen and self._expanded.seen())
         if known:
             return known
+        self._expanded.slices.clear()
         graph = self._part(len(self.pages) - 1)
         self._remember(graph)
         return graph
