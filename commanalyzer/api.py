@@ -24,7 +24,6 @@ from commanalyzer.request import (
     Effort,
     Model,
     ProgramOutput,
-    ordered_nodes,
 )
 from commanalyzer.result.artifacts import load as load
 from commanalyzer.result.artifacts import save as save
@@ -199,7 +198,7 @@ def _request(
     return AnalysisRequest(
         sources=tuple(map(Path, _several(sources))),
         arguments=tuple(map(str, args)),
-        nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
+        nodes=(nodes,) if isinstance(nodes, int) else tuple(sorted(set(nodes))),
         models=_several(given.pop("model", "volume")),
         regions=tuple(given.pop("regions", ())),
         library_models=tuple(map(Path, _several(given.pop("library_models", ())))),

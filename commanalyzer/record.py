@@ -5,6 +5,7 @@ Input: an :class:`AnalysisRequest`. Output: :class:`RecordedProgram`, everything
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.frontend.decisions import with_decisions
 from commanalyzer.frontend.inputs.executable import compile_executable, has_executable
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
-from commanalyzer.instrument.plan import ModulePlan, PlanOptions
+from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.thunks import with_thunks
@@ -120,19 +121,21 @@ def record(
     frontend, module = compile_request(request, has_decisions=request.control_flows)
     progress.stage("instrument", 1)
     options = PlanOptions(request.control_flows, frontend.region_functions, library, mechanisms)
-    flags, limit_s = request.compiler.link_flags, request.plan_timeout_s
-    with ThreadPoolExecutor(max_workers=1) as builder:
+    flags = request.compiler.link_flags
+    with ThreadPoolExecutor(max_workers=1) as builder, scratch_directory() as scratch:
         building = builder.submit(build_native, frontend, flags)
-        plan, instrumented, late = build_recorder(module, options, frontend, flags, limit_s)
-        native = building.result()
-    # in the order of events, each loop runs with its hooks whenever it repeats
-    hooks = {name: replace(patch, repeated=[]) for name, patch in plan.patches.items()}
-    ordered_text = "" if request.exact is False else rewrite(module, replace(plan, patches=hooks))
-    with scratch_directory() as scratch:
+        until = time.monotonic() + request.plan_timeout_s
+        plan = plan_module(module, options, until)
+        text = rewrite(module, plan)
+        # in the order of events, each loop runs with its hooks whenever it repeats
+        hooks = {name: replace(patch, repeated=[]) for name, patch in plan.patches.items()}
+        ordered_text = "" if request.exact is False else rewrite(module, replace(plan, patches=hooks))
+        left_s = until - time.monotonic()
         runs = ProgramRuns.of(request, Path(scratch))
         progress.stage("run the program", 1)
-        plain = runs.plain(native)
+        plain = runs.plain(building.result())
         require_success(plain, request.sources[0].name, allow_failure=request.allow_failure)
+        instrumented, late = build_recorder(text, frontend, flags, plain.cpu_s, left_s)
         recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
         said = replace(frontend, diagnostics=(*frontend.diagnostics, *late))
         recorded = recorder.recorded()
@@ -151,8 +154,10 @@ def record_order(
     Raises:
         CommAnalyzerError: As :func:`record`.
     """
-    flags = request.compiler.link_flags
-    instrumented = build_instrumented(before.ordered_text, before.frontend, flags, is_ordered=True)
+    native_s, flags = before.recording.native_s or 0.0, request.compiler.link_flags
+    instrumented = build_instrumented(
+        before.ordered_text, before.frontend, flags, is_ordered=True, native_s=native_s
+    )
     with scratch_directory() as scratch:
         runs = ProgramRuns.of(request, Path(scratch))
         recorder = _Recorder(runs, instrumented, before.sites, Path(scratch), progress)

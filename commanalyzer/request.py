@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -125,11 +124,6 @@ class AnalysisRequest(PartitionRequest):
         PartitionRequest.__post_init__(self)
         _require_positive("time", timeout=self.timeout_s, plan_timeout=self.plan_timeout_s)
         _require_positive("size", memory_limit=self.memory_limit_bytes, disk_limit=self.disk_limit_bytes)
-
-
-def ordered_nodes(nodes: Iterable[int]) -> tuple[int, ...]:
-    """Node counts in increasing order, each once."""
-    return tuple(sorted(set(nodes)))
 
 
 def _require(condition: bool, message: str, where: str) -> None:

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.request import AnalysisRequest, Model, PartitionRequest, ordered_nodes
+from commanalyzer.request import AnalysisRequest, Model, PartitionRequest
 
 GOOD = AnalysisRequest(sources=(Path("a.c"),))
 
@@ -40,7 +40,3 @@ def test_refused(bad: object, where: str) -> None:
     with pytest.raises(ConfigError) as caught:
         bad()
     assert caught.value.where == where
-
-
-def test_ordered_nodes() -> None:
-    assert ordered_nodes([16, 4, 4]) == (4, 16)
