@@ -33,8 +33,8 @@ _RECORDING = ("-fno-unroll-loops", "-fno-slp-vectorize")
 _TIMEOUT_S = 900.0
 # Code is optimised up to so many lines of LLVM IR per second of the plain run: a line takes 0.1 ms (0.07 to
 # 0.19 on twelve programs), a recording without it 0.6 to 14 times the plain run more. Half as many lose up to
-# twice what optimising takes on runs below the limit; twice as many optimise what mostly does not pay.
-_LINES_PER_S = 100_000
+# twice what that takes, twice as many mostly do not pay. Short runs count as 0.1 s: what they test is used.
+_LINES_PER_S, _LEAST_S = 100_000, 0.1
 
 
 def build_native(program: FrontendResult, link_flags: Sequence[str] = ()) -> Path:
@@ -49,13 +49,12 @@ def build_recorder(
 
     If code generation does not end in time, it is done without optimisation, which gives the same.
     """
+    known = ir_text, program, link_flags
     with contextlib.suppress(BuildTimeoutError):
         if timeout_s > 0:
-            known = ir_text, program, link_flags
             return build_instrumented(*known, native_s=native_s, timeout_s=timeout_s), ()
-    late = "planning and code generation did not end in time (--plan-timeout): "
-    late += "what records is not optimised, which takes longer and gives the same"
-    return build_instrumented(ir_text, program, link_flags, native_s=0.0), (late,)
+    late = "planning or code generation was late (--plan-timeout): recording takes longer for the same result"
+    return build_instrumented(*known, native_s=-1.0), (late,)
 
 
 def build_instrumented(
@@ -74,7 +73,7 @@ def build_instrumented(
         program: What it was made from (language and toolchain).
         link_flags: The user's linker flags.
         is_ordered: The trace also says in which order everything happened.
-        native_s: CPU time of the plain program: hooks are inlined and code is optimised where this pays.
+        native_s: CPU time of the plain program: code is optimised where this pays; negative for never.
         timeout_s: Limit of code generation, seconds.
 
     Raises:
@@ -84,7 +83,8 @@ def build_instrumented(
     """
     inlined, separate = tuple(shim_directory() / "src" / name for name in INLINED), separate_sources()
     flags: tuple[str, ...] = _RECORDING
-    if native_s * _LINES_PER_S < ir_text.count("\n"):  # hooks are compiled once for all programs
+    lines, least_s = ir_text.count("\n"), _LEAST_S if native_s >= 0.0 else 0.0
+    if lines > _LINES_PER_S * max(native_s, least_s):  # hooks are compiled once for all programs
         inlined, separate, flags = (), (*inlined, *separate), ("-O0",)
     shim = _Shim(inlined, separate, shim_headers(), ("-DCA_ORDERED",) if is_ordered else (), flags)
     return _build_with(shim, ir_text, program, link_flags, timeout_s)
@@ -120,8 +120,8 @@ def _build_with(
     with ThreadPoolExecutor(os.cpu_count()) as compilers:  # the first time; then all are in the cache
         bitcode = compilers.map(lambda path: build(path, *TO_BITCODE), shim.inlined)
         objects = compilers.map(build, shim.separate)
-    inlined, flags = tuple(bitcode), (*link_flags, "-rdynamic")
-    return _link(ir_text, program, flags, tuple(objects), inlined, shim.flags, timeout_s)
+    parts = tuple(objects), tuple(bitcode)
+    return _link(ir_text, program, (*link_flags, "-rdynamic"), *parts, shim.flags, timeout_s)
 
 
 def separate_sources() -> tuple[Path, ...]:
