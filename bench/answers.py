@@ -167,7 +167,7 @@ def answer_of(program: Program, checkout: Path, timeout_s: float) -> Answer:
             str(report),
         ]
         words += ["-q", "--nodes", ",".join(map(str, program.nodes)), "--", *map(str, program.arguments)]
-        given = {**os.environ, "PYTHONPATH": str(checkout)}
+        given = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}  # also its processes
         if checkout != ROOT:  # compiled parts, one set for each revision
             given["COMMANALYZER_CACHE"] = str(checkout / "build" / "cache")
         begin = _seconds_of_children()
