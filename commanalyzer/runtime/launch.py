@@ -266,7 +266,7 @@ def _signal_death(number: int, peak_rss_bytes: int, label: str) -> TargetRunErro
     except ValueError:
         name = "unknown signal"
     described = signal.strsignal(number) or "no description"
-    hint = "check that the program runs on its own with these arguments"
+    hint = "check that the program runs on its own with these arguments; deep recursion needs ulimit -s 65536"
     if number == signal.SIGKILL:
         hint = f"the system may have run out of memory (the program used {peak_rss_bytes / 1e6:.0f} MB)"
     return TargetRunError(
