@@ -9,7 +9,7 @@ Input: a graph in which values are stored to what :mod:`commanalyzer.frontend.de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -89,37 +89,37 @@ class Decisions:
         order = np.argsort(fold.value, kind="stable")
         of, at = _entries(*(np.searchsorted(fold.value, last, side, order) for side in ("left", "right")))
         receiver, path = fold.sender[order[at]][:, None], self.path[of]
-        wanted = _pairs(path, receiver, num_parts)
-        got, often = _pairs(expand.value, expand.receiver, num_parts), expand.high
-        columns = [tuple(getattr(expand, f.name) for f in fields(Transfers))]
+        wanted, is_own = pairs(path, receiver, num_parts), part[path] == receiver
+        mine = pairs(expand.value, expand.receiver, num_parts)
+        got, often, told = mine, expand.high, [(wanted[:0, :1], self.count[:0])]
         for length in range(_LONGEST):
-            known = np.where(
-                part[path] == receiver, _ALWAYS, self._known(part, num_parts, got, often, wanted)
-            )
+            known = np.where(is_own, _ALWAYS, self._known(part, num_parts, got, often, wanted))
             rest = self.count[of] - np.where(path >= 0, known, 0).max(axis=1)
-            told = (rest > 0) & (step[of] == length)
-            pair, count = _sums(wanted[told, :1], rest[told])
-            value, to = (column.astype(np.int32) for column in np.divmod(pair[:, 0], num_parts))
-            count = np.minimum(count, np.maximum(values_of(graph, "versions", value), 1))
-            widths = values_of(graph, "width_bytes", value).astype(np.int64)
-            columns.append((value, part[value], to, count, count, count, widths))
-            got, often = np.append(got, pair[:, 0]), np.append(often, count)
-            by_pair = np.argsort(got, kind="stable")
-            got, often = got[by_pair], often[by_pair]
-        value, sender, to, *counts, widths = (np.concatenate(c) for c in zip(*columns, strict=True))
-        pair, first, number = np.unique(_pairs(value, to, num_parts), return_index=True, return_inverse=True)
-        sent = np.zeros((3, len(pair)), np.int64)
-        np.add.at(sent.T, number, np.column_stack(counts))
-        low, count, high = sent
-        return Transfers(value[first], sender[first], to[first], low, count, high, widths[first])
+            is_told = (rest > 0) & (step[of] == length)
+            pair, count = _sums(wanted[is_told, :1], rest[is_told])
+            count = np.minimum(count, np.maximum(values_of(graph, "versions", pair[:, 0] // num_parts), 1))
+            told.append((pair, count))
+            behind = np.searchsorted(got, pair[:, 0], "right")
+            got, often = np.insert(got, behind, pair[:, 0]), np.insert(often, behind, count)
+        pair, count = _sums(*(np.concatenate(each) for each in zip(*told, strict=True)))
+        (value, to), at = np.divmod(pair[:, 0], num_parts), np.searchsorted(mine, pair[:, 0])
+        more = np.zeros(len(mine), np.int64)
+        is_new = np.append(mine, -1)[at] != pair[:, 0]
+        more[at[~is_new]] = count[~is_new]
+        widths = values_of(graph, "width_bytes", value).astype(np.int64)
+        new = (c[is_new] for c in (value, part[value], to, count, count, count, widths))
+        old = expand.value, expand.sender, expand.receiver
+        counts = expand.low + more, expand.count + more, expand.high + more
+        columns = zip((*old, *counts, expand.width_bytes), new, strict=True)
+        return Transfers(*(np.insert(column, at[is_new], each) for column, each in columns))
 
     def _known(self, part: Int32, num_parts: int, got: Int64, often: Int64, wanted: Int64) -> Int64:
         """How often receivers ``got`` the values of ``wanted`` pairs, or what was made of these alone."""
         made, of_which = self.made
         receivers = np.arange(num_parts, dtype=np.int32)[:, None]
-        count = _looked_up(got, often, _pairs(made, receivers, num_parts))
+        count = _looked_up(got, often, pairs(made, receivers, num_parts))
         count = np.where(part[made] == receivers, _ALWAYS, count).ravel()
-        pair = _pairs(of_which, receivers, num_parts).ravel()
+        pair = pairs(of_which, receivers, num_parts).ravel()
         most = np.lexsort((-count, pair))
         pair, first = np.unique(pair[most], return_index=True)
         return np.maximum(_looked_up(got, often, wanted), _looked_up(pair, count[most][first], wanted))
@@ -139,7 +139,8 @@ def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray
     return np.repeat(np.arange(len(first)), times), expand_ranges(first, times)
 
 
-def _pairs(value: Int32, part: Int32, num_parts: int) -> Int64:
+def pairs(value: Int32 | Int64, part: Int32, num_parts: int) -> Int64:
+    """Return a number for each pair of value and part, which ascends with these."""
     return np.asarray(value.astype(np.int64) * num_parts + part)
 
 

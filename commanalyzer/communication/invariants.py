@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.decisions import pairs
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.frontend.decisions import USES
-from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
+from commanalyzer.vcg.graph import Bool, Int32, Rows
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
@@ -42,21 +43,16 @@ def _lost(rows: Rows, part: Int32, charges: Charges, removed: Bool) -> tuple[int
     sink = sink_of_source(rows)
     foreign = part[rows.source] != part[sink]
     foreign &= ~removed[rows.source] & ~removed[sink]
-    value, target = rows.source[foreign].astype(np.int64), sink[foreign].astype(np.int64)
+    value, target = rows.source[foreign], sink[foreign]
     p = charges.num_parts
-    expanded = _keys(charges.expand.value, charges.expand.receiver, p)
-    folded = _keys(charges.fold.value, charges.fold.sender, p)
-    covered = np.isin(value * p + part[target], expanded)
-    covered |= np.isin(target * p + part[value], folded)
+    expand, fold = charges.expand, charges.fold
+    covered = np.isin(pairs(value, part[target], p), pairs(expand.value, expand.receiver, p))
+    covered |= np.isin(pairs(target, part[value], p), pairs(fold.value, fold.sender, p))
     open_flow = np.flatnonzero(~covered)
     return len(value), int(np.count_nonzero(~_reached_by_fold(value[open_flow], target[open_flow], charges)))
 
 
-def _keys(value: Int32, part: Int32, num_parts: int) -> Int64:
-    return value.astype(np.int64) * num_parts + part
-
-
-def _reached_by_fold(value: Int64, target: Int64, charges: Charges) -> Bool:
+def _reached_by_fold(value: Int32, target: Int32, charges: Charges) -> Bool:
     """Return whether a part that folds into ``target`` received ``value`` (the case of hub operands)."""
     fold, expand = charges.fold, charges.expand
     reached = np.zeros(len(value), dtype=np.bool_)
@@ -71,7 +67,7 @@ def _check_senders(part: Int32, charges: Charges) -> None:
     if np.any(part[expand.value] != expand.sender) or np.any(part[fold.value] != fold.receiver):
         raise GraphInvariantError("a transfer does not start or end at the owner of its value")
     for name, item, other in (("expand", expand, expand.receiver), ("fold", fold, fold.sender)):
-        if len(np.unique(_keys(item.value, other, charges.num_parts))) != len(item):
+        if len(np.unique(pairs(item.value, other, charges.num_parts))) != len(item):
             raise GraphInvariantError(f"{name} transfers contain the same value and part twice")
 
 

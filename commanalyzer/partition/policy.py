@@ -29,6 +29,8 @@ class Costs:
         kahypar_loose_s_per_part: And for each part.
         refine_s: One pass of single moves, per pin.
         refine_s_per_part: And for each part.
+        border_s_per_flow: Passes over all rows that refining the borders of a division takes, where flows are
+            in lines: 25 s for 29 million (3-D stencil, 4 to 64 parts).
         passes: Of a refinement where everything is at a border; on meshes, they take next to nothing.
         gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
             take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
@@ -48,6 +50,7 @@ class Costs:
     kahypar_loose_s_per_part: float = 1.5e-6
     refine_s: float = 4e-7
     refine_s_per_part: float = 5e-8
+    border_s_per_flow: float = 8e-7
     passes: float = 6.0
     gain_per_share: float = 0.1
     least_limit_s: float = 3.0

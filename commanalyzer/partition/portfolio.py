@@ -21,7 +21,7 @@ import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.budget import Budget
+from commanalyzer.partition.budget import Budget, border_seconds
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
 from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
@@ -111,6 +111,7 @@ class Portfolio:
         self._budgets: dict[int, Budget] = {}
         self._regular: dict[int, dict[str, float]] = {}  # what whole rows cause, by name
         self._allowed: dict[int, float] = {}
+        self._agreed = set[int]()  # numbers of parts for which two methods agree
         if graph.num_vertices <= _MOST_KEPT:
             self._kept = graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
         check_asked(options)
@@ -305,6 +306,7 @@ class Portfolio:
                 is_even = cost.imbalance <= self.allowed(num_parts)
                 is_plain = asked.is_mesh and is_even and not len(asked.view.operand)
                 is_good = is_plain and regular_bytes <= SEARCH.agreed * cost.comm_bytes
+                self._agreed |= {num_parts} if is_good else set()
             if failed and not is_found and not isinstance(failed, CutShortError):
                 raise failed
 
@@ -315,13 +317,16 @@ class Portfolio:
         """Yield the first of ``candidates`` with their borders refined, if that changes them.
 
         Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only
-        as long as it may come near the best before it.
+        as long as it may come near the best before it. Where two methods agree, a small share of the budget
+        has to do.
         """
         if num_parts == 1 or not self._options.structured:
             return
         least, regular = math.inf, self._regular.get(num_parts, {})
         budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
-        seconds = self.partitioners.refining_seconds(num_parts)
+        seconds = self.partitioners.refining_seconds(num_parts) + border_seconds(self._graph.num_flows)
+        if num_parts in self._agreed and seconds > SEARCH.small_share * budget.seconds:
+            return
         chosen = sorted(itertools.islice(candidates, SEARCH.refined), key=lambda c: c.method in regular)
         for number, candidate in enumerate(chosen):
             self._options.caller.check()

@@ -24,17 +24,19 @@ soon as possible, as late as possible).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.decisions import pairs
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
+from commanalyzer.foundation.compiled import compiled_in_place, frozen
+from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import Sliceable, row_slices
-from commanalyzer.vcg.structure.segments import sink_of_source
 
 _MOST_SITES = 4096  # matrices of sites x sites
 # Share of the rounds of the most frequent exchange. It may have one more, for the first state.
@@ -202,34 +204,35 @@ def _remote_readers(
 ) -> Bool:
     """bool[N, N], the column site reads values of the row site that were sent to its node; hubs aside."""
     n, sent, main = len(graph.sites), charges.expand.value, order.totals.site
-    mine = (main[sent] >= 0) & ~hubs[sent]
+    is_sent = np.zeros(graph.num_vertices, dtype=np.bool_)
+    is_sent[sent[(main[sent] >= 0) & ~hubs[sent]]] = True
+    most = np.count_nonzero((order.now | order.before)[np.unique(main[is_sent])])  # rows can give no others
     found = np.zeros((n, n), dtype=np.bool_)
-    if not np.any(mine):
-        return found
-    is_sent, makes = np.zeros(graph.num_vertices, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    is_sent[sent[mine]] = True
-    makes[main[sent[mine]]] = True
-    most = int(np.count_nonzero((order.now | order.before)[makes]))  # rows can give no others
-    arriving = sent.astype(np.int64) * charges.num_parts + charges.expand.receiver  # ascending, as they are
+    arriving = pairs(sent, charges.expand.receiver, charges.num_parts)  # ascending, as they are
+    known = frozen(part, np.int32), is_sent, arriving, charges.num_parts, frozen(main, np.int32)
     for rows in row_slices(graph if some is None else some):
-        note_arrivals(rows, part, is_sent, arriving, charges.num_parts, main, found)
         if np.count_nonzero(found) == most:
             break
+        note_arrivals(rows, *known, found)
     return found
 
 
+@compiled_in_place
 def note_arrivals(
-    rows: Rows, part: Int32, is_sent: Bool, arriving: Int64, num_parts: int, site: Int32, found: Bool
+    rows: Any, part: Any, is_sent: Any, arriving: Any, num_parts: Any, site: Any, found: Any
 ) -> None:
     """Mark which sites read values of which sites that were sent to them.
 
     ``arriving`` has the keys (value times p plus part) of what is sent, ascending; ``is_sent`` its values.
     """
-    value, here = rows.source, part[sink_of_source(rows)]
-    crosses = np.flatnonzero(is_sent[value] & (part[value] != here))
-    key = value[crosses].astype(np.int64) * num_parts + here[crosses]
-    hit = crosses[np.isin(key, arriving)]
-    found[site[value[hit]], rows.row_site[rows.row_of_source()[hit]]] = True
+    for r in range(len(rows.row_sink)):
+        here, reader = part[rows.row_sink[r]], rows.row_site[r]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            v = rows.source[i]
+            if is_sent[v] and part[v] != here and not found[site[v], reader]:
+                key = np.int64(v) * num_parts + here
+                at = np.searchsorted(arriving, key)
+                found[site[v], reader] = at < len(arriving) and arriving[at] == key
 
 
 def _phases(groups: Int64, readers: Bool, order: StepOrder) -> Int64:

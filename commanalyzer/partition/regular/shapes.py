@@ -31,7 +31,7 @@ _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a 
 _SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
-_TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
+_TALLIED_FLOWS = 1 << 23  # about as many are looked at, evenly spread
 _NEW_DISTANCES = 1 << 18  # in a slice: more are those of elements without order, fewer are looked at next
 _FEWER = 4  # times
 
@@ -316,9 +316,8 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
             is_row = count >= steps if kind >= kernels.LOOPS else any(c % d == 0 for c in array.counts)
             if d in frequent and is_row and 2 * d <= last + 1:
                 score[d] = score.get(d, 0.0) + count / often.max()
-    whole = {
-        d: next((e for e in (d, d - 1, d + 1) if any(c % e == 0 for c in array.counts)), 0) for d in score
-    }
+    # by the size first: squares less their last corner are oblongs, n * n - 1 = (n - 1) * (n + 1)
+    whole = {d: next((e for c in array.counts for e in (d, d - 1, d + 1) if c % e == 0), 0) for d in score}
     several = {lag * d for d in whole.values() for lag in range(2, kernels.LAGS + 1)}
     found = dict.fromkeys(whole[d] or d for d in sorted(score, key=lambda d: (-score[d], d)))
     likely = [d for d in found if d not in several and (d in whole.values() or not any(whole.values()))]

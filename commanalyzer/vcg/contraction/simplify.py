@@ -23,7 +23,6 @@ from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recod
 from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows, with_terms
 from commanalyzer.vcg.storage.slices import row_slices
 from commanalyzer.vcg.structure.segments import (
-    count_of_source,
     expand_ranges,
     order_by,
     pointer_from_counts,
@@ -91,15 +90,27 @@ def merge_replicated(graph: OneGraph) -> OneGraph:
     if not is_gone.any():
         return graph
     reads, work = np.zeros(graph.num_vertices, np.int64), graph.work_flops.copy()
-    for rows in row_slices(graph):
-        np.add.at(reads, rows.source, count_of_source(rows) * ~is_gone[sink_of_source(rows)])
+    for value, _, count in _readings(graph, is_gone):
+        np.add.at(reads, value, count)
     share = np.where(is_gone, work / np.maximum(reads, 1), 0.0)
     work[is_gone & (reads > 0)] = 0.0
+    for value, sink, count in _readings(graph, is_gone):
+        np.add.at(work, sink, share[value] * count)
+    return _rewritten(graph, _made_by_readers(graph, is_gone, pointer, roots), work, [])
+
+
+def _readings(graph: AnyGraph, is_gone: Bool) -> Iterator[tuple[Int32, Int32, Int64]]:
+    """Yield values that are gone, values that are not and are made of them, and how often."""
     for rows in row_slices(graph):
-        np.add.at(work, of := sink_of_source(rows), share[rows.source] * count_of_source(rows) * ~is_gone[of])
-    return _rewritten(
-        graph, (_made_by_readers(rows, is_gone, pointer, roots) for rows in row_slices(graph)), work, []
-    )
+        at = np.flatnonzero(is_gone[rows.source])
+        row = np.searchsorted(rows.row_ptr, at, "right") - 1
+        kept = ~is_gone[rows.row_sink[row]]
+        yield rows.source[at[kept]], rows.row_sink[row[kept]], rows.row_count[row[kept]]
+
+
+def _has(rows: Rows, chosen: Bool) -> bool:
+    """Whether ``chosen`` (bool[V]) values are among those of ``rows``: most slices of a graph have none."""
+    return bool(chosen[rows.source].any() or chosen[rows.row_sink].any())
 
 
 def _replicated(graph: AnyGraph) -> tuple[Bool, Int64, Int32]:
@@ -137,18 +148,22 @@ def _replicated(graph: AnyGraph) -> tuple[Bool, Int64, Int32]:
     return is_gone, pointer_from_counts(np.where(is_gone, count, 0)), found[found != kernels.NO_ROOT]
 
 
-def _made_by_readers(rows: Rows, is_gone: Bool, pointer: Int64, roots: Int32) -> Rows:
-    """``rows`` that read, instead of values that are gone, what these are made of; nothing makes them."""
+def _made_by_readers(graph: AnyGraph, is_gone: Bool, pointer: Int64, roots: Int32) -> Iterator[Rows]:
+    """Yield rows that read, instead of values that are gone, what these are made of; nothing makes them."""
     own = np.arange(len(is_gone), dtype=np.int32)
-    first = np.where(is_gone, pointer[:-1], len(roots) + own)
-    length = np.where(is_gone, np.diff(pointer), 1)[rows.source]
-    made = np.concatenate([roots, own])[expand_ranges(first[rows.source], length)]
-    changed = rows._replace(
-        source_ptr=pointer_from_counts(length)[rows.source_ptr],
-        source=made,
-        source_role=np.repeat(rows.source_role, length),
-    )
-    return _renamed(changed, own, ~is_gone[rows.row_sink])
+    first, many = np.where(is_gone, pointer[:-1], len(roots) + own), np.where(is_gone, np.diff(pointer), 1)
+    made = np.concatenate([roots, own])
+    for rows in row_slices(graph):
+        if not _has(rows, is_gone):
+            yield rows
+            continue
+        length = many[rows.source]
+        changed = rows._replace(
+            source_ptr=pointer_from_counts(length)[rows.source_ptr],
+            source=made[expand_ranges(first[rows.source], length)],
+            source_role=np.repeat(rows.source_role, length),
+        )
+        yield _renamed(changed, own, ~is_gone[rows.row_sink])
 
 
 def _rewritten(
@@ -216,7 +231,7 @@ def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool
         row = _copies(rows, is_copy)
         kept = np.ones(rows.num_rows, np.bool_)
         kept[row[is_gone[_copied(rows, row)]]] = False
-        yield _renamed(rows, target, kept)
+        yield _renamed(rows, target, kept) if _has(rows, is_gone) else rows
 
 
 def _renamed(rows: Rows, target: Int32, kept_row: Bool) -> Rows:
@@ -293,6 +308,9 @@ def _inlined_slices(
     same = np.arange(graph.num_vertices, dtype=np.int32)
     row_of = np.full(graph.num_vertices, -1, np.int32)
     for rows in row_slices(graph):
+        if not _has(rows, is_inner):
+            yield rows
+            continue
         value, row, term = _lone_terms(rows, is_inner)
         taken.append((value, rows.row_sink[row]))
         every = rows if carried is None else joined_rows((rows, carried))

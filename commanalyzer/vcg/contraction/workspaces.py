@@ -22,16 +22,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
+from commanalyzer.foundation.compiled import compiled
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.allocations import HEADER_BYTES, Allocations
-from commanalyzer.vcg.contraction.workspace_kernels import pass_on
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, Rows, ValueGraph
 from commanalyzer.vcg.storage.large import LargeGraph
 from commanalyzer.vcg.storage.rows import chosen_rows
@@ -400,3 +401,25 @@ def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
         extent, number, first = known.get((item.kind, key), (0, 0, 0))
         rows.append((extent, number, item.depth, int(start) if start else first))
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+
+@compiled
+def pass_on(start: Any, sink: Any, origins: Any, most: Any, value: Any) -> None:
+    """Lower values to the least that reaches them; ``origins`` come in the order of their values."""
+    stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
+    for origin in origins:
+        if is_done[origin]:
+            continue
+        is_done[origin] = True
+        depth, passed = 1, value[origin]
+        stack[0] = origin
+        while depth > 0:
+            depth -= 1
+            v = stack[depth]
+            for at in range(start[v], start[v + 1]):
+                reached = sink[at]
+                if not is_done[reached] and passed <= most[reached]:
+                    is_done[reached] = True
+                    value[reached] = min(value[reached], passed)
+                    stack[depth] = reached
+                    depth += 1

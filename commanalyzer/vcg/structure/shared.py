@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import frozen
+from commanalyzer.foundation.compiled import compiled_in_place, frozen
 from commanalyzer.vcg.graph import Bool, Int32, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.rows import chosen_rows
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.shared_kernels import mark_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +36,15 @@ class SharedRows:
             is_shared = np.zeros(rows.num_rows, np.bool_)
             mark_shared(rows, owner, self.num_owners, is_shared)
             yield chosen_rows(rows, is_shared)
+
+
+@compiled_in_place
+def mark_shared(rows: Any, owner: Any, num_owners: Any, is_shared: Any) -> None:
+    """Mark the rows of a slice that join values of several owners; others than these are nobody's."""
+    for r in range(len(rows.row_sink)):
+        home = owner[rows.row_sink[r]]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            other = owner[rows.source[i]]
+            if 0 <= other < num_owners:
+                is_shared[r] |= 0 <= home < num_owners and home != other
+                home = other
