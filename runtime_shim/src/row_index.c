@@ -62,12 +62,6 @@ uint64_t ca_index_find(uint64_t hash) {
   return index.table[place].row;
 }
 
-/* Begins to fetch what ca_index_find looks at. */
-void ca_index_fetch(uint64_t hash) {
-  if (index.table)
-    __builtin_prefetch(&index.table[tag_of(hash) >> (32 - index.bits)]);
-}
-
 /* Makes room for a further row: at most three quarters are filled. */
 bool ca_index_room(void) { return index.num_filled < entries() / 4 * 3 || grow(); }
 

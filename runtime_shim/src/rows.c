@@ -8,7 +8,7 @@ uint64_t ca_num_rows;
 #define ROWS_STEP (1u << 17)
 #define CHECKED_LOOKUPS (1u << 15) /* pages that they touched may have to leave */
 #define NUM_INTERRUPTED 8u
-#define NUM_FOLLOWED 2u /* of them: what lay behind them is looked at as well */
+#define SHARED_BITS 8u
 
 static struct {
   struct {
@@ -22,8 +22,13 @@ static struct {
   /* Where the log was left lately for rows elsewhere: rows that many elements share (constants, temporaries) are
    * stored with the first one, and the others go on behind them. */
   uint64_t interrupted[NUM_INTERRUPTED];
+  uint64_t hashes[NUM_INTERRUPTED]; /* of the rows that were expected there: they fill one cache line */
   uint32_t last_interrupted;
-  uint64_t num_new; /* appended one behind the other: they may stand for as many known ones */
+  /* Rows that the log was left for alone, by hash: constants, temporaries. They are counted where they come. */
+  struct {
+    uint64_t hash;
+    uint64_t row;
+  } shared[1u << SHARED_BITS];
   uint32_t recent[CA_AHEAD]; /* known rows that were jumped to last */
   uint32_t num_recent;
 } logged;
@@ -141,76 +146,75 @@ static void look_ahead(uint64_t row) {
   __builtin_prefetch(&ca_state.detours[next]);
 }
 
-/* Counts a row that is no detour any more; `number` of the place where the log was left for one, where it is
- * left now is kept instead. */
-static uint64_t resume(uint32_t number, uint64_t row, uint64_t expected) {
+/* Keeps where the log is left. */
+static void interrupt(uint32_t number, uint64_t expected, uint64_t row) {
   logged.interrupted[number] = expected;
+  logged.hashes[number] = ca_state.cells[expected].hash;
   ca_state.detours[expected].instead = (uint32_t)(row + 1);
-  logged.num_new = 0;
+}
+
+/* Counts a row that was jumped to; where the log is left for it is kept by this number. */
+static uint64_t resume(uint32_t number, uint64_t row) {
+  interrupt(number, (uint64_t)(ca_state.cursor - ca_state.cells), row);
   look_ahead(row);
   repeat_row(row);
   return row + 1;
 }
 
-/* Row + 1 that is counted if the log was left here before for one with this hash, or for others lately; else 0. */
-static uint64_t row_near(uint64_t hash) {
-  const struct ca_cell *cells = ca_state.cells;
-  uint64_t expected = (uint64_t)(ca_state.cursor - cells);
-  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
-  uint32_t instead = is_end ? 0 : ca_state.detours[expected].instead;
-  if (instead && cells[instead - 1].hash == hash)
-    return resume(++logged.last_interrupted % NUM_INTERRUPTED, instead - 1, expected);
-  ca_index_fetch(hash);
-  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
-    uint32_t number = (logged.last_interrupted - k) % NUM_INTERRUPTED;
-    uint64_t row = logged.interrupted[number];
-    if (cells[row].hash == hash)
-      return resume(number, row, expected);
-    if (k >= NUM_FOLLOWED)
-      continue;
-    if (logged.num_new && row + logged.num_new < ca_num_rows && cells[row + logged.num_new].hash == hash)
-      return resume(number, row + logged.num_new, expected);
-    uint32_t behind = ca_state.detours[row].behind;
-    if (behind && cells[behind - 1].hash == hash)
-      return resume(number, behind - 1, expected);
+/* The log goes on where it was left some jumps ago: each row that it was left for alone since then is shared. */
+static void share_rows(uint32_t jumps) {
+  uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
+  for (uint32_t k = 0; k <= jumps; k++) {
+    uint64_t row = logged.recent[(logged.num_recent - 1 - k) % CA_AHEAD], hash = ca_state.cells[row].hash;
+    if (end != row + 1)
+      return;
+    logged.shared[hash >> (64 - SHARED_BITS)].hash = hash;
+    logged.shared[hash >> (64 - SHARED_BITS)].row = row;
+    end = logged.interrupted[(logged.last_interrupted - k) % NUM_INTERRUPTED];
   }
-  return 0;
 }
 
-/* Remembers what came where another row was expected. */
-static void leave(uint64_t expected, uint64_t row, bool is_new) {
-  logged.num_new = is_new ? logged.num_new + 1 : 0;
-  ca_state.detours[logged.interrupted[logged.last_interrupted % NUM_INTERRUPTED]].behind = (uint32_t)(row + 1);
-  if (row == expected) /* no detour */
-    return;
-  logged.interrupted[++logged.last_interrupted % NUM_INTERRUPTED] = expected;
-  ca_state.detours[expected].instead = (uint32_t)(row + 1);
+/* Row + 1 that is counted if it is shared: what is expected stays the same. */
+static uint64_t row_shared(uint64_t hash) {
+  uint64_t row = logged.shared[hash >> (64 - SHARED_BITS)].row;
+  if (logged.shared[hash >> (64 - SHARED_BITS)].hash != hash)
+    return 0;
+  struct ca_cell *expected = ca_state.cursor;
+  repeat_row(row);
+  if (ca_state.num_kept)
+    ca_note_jump(row + 1, (uint64_t)(expected - ca_state.cells));
+  ca_state.cursor = expected;
+  return row + 1;
 }
 
-/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
+/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. It is looked for where
+ * the log was left here before, then where it was left for others lately, then in the index. */
 uint64_t ca_row_again(const struct ca_event *event) {
+  bool is_plain = !(event->flags & (CA_ROW_RANGE | CA_ROW_NEST)); /* others are asked for as the last row */
+  uint64_t found = is_plain ? row_shared(event->hash) : 0;
+  if (found)
+    return found;
   if (!(++logged.lookups % CHECKED_LOOKUPS))
     ca_spill_check();
-  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  /* if only new rows came lately, and the log ends behind the last one, the next is new, or the index finds it */
-  bool is_growing = logged.num_new >= NUM_INTERRUPTED && expected == ca_num_rows;
-  if (!(event->flags & (CA_ROW_RANGE | CA_ROW_NEST)) && ca_has_newest(event->count, event->labels)) {
-    ca_index_fetch(event->hash); /* it is put there soon */
+  if (is_plain && ca_has_newest(event->count, event->labels))
     return 0;
+  found = ca_state.detours[ca_state.cursor - ca_state.cells].instead;
+  if (found && ca_state.cells[found - 1].hash == event->hash)
+    return resume(++logged.last_interrupted % NUM_INTERRUPTED, found - 1);
+  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
+    uint32_t number = (logged.last_interrupted - k) % NUM_INTERRUPTED;
+    if (logged.hashes[number] != event->hash)
+      continue;
+    share_rows(k);
+    return resume(number, logged.interrupted[number]);
   }
-  uint64_t near = is_growing ? 0 : row_near(event->hash);
-  if (near)
-    return near;
-  uint64_t found = ca_index_find(event->hash);
+  found = ca_index_find(event->hash);
   if (!found)
     return 0;
   const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
   if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
     ca_statistics.hash_collisions++;
-  leave(expected, found - 1, false);
-  look_ahead(found - 1);
-  repeat_row(found - 1);
-  return found;
+  return resume(++logged.last_interrupted % NUM_INTERRUPTED, found - 1);
 }
 
 /* Appends the row of an event for which ca_row_again found none just now, and counts it. */
@@ -221,7 +225,8 @@ struct ca_found ca_row_add(const struct ca_event *event) {
     return (struct ca_found){0, false};
   }
   ca_index_put(row);
-  leave(expected, row, true);
+  if (row != expected) /* a detour */
+    interrupt(++logged.last_interrupted % NUM_INTERRUPTED, expected, row);
   repeat_row(row);
   return (struct ca_found){row, true};
 }

@@ -45,11 +45,10 @@ struct ca_repeat { /* a cache line */
 };
 _Static_assert(sizeof(struct ca_repeat) == 64, "a cache line");
 
-/* A place where another row than the predicted one came; rows + 1, as they came the last time. */
+/* A place where another row than the predicted one came. */
 struct ca_detour {
-  uint32_t instead; /* what came there */
-  uint32_t behind;  /* what came where the rows behind that did not go on */
-  uint32_t ahead;   /* where the log was some jumps later (not + 1) */
+  uint32_t instead; /* row + 1 that came there the last time */
+  uint32_t ahead;   /* row where the log was some jumps later */
 };
 
 #define CA_AHEAD 8u /* known loops, or rows that are jumped to; a power of 2 */
@@ -151,7 +150,6 @@ struct ca_found {
 };
 
 /* The index of rows (row_index.c). */
-void ca_index_fetch(uint64_t hash);
 uint64_t ca_index_find(uint64_t hash); /* row + 1, 0 for none */
 bool ca_index_room(void);
 void ca_index_put(uint64_t row);
