@@ -100,11 +100,6 @@ def pass_seconds(num_pins: int, num_parts: int) -> float:
     return (COSTS.refine_s + COSTS.refine_s_per_part * num_parts) * num_pins
 
 
-def border_seconds(num_flows: int) -> float:
-    """Return about how long it takes to refine the borders of a division, value by value."""
-    return COSTS.border_s_per_flow * num_flows
-
-
 def mtkahypar_seconds(num_pins: int, num_parts: int, *, is_mesh: bool) -> float:
     """Return about how long Mt-KaHyPar takes."""
     c = COSTS

@@ -21,7 +21,7 @@ import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.budget import Budget, border_seconds
+from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
 from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
@@ -30,7 +30,7 @@ from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, buil
 from commanalyzer.partition.libraries.concurrency import CutShortError
 from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
-from commanalyzer.partition.policy import SEARCH
+from commanalyzer.partition.policy import COSTS, SEARCH
 from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
 from commanalyzer.partition.refinement.followers import beside_neighbours
 from commanalyzer.partition.refinement.refine import PASSES, balance_weights, most_work
@@ -324,7 +324,9 @@ class Portfolio:
             return
         least, regular = math.inf, self._regular.get(num_parts, {})
         budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
-        seconds = self.partitioners.refining_seconds(num_parts) + border_seconds(self._graph.num_flows)
+        seconds = (
+            self.partitioners.refining_seconds(num_parts) + COSTS.border_s_per_flow * self._graph.num_flows
+        )
         if num_parts in self._agreed and seconds > SEARCH.small_share * budget.seconds:
             return
         chosen = sorted(itertools.islice(candidates, SEARCH.refined), key=lambda c: c.method in regular)
