@@ -9,7 +9,7 @@ Input: a graph in which values are stored to what :mod:`commanalyzer.frontend.de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -102,16 +102,16 @@ class Decisions:
             behind = np.searchsorted(got, pair[:, 0], "right")
             got, often = np.insert(got, behind, pair[:, 0]), np.insert(often, behind, count)
         pair, count = _sums(*(np.concatenate(each) for each in zip(*told, strict=True)))
+        if not len(pair):
+            return expand
         (value, to), at = np.divmod(pair[:, 0], num_parts), np.searchsorted(mine, pair[:, 0])
-        more = np.zeros(len(mine), np.int64)
         is_new = np.append(mine, -1)[at] != pair[:, 0]
-        more[at[~is_new]] = count[~is_new]
+        more = np.bincount(at[~is_new], count[~is_new], len(mine)).astype(np.int64)
         widths = values_of(graph, "width_bytes", value).astype(np.int64)
         new = (c[is_new] for c in (value, part[value], to, count, count, count, widths))
-        old = expand.value, expand.sender, expand.receiver
-        counts = expand.low + more, expand.count + more, expand.high + more
-        columns = zip((*old, *counts, expand.width_bytes), new, strict=True)
-        return Transfers(*(np.insert(column, at[is_new], each) for column, each in columns))
+        again = replace(expand, low=expand.low + more, count=expand.count + more, high=expand.high + more)
+        both = zip((getattr(again, f.name) for f in fields(Transfers)), new, strict=True)
+        return Transfers(*(np.insert(old, at[is_new], each) for old, each in both))
 
     def _known(self, part: Int32, num_parts: int, got: Int64, often: Int64, wanted: Int64) -> Int64:
         """How often receivers ``got`` the values of ``wanted`` pairs, or what was made of these alone."""
