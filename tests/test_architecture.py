@@ -40,7 +40,7 @@ BUDGETS = {
     "laws": 2_931,
     "learning": 1_831,
     "machine": 3_152,
-    "partition": 6_756,
+    "partition": 6_751,
     "patterns": 1_281,
     "profiles": 2_487,
     "report": 7_633,

@@ -324,9 +324,8 @@ class Portfolio:
             return
         least, regular = math.inf, self._regular.get(num_parts, {})
         budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
-        seconds = (
-            self.partitioners.refining_seconds(num_parts) + COSTS.border_s_per_flow * self._graph.num_flows
-        )
+        seconds = COSTS.border_s_per_flow * self._graph.num_flows
+        seconds += self.partitioners.refining_seconds(num_parts)
         if num_parts in self._agreed and seconds > SEARCH.small_share * budget.seconds:
             return
         chosen = sorted(itertools.islice(candidates, SEARCH.refined), key=lambda c: c.method in regular)
@@ -439,18 +438,22 @@ class Portfolio:
         """The best blocks for each number of cut dimensions, and the least volume; what they cost.
 
         All are counted on the values but those that are more by their guess than others when counted: coarse
-        vertices only tell blocks apart where these are whole tiles.
+        vertices only tell blocks apart where these are whole tiles. The likeliest dimensions come first; of
+        others, one is counted in any case.
         """
-        allowed, slack = self.allowed(num_parts), self._options.imbalance
-        chosen = list[tuple[_Found, Cost]]()
-        for _, group in itertools.groupby(self.layouts.cuts(num_parts, allowed), lambda cut: cut.cut_dims):
-            cuts, counted = list(group), dict[int, tuple[_Found, Cost]]()
+        allowed, slack, least = self.allowed(num_parts), self._options.imbalance, math.inf
+        every = self.layouts.cuts(num_parts, allowed)
+        groups = [list(group) for _, group in itertools.groupby(every, lambda cut: cut.cut_dims)]
+        chosen = dict[int, list[tuple[_Found, Cost]]]()
+        for cuts in sorted(groups, key=lambda cuts: min(cut.score for cut in cuts)):
+            counted = dict[int, tuple[_Found, Cost]]()
             for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score):
-                if cuts[i].comm_bytes <= SEARCH.guessed * self._least(counted.values(), num_parts):
+                if not counted or cuts[i].comm_bytes <= SEARCH.guessed * least:
                     made = self._cut(cuts[i], num_parts)
                     cost = self._cost(self._placed(made, num_parts), num_parts)
                     is_even = cost.imbalance <= (1.0 + slack) * made.grain
                     counted[i] = made, cost.weighed(allowed) if is_even else cost
+                    least = min(least, self._least([counted[i]], num_parts))
             found = [counted[i] for i in sorted(counted)]  # of equal ones, the simplest is first
             costs = [
                 (shown_bytes(f.name, c.comm_bytes), shown_bytes(f.name, c.low_bytes), c.imbalance)
@@ -458,10 +461,10 @@ class Portfolio:
             ]
             volumes, low, excess = zip(*costs, strict=True)
             best, least_low = best_of(volumes, excess, allowed), best_of(low, excess, allowed)
-            chosen += reversed(
+            chosen[cuts[0].cut_dims] = list(
                 {costs[i][:2]: found[i] for i in (least_low, volumes.index(min(volumes)), best)}.values()
-            )
-        return chosen
+            )[::-1]
+        return [one for dims in sorted(chosen) for one in chosen[dims]]
 
     def _least(self, counted: Iterable[tuple[_Found, Cost]], num_parts: int) -> float:
         """Bytes of the best balanced one, infinite where there is none."""

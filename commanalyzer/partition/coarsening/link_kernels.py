@@ -55,14 +55,15 @@ def slot(keys: Any, key: Any) -> Any:
 
 
 @compiled
-def add_across(rows: Any, versions: Any, width: Any, places: Any, across: Any) -> None:
-    """Add the bytes of a slice between different places to ``across`` (int64[P]).
+def add_across(rows: Any, versions: Any, width: Any, places: Any, latest: Any, across: Any) -> None:
+    """Add the bytes of a slice between different places to ``across`` (int64[P]); once to each, nearly.
 
     Args:
         rows: Slice.
         versions: Of each value.
         width: Bytes of each value.
         places: int32[P, V], in several ways; values with a place below 0 in the last are not counted.
+        latest: int32[P, V], where each value was sent to last, -1 before: it is not sent there again.
         across: Added to.
     """
     for r in range(len(rows.row_sink)):
@@ -73,7 +74,9 @@ def add_across(rows: Any, versions: Any, width: Any, places: Any, across: Any) -
             if places[-1, s] >= 0:
                 volume = flow_bytes(rows.row_count[r], versions[s], width[s])
                 for p in range(len(across)):
-                    across[p] += volume if places[p, s] != places[p, k] else 0
+                    if places[p, s] != places[p, k] and latest[p, s] != places[p, k]:
+                        latest[p, s] = places[p, k]
+                        across[p] += volume
 
 
 @compiled

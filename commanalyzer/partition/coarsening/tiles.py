@@ -180,8 +180,9 @@ def _least(graph: AnyGraph, found: Iterator[_Placed], complete: bool) -> tuple[_
     while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
         places = frozen(np.stack((some[-1].near.anchor, *(s.tile for s in some))), np.int32)
         enough, across = math.inf if complete else least, np.zeros(len(places), np.int64)
+        latest = np.full_like(places, -1)
         for piece in row_slices(graph):
-            add_across(piece, versions, width_bytes, places, across)
+            add_across(piece, versions, width_bytes, places, latest, across)
             if across[1:].min() >= enough:
                 break
         between, *volumes = across.tolist()

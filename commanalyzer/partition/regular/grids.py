@@ -88,7 +88,8 @@ class Blocks:
             blocks = [_to_and_fro(extents, grid) for extents, _ in self._groups]
         else:
             pairs = zip(self._groups, self._weights(spread), strict=True)
-            blocks = [_all_cuts(along, extents, grid) for (extents, _), along in pairs]
+            dims = [(np.split(along, np.cumsum(extents)[:-1]), grid) for (extents, _), along in pairs]
+            blocks = [np.concatenate(list(map(_cuts, *each))) for each in dims]
         each = zip(self._groups, blocks, strict=True)
         return tuple(frozen(np.repeat(strides, extents) * block, np.int64) for (extents, _), block in each)
 
@@ -189,11 +190,6 @@ def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
         turn, place = np.divmod(np.arange(extent), count)
         found.append(np.where(turn % 2 == 1, count - 1 - place, place))
     return np.concatenate(found)
-
-
-def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
-    parts = np.split(along, np.cumsum(extents)[:-1])
-    return frozen(np.concatenate([_cuts(w, count) for w, count in zip(parts, grid, strict=True)]), np.int64)
 
 
 def _by_extents(family: Sequence[Shaped]) -> list[tuple[tuple[int, ...], list[Shaped]]]:

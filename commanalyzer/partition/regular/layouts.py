@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from commanalyzer.partition.libraries.hypergraph import Sums
 from commanalyzer.partition.regular.grids import Blocks, Spread, fits, grid_name, process_grids, surface
@@ -338,15 +337,8 @@ class _Places:
         for number, slot, places in self._values:  # one step per array
             part[slot] = sum(cuts[number][place] for place in places)
         for number, work in self._work.items():  # one step per extents
-            left, offsets = work, list[Int64]()
-            for d, blocks in enumerate(np.split(cuts[number], np.cumsum(work.shape)[:-1])):
-                offsets.append(np.flatnonzero(np.bincount(blocks)))
-                which, rows = np.searchsorted(offsets[d], blocks), np.moveaxis(left, d, 0)
-                table = csr_array((np.ones(len(rows)), which, np.arange(len(rows) + 1)))
-                sums = table.T @ rows.reshape(len(rows), -1)
-                left = np.moveaxis(sums.reshape(-1, *rows.shape[1:]), 0, d)
-            numbers = sum(np.ix_(*offsets)) if len(offsets) > 1 else offsets[0]
-            load[np.ravel(numbers)] += np.ravel(left)
+            along = np.split(cuts[number], np.cumsum(work.shape)[:-1])
+            load += np.bincount(np.ravel(sum(np.ix_(*along))), np.ravel(work), len(load))
 
 
 def _likeliest(
