@@ -113,9 +113,9 @@ class Blocks:
         found = 1.0
         ends = np.cumsum(self._groups[0][0])[:-1]
         for count, along in zip(grid, np.split(weights, ends), strict=True):  # dimensions
-            if count == 1:  # a dimension that is not cut excuses nothing
-                continue
             rows = along[along > 0] if along.any() else np.ones(len(along))
+            if count == 1 or len(rows) < count:  # not cut, or some blocks are without work: no excuse
+                continue
             mean, row = float(rows.mean()) * len(rows) / count, float(rows.max())
             whole = row * float(np.ceil(round(mean / row, 9))) / mean
             found *= min(whole, 1.0 + count / max(count, len(rows)))

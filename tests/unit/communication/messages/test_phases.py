@@ -143,8 +143,7 @@ def test_who_reads_what_is_found_row_by_row(graph: ValueGraph, data: st.DataObje
     arriving = np.array([value * 3 + to for value, to in sent], np.int64)
     note_arrivals(graph.rows, part, is_sent, arriving, 3, main, arrived)
     sinks, sites = graph.rows.row_sink.tolist(), graph.rows.row_site.tolist()
-    row_of = graph.rows.row_of_source().tolist()
-    entries = list(zip(row_of, graph.rows.source.tolist(), strict=True))
+    entries = list(zip(graph.rows.row_of_source().tolist(), graph.rows.source.tolist(), strict=True))
     first_store = [sinks.index(u) if u in sinks else len(sinks) for u in range(v)]
     assert first_row.tolist() == [sites.index(s) if s in sites else len(sites) for s in range(n)]
     reads = {(main[u], sites[r]) for r, u in entries if main[u] >= 0}

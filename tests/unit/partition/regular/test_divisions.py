@@ -97,6 +97,7 @@ def test_declared_rows_are_no_squares() -> None:
         ([1, 2, 3, 3, 2, 1], (2,), 1.0),  # two of the heaviest rows are half of all work
         ([20, 1, 1, 1, 1, 1], (2,), 1 + 2 / 6),  # one row has most: at most what one row more makes
         ([0, 1, 1, 1, 1, 0], (4,), 1.0),  # halos are no rows
+        ([0, 2, 0, 0, 2, 0], (1, 2), 1.0),  # one column has all the work: cut in two, one half has none
         ([3, 1, 1, 2, 1, 0], (2, 1), 5 / 4),  # rows of 5 and 3; columns of 5, 2 and 1 are not cut
     ],
 )
