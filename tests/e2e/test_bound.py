@@ -23,7 +23,7 @@ def test_halo_exchange_of_blocks() -> None:
         program_output="discard",
         regions=["heat_solve"],
     )
-    found = result.bound(MACHINE, method="blocks 2x2 of b[34x34]").points[-1]
+    found = result.bound(MACHINE, method="blocks 2x2").points[-1]
     # Each of 6 steps needs two sides of 16 numbers. The first state, which no statement of the region made,
     # is taken to travel with another message: 5 latencies.
     assert found.times.latency_s == pytest.approx(5e-5)

@@ -128,7 +128,7 @@ def test_all_candidates_are_shown_with_the_headline_first(folder: Path) -> None:
     title = next(i for i, line in enumerate(lines) if line.startswith("4 nodes, model volume:"))
     heads = ["decomposition", "bytes", "messages", "neighbours", "imbalance", "bracket", "found", "in"]
     assert lines[title + 1].split() == heads
-    assert lines[title + 2].startswith("blocks 2x2 of b[18x18] ")
+    assert lines[title + 2].startswith("blocks 2x2 ")
     assert sum(" * " in line for line in lines[title + 2 :]) == 1
     shown = [line for line in lines if line.startswith("*=block:4x1 ")]
     assert len(shown) == 1
