@@ -47,9 +47,7 @@ def test_the_report_names_the_array_and_shows_its_line(reported: Path) -> None:
 
 
 def test_a_grid_looks_like_blocks(reported: Path) -> None:
-    with (reported / "figures" / "heat2d-parts-p4-blocks-2x2-of-b-34x34.csv").open(
-        encoding="utf-8"
-    ) as stream:
+    with (reported / "figures" / "heat2d-parts-p4-blocks-2x2.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     owner = np.full((32, 32), -1)
     for r in rows:  # the border, row and column 0, keeps no computed values
