@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.communication.messages.transfers import Transfers
+from commanalyzer.communication.messages.transfers import Transfers, pairs
 from commanalyzer.frontend.decisions import DECISION, USES
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph, stand_for, values_of
@@ -137,11 +137,6 @@ def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray
     """Number of the range, and place, of every entry of the ranges from ``first`` to before ``behind``."""
     times = behind - first
     return np.repeat(np.arange(len(first)), times), expand_ranges(first, times)
-
-
-def pairs(value: Int32 | Int64, part: Int32, num_parts: int) -> Int64:
-    """Return a number for each pair of value and part, which ascends with these."""
-    return np.asarray(value.astype(np.int64) * num_parts + part)
 
 
 def _sums(path: NDArray[Whole], count: Int64) -> tuple[NDArray[Whole], Int64]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.communication.charges import Charges
-from commanalyzer.communication.decisions import pairs
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.graph import Bool, Int32, Rows

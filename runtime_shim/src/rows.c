@@ -8,7 +8,7 @@ uint64_t ca_num_rows;
 #define ROWS_STEP (1u << 17)
 #define CHECKED_LOOKUPS (1u << 15) /* pages that they touched may have to leave */
 #define NUM_INTERRUPTED 8u
-#define SHARED_BITS 8u
+#define COMMON_BITS 8u
 
 static struct {
   struct {
@@ -28,7 +28,7 @@ static struct {
   struct {
     uint64_t hash;
     uint64_t row;
-  } shared[1u << SHARED_BITS];
+  } common[1u << COMMON_BITS];
   uint32_t recent[CA_AHEAD]; /* known rows that were jumped to last */
   uint32_t num_recent;
 } logged;
@@ -161,23 +161,23 @@ static uint64_t resume(uint32_t number, uint64_t row) {
   return row + 1;
 }
 
-/* The log goes on where it was left some jumps ago: each row that it was left for alone since then is shared. */
-static void share_rows(uint32_t jumps) {
+/* The log goes on where it was left some jumps ago: each row that it was left for alone since then is common. */
+static void note_common(uint32_t jumps) {
   uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
   for (uint32_t k = 0; k <= jumps; k++) {
     uint64_t row = logged.recent[(logged.num_recent - 1 - k) % CA_AHEAD], hash = ca_state.cells[row].hash;
     if (end != row + 1)
       return;
-    logged.shared[hash >> (64 - SHARED_BITS)].hash = hash;
-    logged.shared[hash >> (64 - SHARED_BITS)].row = row;
+    logged.common[hash >> (64 - COMMON_BITS)].hash = hash;
+    logged.common[hash >> (64 - COMMON_BITS)].row = row;
     end = logged.interrupted[(logged.last_interrupted - k) % NUM_INTERRUPTED];
   }
 }
 
-/* Row + 1 that is counted if it is shared: what is expected stays the same. */
-static uint64_t row_shared(uint64_t hash) {
-  uint64_t row = logged.shared[hash >> (64 - SHARED_BITS)].row;
-  if (logged.shared[hash >> (64 - SHARED_BITS)].hash != hash)
+/* Row + 1 that is counted if it is common: what is expected stays the same. */
+static uint64_t row_common(uint64_t hash) {
+  uint64_t row = logged.common[hash >> (64 - COMMON_BITS)].row;
+  if (logged.common[hash >> (64 - COMMON_BITS)].hash != hash)
     return 0;
   struct ca_cell *expected = ca_state.cursor;
   repeat_row(row);
@@ -191,7 +191,7 @@ static uint64_t row_shared(uint64_t hash) {
  * the log was left here before, then where it was left for others lately, then in the index. */
 uint64_t ca_row_again(const struct ca_event *event) {
   bool is_plain = !(event->flags & (CA_ROW_RANGE | CA_ROW_NEST)); /* others are asked for as the last row */
-  uint64_t found = is_plain ? row_shared(event->hash) : 0;
+  uint64_t found = is_plain ? row_common(event->hash) : 0;
   if (found)
     return found;
   if (!(++logged.lookups % CHECKED_LOOKUPS))
@@ -205,7 +205,7 @@ uint64_t ca_row_again(const struct ca_event *event) {
     uint32_t number = (logged.last_interrupted - k) % NUM_INTERRUPTED;
     if (logged.hashes[number] != event->hash)
       continue;
-    share_rows(k);
+    note_common(k);
     return resume(number, logged.interrupted[number]);
   }
   found = ca_index_find(event->hash);

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.communication.charges import Charges
-from commanalyzer.communication.decisions import pairs
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.exchanges import Exchanges
+from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.foundation.compiled import compiled_in_place, frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64

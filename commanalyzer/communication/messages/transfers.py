@@ -57,3 +57,8 @@ class Transfers:
     def comm_bytes(self) -> int:
         """Bytes, most likely."""
         return int(np.dot(self.count, self.width_bytes))
+
+
+def pairs(value: Int32 | Int64, part: Int32, num_parts: int) -> Int64:
+    """Return a number for each pair of value and part, which ascends with these."""
+    return np.asarray(value.astype(np.int64) * num_parts + part)

@@ -90,16 +90,16 @@ def merge_replicated(graph: OneGraph) -> OneGraph:
     if not is_gone.any():
         return graph
     reads, work = np.zeros(graph.num_vertices, np.int64), graph.work_flops.copy()
-    for value, _, count in _readings(graph, is_gone):
+    for value, _, count in _uses(graph, is_gone):
         np.add.at(reads, value, count)
     share = np.where(is_gone, work / np.maximum(reads, 1), 0.0)
     work[is_gone & (reads > 0)] = 0.0
-    for value, sink, count in _readings(graph, is_gone):
+    for value, sink, count in _uses(graph, is_gone):
         np.add.at(work, sink, share[value] * count)
     return _rewritten(graph, _made_by_readers(graph, is_gone, pointer, roots), work, [])
 
 
-def _readings(graph: AnyGraph, is_gone: Bool) -> Iterator[tuple[Int32, Int32, Int64]]:
+def _uses(graph: AnyGraph, is_gone: Bool) -> Iterator[tuple[Int32, Int32, Int64]]:
     """Yield values that are gone, values that are not and are made of them, and how often."""
     for rows in row_slices(graph):
         at = np.flatnonzero(is_gone[rows.source])
