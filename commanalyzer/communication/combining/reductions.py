@@ -11,15 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.communication.combining import reduction_kernels as kernels
-from commanalyzer.communication.combining.cover import Pairs, groups_to_combine
-from commanalyzer.communication.grouping import grouped
+from commanalyzer.communication.combining.cover import groups_to_combine
 from commanalyzer.communication.kernels import MOST, VALUE
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
 from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.structure.segments import expand_ranges, order_by
+from commanalyzer.vcg.structure.segments import order_by
+
+_ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed like all else
 
 
 def settle(
@@ -122,9 +123,35 @@ def _cheaper_to_fold(
     reduction once would be fewer bytes than combining them in every round, but moves its work to one part.
     """
     groups = _groups(graph, totals, rows, remote, num_folds)
-    step_bytes, step, step_group = _steps(graph, *_pairs(rows, remote, groups), sent)
-    known = step_bytes, groups.message_bytes, step, step_group
-    return groups, groups_to_combine(*known, own_bytes=groups.own_bytes)
+    items = np.diff(remote.item_end, prepend=0)
+    item, group, uses = remote.item, np.repeat(groups.group, items), np.zeros(len(sent), np.int64)
+    np.maximum.at(uses, item, np.repeat(rows.row_count[remote.row], items))
+    item_bytes = _sending_bytes(graph, sent, uses)
+    is_clear = _clearly_cheaper(item, group, item_bytes, groups)
+    rest = np.flatnonzero(~is_clear[group])
+    rest = rest[order_by(group[rest], len(is_clear))[1]]
+    combined = groups_to_combine(
+        *(item_bytes, groups.message_bytes, item[rest], group[rest]), own_bytes=groups.own_bytes
+    )
+    return groups, is_clear | combined
+
+
+def _clearly_cheaper(item: Int32, group: Int32, item_bytes: Int64, groups: _Groups) -> Bool:
+    """Return bool[G], groups that are combined in any case.
+
+    Of such, all but what others need would have to be sent otherwise; if the groups that need an item share
+    its bytes, each has to send more than its message.
+    """
+    share = item_bytes // np.maximum(np.bincount(item, minlength=len(item_bytes)), 1)
+    is_clear = np.ones(len(groups.line), np.bool_)
+    for _ in range(_ROUNDS):
+        share[item[~is_clear[group]]] = 0
+        operand_bytes = groups.own_bytes.copy()
+        np.add.at(operand_bytes, group, share[item])
+        if np.all(operand_bytes[is_clear] > groups.message_bytes[is_clear]):
+            return is_clear
+        is_clear &= operand_bytes > groups.message_bytes
+    return np.zeros_like(is_clear)
 
 
 def _groups(graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: _Runs, num_folds: int) -> _Groups:
@@ -142,48 +169,9 @@ def _groups(graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: _Runs, num
     return _Groups(group, line[:count], message_bytes, own_bytes)
 
 
-def _pairs(rows: Rows, remote: _Runs, groups: _Groups) -> tuple[Pairs, Pairs, Int64]:
-    """Return the distinct pairs of item and group, by groups, and how often the group needs the item."""
-    items = np.diff(remote.item_end, prepend=0)
-    group, count = np.repeat(groups.group, items), np.repeat(rows.row_count[remote.row], items)
-    item = remote.item
-    order, begin = grouped(group, item, len(groups.line))
-    first = order[begin]
-    return item[first], group[first], np.maximum.reduceat(count[order], begin)
-
-
-def _steps(
-    graph: AnyGraph, item: Pairs, group: Pairs, uses: Int64, sent: Lines
-) -> tuple[Int64, Pairs, Pairs]:
-    """Cut items that groups need different numbers of times into one step for each such number.
-
-    Arguments as returned by :func:`_pairs`, and the lines of the items. Returns what each step costs in
-    addition to the one before, and the pairs of a step and a group that needs it, by groups.
-    """
+def _sending_bytes(graph: AnyGraph, sent: Lines, uses: Int64) -> Int64:
+    """Bytes of sending what each line of ``sent`` stands for so often, beside what is sent anyway."""
     value, have = sent.table.view(np.int32)[:, VALUE], sent.table[:, MOST]
-    versions, width_bytes = np.maximum(graph.versions[value], 1), graph.width_bytes[value]
-
-    def bytes_of(line: Pairs, count: Int64) -> Int64:
-        limit = versions[line]  # matters for what is paid for in part only
-        new = np.maximum(np.minimum(count, limit) - np.minimum(have[line], limit), 0)
-        return np.asarray(np.where(have[line] > 0, new, count) * width_bytes[line])
-
-    least = np.full(len(sent), np.iinfo(np.int64).max)
-    np.minimum.at(least, item, uses)
-    least[np.bincount(item, minlength=len(sent)) == 0] = 0
-    step_bytes, more = bytes_of(np.arange(len(sent)), least), np.flatnonzero(uses > least[item])
-    if not len(more):
-        return step_bytes, item, group
-    order, begin = grouped(item[more], uses[more], len(sent))
-    entry = more[order]
-    step = np.cumsum(np.bincount(begin, minlength=len(entry))) - 1  # of the further ones
-    line, often = item[entry[begin]], uses[entry[begin]]
-    begins = np.diff(line, prepend=-1).astype(np.bool_)
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(line)), 0))[step]
-    before = np.where(begins, least[line], np.roll(often, 1))
-    further = np.concatenate((step_bytes, bytes_of(line, often) - bytes_of(line, before)))
-    needed = step - first + 1
-    step = np.concatenate((item.astype(np.int64), len(sent) + expand_ranges(first, needed)))
-    group = np.concatenate((group, np.repeat(group[entry], needed)))
-    by_group = order_by(group, int(group.max()) + 1)[1]
-    return further, step[by_group], group[by_group]
+    limit = np.maximum(graph.versions[value], 1)  # matters for what is paid for in part only
+    new = np.maximum(np.minimum(uses, limit) - np.minimum(have, limit), 0)
+    return np.asarray(np.where(have > 0, new, uses) * graph.width_bytes[value])

@@ -349,7 +349,9 @@ def _likeliest(
     With ``each_dims`` the best for each number of cut dimensions; with ``even`` the least bytes that are
     balanced as well, since the score gives balance up for bytes and large graphs are hardly refined.
     """
-    ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance, g.pieces[0].shape_rank))
+    ranked = sorted(
+        found, key=lambda g: (_score(g, allowed), max(g.imbalance, allowed), g.pieces[0].shape_rank)
+    )
     known = sorted((g for g in ranked if even and len(g.part)), key=lambda g: -g.comm_bytes)
     cheapest = {g.cut_dims: g for g in known if g.imbalance <= allowed}
     seen: dict[int, int] = defaultdict(int)

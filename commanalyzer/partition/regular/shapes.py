@@ -28,7 +28,8 @@ MOST_COMPONENTS = 64
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
-_SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none
+_SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none,
+_MET = 8  # and one in so many rows: members of a cluster are now and then as far apart
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
 _TALLIED_FLOWS = 1 << 23  # about as many are looked at, evenly spread
@@ -312,7 +313,7 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
         if len(frequent) > _MOST_STRIDES:
             continue
         for d, count in zip(distance.tolist(), often.tolist(), strict=True):
-            steps = min(_SEVERAL, last // (2 * d))  # that a loop over rows has at least
+            steps = max(min(_SEVERAL, last // (2 * d)), last // (_MET * d))  # that a loop over rows has
             is_row = count >= steps if kind >= kernels.LOOPS else any(c % d == 0 for c in array.counts)
             if d in frequent and is_row and 2 * d <= last + 1:
                 score[d] = score.get(d, 0.0) + count / often.max()
@@ -358,4 +359,4 @@ def tally_distances(
     filled = np.flatnonzero(keys >= 0)
     order = filled[np.argsort(keys[filled])]
     array, distance = keys[order] >> kernels.ARRAY_BITS, keys[order] & ((1 << kernels.ARRAY_BITS) - 1)
-    return array, distance, times[order]
+    return array, distance, times[order] * share
