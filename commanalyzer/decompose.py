@@ -6,7 +6,6 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -32,7 +31,6 @@ from commanalyzer.partition.libraries.concurrency import (
     side_by_side,
 )
 from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
-from commanalyzer.partition.merging import merge_parts
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owners import in_order
 from commanalyzer.partition.policy import SEARCH
@@ -53,8 +51,6 @@ from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.views import View, paper_view
 
 logger = logging.getLogger(__name__)
-_MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging them leaves at least: half of
-# what an even pairing leaves of uniform traffic; blocks of 2 and 3 dimensions keep 0.5 to 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +148,11 @@ def _decompose_view(
                 caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
         try:
             divided = side_by_side(divide, options.nodes, caller)
-            if not (view.removed.all() or options.given):
-                divided = _with_merged(view, portfolio, count, dict(zip(options.nodes, divided, strict=True)))
         finally:
             caller.close()
     warnings = []
     for item in divided if not view.removed.all() else ():
-        best = _best(item)
+        best = next(d for d in item.decompositions if d.best)
         if not best.is_balanced:
             warnings.append(
                 f"no decomposition on {best.nodes} nodes ({best.model}) with at most "
@@ -216,36 +210,6 @@ def _irregular(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Can
     best, written = next(d for d in chosen if d.best), headline(chosen)
     if (written is best and not best.grid) or written.comm_bytes > SEARCH.plain * best.comm_bytes:
         yield Candidate(best.method, best.part, best.seconds, best.coarse_vertices)
-
-
-def _with_merged(
-    view: View, portfolio: Portfolio, count: Callable[..., Decomposition], divided: dict[int, Counted]
-) -> list[Counted]:
-    """Add what the best divisions among more nodes give with their parts merged."""
-    for nodes in sorted(divided, reverse=True):
-        more = min((q for q in divided if q > nodes and q % nodes == 0), default=0)
-        source, best = _best(divided[more or nodes]), _best(divided[nodes])
-        may_be_less = source.comm_bytes * _MERGED_SHARE <= best.comm_bytes or not best.is_balanced
-        if nodes > 1 and more and may_be_less:
-            merged = count(_merged(view, portfolio, source, nodes), nodes=nodes)
-            found = [*divided[nodes].decompositions, *_with_bound([merged], portfolio, nodes)]
-            divided[nodes] = replace(divided[nodes], decompositions=_chosen(found, portfolio))
-    return list(divided.values())
-
-
-def _best(divided: Counted) -> Decomposition:
-    return next(d for d in divided.decompositions if d.best)
-
-
-def _merged(view: View, portfolio: Portfolio, source: Decomposition, nodes: int) -> Candidate:
-    """Merge the parts of a division among more nodes, which adds no bytes: fewer never need more."""
-    begin, part, more = time.perf_counter(), source.part, source.nodes
-    charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
-    load = view.cost(part, charges, source.comm_bytes).find_work()
-    loads = np.bincount(part, load, more).astype(np.float64)
-    group = merge_parts(source.communication.comm_bytes, loads, nodes, portfolio.allowed(nodes))
-    name, seconds = f"{source.method}, merged from {more}", time.perf_counter() - begin
-    return Candidate(name, group[part], seconds, source.coarse_vertices)
 
 
 def _chosen(found: list[Decomposition], portfolio: Portfolio) -> tuple[Decomposition, ...]:
