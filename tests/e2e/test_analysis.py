@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import commanalyzer as ca
+from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.report.json_document import json_document
 from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind
@@ -284,3 +286,42 @@ def test_same_input_same_document(workload: tuple[str | int, ...]) -> None:
             del item["seconds"]  # type: ignore[arg-type, union-attr]
         documents.append(document)
     assert documents[0] == documents[1]
+
+
+POPULATIONS = """
+#include <stdio.h>
+enum { N = 18, STEPS = 3 };
+static double f[2][5][N][N];
+int main(void) {
+    for (int q = 0; q < 5; q++)
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) f[0][q][i][j] = f[1][q][i][j] = 1.0 + (i * 7 + j * 3 + q) % 11;
+    for (int t = 0; t < STEPS; t++) {
+        double (*a)[N][N] = f[t % 2], (*b)[N][N] = f[1 - t % 2];
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < N - 1; j++) {
+                double c = a[0][i][j];
+                double n = a[1][i - 1][j], s = a[2][i + 1][j], w = a[3][i][j - 1], e = a[4][i][j + 1];
+                double mean = 0.2 * (c + n + s + w + e);
+                b[0][i][j] = 0.5 * (mean + c);
+                b[1][i][j] = 0.5 * (mean + n), b[2][i][j] = 0.5 * (mean + s);
+                b[3][i][j] = 0.5 * (mean + w), b[4][i][j] = 0.5 * (mean + e);
+            }
+    }
+    double sum = 0.0;
+    for (int i = 1; i < N - 1; i++)
+        for (int j = 1; j < N - 1; j++) sum += f[STEPS % 2][0][i][j];
+    printf("%.9f\\n", sum);
+}
+"""
+
+
+def test_arrays_of_four_dimensions_are_divided_along_the_last_two(tmp_path: Path) -> None:
+    source = tmp_path / "populations.c"
+    source.write_text(POPULATIONS)
+    found = ca.analyze(source, nodes=(4,), program_output="discard").decomposition(4)
+    assert found.grid == (1, 1, 2, 2)
+    # Each step one of five populations crosses each side of two lines of 16 points; then three partial sums.
+    assert found.comm_bytes == WORD * (3 * 2 * 2 * 16 + 3)
+    rule = parse_rule("f[2x5x18x18]=block:1x1x2x2")
+    assert (rule.extents, rule.numbers) == ((2, 5, 18, 18), found.grid)

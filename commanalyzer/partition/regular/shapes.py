@@ -30,6 +30,7 @@ _FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
 _SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none,
 _MET = 8  # and one in so many rows: members of a cluster are now and then as far apart
+_MOST_GUESSED = 3  # dimensions of arrays whose declaration shows none
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
 _TALLIED_FLOWS = 1 << 23  # about as many are looked at, evenly spread
@@ -152,7 +153,7 @@ def _array(number: int, vertex: Int32, index: Int64, sizes: tuple[int, ...], row
 
 
 def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shaped, ...], ...]:
-    """Return for 3, 2 and 1 dimensions the arrays that can be divided along so many.
+    """Return for 3, 2 and 1 dimensions the arrays that can be divided along so many; for more, as declared.
 
     Squares and cubes are candidates beside the shapes that strides show: counting tells which is better. Of
     equal dimensions, families come first that have most of the values, of the changes or of the work. A
@@ -162,7 +163,7 @@ def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shap
     """
     strides, sizes = _strides(graph, arrays), _sizes(graph, arrays)
     families: list[tuple[Shaped, ...]] = []
-    for dims in (3, 2, 1):  # one step per number of dimensions
+    for dims in range(max(_MOST_GUESSED, *(1 + len(a.rows) for a in arrays), 0), 0, -1):
         most = np.max([np.zeros(3), *(_extent(sizes, family) for family in families)], axis=0)
         known = {id(s.array) for family in families for s in family}
         whole = set[int]()  # in a family of so many dimensions, every element a point of its own
@@ -217,8 +218,8 @@ def _largest_families(
 
 def _edges(array: Array, count: int, dims: int, strides: Sequence[int]) -> tuple[int, ...]:
     """Extents of a square or cube of ``count`` elements; nothing where it is none, or rows contradict."""
-    if dims == 1:
-        return (count,)
+    if dims == 1 or dims > _MOST_GUESSED:
+        return (count,) * (dims == 1)
     edge = round(count ** (1.0 / dims))
     is_free = not array.rows and (dims == 2 or not strides)
     is_one = edge**dims == count and edge > 2 and (is_free or edge in strides)
@@ -228,7 +229,8 @@ def _edges(array: Array, count: int, dims: int, strides: Sequence[int]) -> tuple
 def _shown(array: Array, dims: int, strides: Sequence[int]) -> list[tuple[int, ...]]:
     """Extents of an array by its own strides, the likeliest first; its last row may be cut short."""
     found: list[tuple[int, ...]] = []
-    for near in itertools.combinations(strides, dims - 1) if dims > 1 else ():
+    is_declared = dims <= _MOST_GUESSED or dims == 1 + len(array.rows)
+    for near in itertools.combinations(strides, dims - 1) if dims > 1 and is_declared else ():
         steps = sorted(near)
         if all(b % a == 0 for a, b in itertools.pairwise(steps)):
             count = next((c for c in array.counts if c % steps[-1] == 0), array.counts[-1])

@@ -197,7 +197,7 @@ def test_rules_are_read_as_written() -> None:
     assert parse_rule("*=cyclic").name == "*"
 
 
-@pytest.mark.parametrize("text", ["u", "u=slab", "u=block4d", "u[3x]=block", "u=block:0", "=block"])
+@pytest.mark.parametrize("text", ["u", "u=slab", "u=block0d", "u[3x]=block", "u=block:0", "=block"])
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="expected"):
         parse_rule(text)
