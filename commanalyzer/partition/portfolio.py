@@ -28,7 +28,6 @@ from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighb
 from commanalyzer.partition.coarsening.surface import Surface
 from commanalyzer.partition.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.partition.libraries.concurrency import CutShortError
-from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.policy import COSTS, SEARCH
 from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
@@ -39,7 +38,7 @@ from commanalyzer.partition.regular.one_array import divided_elements
 from commanalyzer.partition.regular.owner_map import map_owners
 from commanalyzer.partition.regular.rules import rule_owners
 from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
-from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
+from commanalyzer.partition.regular.sketch import Sketch, find_sums, hub_bytes, leaders, led_work
 from commanalyzer.partition.selection import Cost, RowCounter, best_of, shown_bytes
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.storage.large import AnyGraph
@@ -196,15 +195,16 @@ class Portfolio:
             return Layouts(graph, self.families, None)
         anchor, is_element = tiling.neighbours.anchor, elements_of(self.arrays, graph.num_vertices)
         lead, operand = leaders(tiling.vertex, anchor, is_element, nets.num_vertices), self.view.operand
-        work, sums = None, None
-        if len(operand) and isinstance(graph, ValueGraph):
+        work, is_refined = None, len(operand) > 0
+        if is_refined:
             beside = np.where(is_element[operand], operand, anchor[operand])
             lead[tiling.num_vertices :] = np.where(is_element[beside], beside, -1)
-            sums = find_sums(graph)
         else:
-            work = np.bincount(anchor, graph.work_flops, graph.num_vertices).astype(np.float64)
+            coarse_flops = self.view.adjacency.work_flops
+            work = led_work(anchor, is_element, tiling.vertex, graph.work_flops, coarse_flops)
         unseen = hub_bytes(graph, self._removed)
-        return Layouts(graph, self.families, Sketch(nets, lead, graph.num_vertices, work, unseen), sums)
+        sketch = Sketch(nets, lead, graph.num_vertices, work, unseen)
+        return Layouts(graph, self.families, sketch, find_sums(graph), is_refined=is_refined)
 
     @cached_property
     def partitioners(self) -> CoarsePartitioners:

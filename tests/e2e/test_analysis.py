@@ -325,3 +325,32 @@ def test_arrays_of_four_dimensions_are_divided_along_the_last_two(tmp_path: Path
     assert found.comm_bytes == WORD * (3 * 2 * 2 * 16 + 3)
     rule = parse_rule("f[2x5x18x18]=block:1x1x2x2")
     assert (rule.extents, rule.numbers) == ((2, 5, 18, 18), found.grid)
+
+
+RANK_K_UPDATE = """
+#include <stdio.h>
+static double a[N][K], c[N][N];
+int main(void) {
+    double sum = 0.0;
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < K; k++) a[i][k] = (i * 3 + k * 5) % 13;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++) {
+            double s = 0.0;
+            for (int k = 0; k < K; k++) s += a[i][k] * a[j][k];
+            c[i][j] = s;
+        }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++) sum += c[i][j];
+    printf("%g\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "k"), [(24, 500), (40, 300)])  # sums that are hubs; a large graph
+def test_products_that_are_long_are_cut_along_what_is_summed_over(tmp_path: Path, n: int, k: int) -> None:
+    source = tmp_path / "update.c"
+    source.write_text(f"enum {{ N = {n}, K = {k} }};{RANK_K_UPDATE}")
+    found = ca.analyze(source, nodes=(4,), program_output="discard").decomposition(4)
+    assert found.grid == (1, 4)
+    assert found.comm_bytes == pytest.approx(WORD * 3 * n * (n + 1) // 2, rel=0.01)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.structure.segments import group_starts, pointer_from_counts, row_of_term, sorted_unique
 
 _MANY = 2  # times the readers of an operand: as many terms of a sink make it worth combining them beside it
@@ -167,29 +167,6 @@ def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> t
     work = _work(graph, work_flops, vertex, terms, place, size)
     pointer = pointer_from_counts(degree[is_kept])
     return Hypergraph(pointer, pin[is_kept[net]], net_bytes[is_kept], work), terms.rarest()[alone]
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Sums of products.
-
-    Attributes:
-        comm_bytes: Bytes of one number for each of them.
-        is_factor: bool[V], values that are multiplied with others in them, and are no such sums.
-    """
-
-    comm_bytes: int
-    is_factor: Bool
-
-
-def find_sums(graph: ValueGraph) -> Sums:
-    """Return what folds several terms of several operands each."""
-    is_factor, is_sum = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.bool_)
-    terms = _Terms(graph, np.zeros(graph.num_vertices, np.int64))
-    several = (terms.folded > 1) & (terms.operands > 1)
-    is_sum[terms.sink[several]] = True
-    is_factor[terms.source[several[terms.term]]] = True
-    return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
 
 
 def _work(graph: ValueGraph, base: Float64, vertex: Int64, terms: _Terms, place: Int64, size: int) -> Float64:

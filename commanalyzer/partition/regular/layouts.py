@@ -10,6 +10,7 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.partition.libraries.hypergraph import Sums
 from commanalyzer.partition.regular.grids import Blocks, Spread, fits, grid_name, process_grids, surface
 from commanalyzer.partition.regular.shapes import Shaped
-from commanalyzer.partition.regular.sketch import Sketch
+from commanalyzer.partition.regular.sketch import Sketch, Sums
 from commanalyzer.vcg.graph import Float64, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 
@@ -120,6 +120,7 @@ class Layouts:
         families: Arrays with shapes.
         sketch: What guesses their costs; ``None`` for the surface of blocks.
         sums: Sums of products, where these are known.
+        is_refined: Whether values are moved one by one afterwards, which mends what is hardly uneven.
     """
 
     def __init__(
@@ -128,8 +129,11 @@ class Layouts:
         families: Sequence[Sequence[Shaped]],
         sketch: Sketch | None,
         sums: Sums | None = None,
+        *,
+        is_refined: bool = False,
     ) -> None:
         self._graph, self._families, self._sketch, self._sums = graph, families, sketch, sums
+        self._is_refined = is_refined
         self._known: dict[tuple[int, ...], tuple[Blocks, _Places]] = {}
 
     @cached_property
@@ -168,18 +172,19 @@ class Layouts:
                     begun = found[: 2 * _STARTS]
                     ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
         complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
-        least = min((_score(guess, allowed) for guess in complete), default=0.0)
+        least = min((_score(guess, allowed) for guess in complete), default=math.inf)
         sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
         unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
         chosen = [
             g
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
-            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=self._sums is None)
+            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=not self._is_refined)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank))
         different: dict[object, _Guess] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
-            alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
+            along = guess.pieces[0].grid if guess.keeps_terms else ()  # what is summed over is to be found
+            alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance, along)
             different.setdefault(alike if self._sketch is not None else id(guess), guess)
         return [self._cut(guess, allowed) for guess in different.values()]
 

@@ -8,6 +8,8 @@ for what leads differently in the end, and it takes a fraction of a millisecond.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
@@ -16,7 +18,8 @@ from commanalyzer.partition.refinement import touched_kernels as kernels
 from commanalyzer.partition.refinement.refine import balance_weights
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.structure.segments import pointer_from_counts
+from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.segments import pointer_from_counts, row_of_term
 
 _MOST_PINS = 200_000  # of the nets that are asked; as many as a tenth of it still rank divisions alike
 _SEED = 1
@@ -39,10 +42,55 @@ def leaders(vertex: Int32 | Int64, anchor: Int32, is_element: Bool, num_vertices
     return lead
 
 
+def led_work(
+    anchor: Int32, is_element: Bool, vertex: Int32, work_flops: Float64, coarse_flops: Float64
+) -> Float64:
+    """Return float64[V], work on each value with what follows it, and of hubs on what they are made from.
+
+    Args:
+        anchor: int32[V], the value that each value follows.
+        is_element: bool[V], elements of arrays.
+        vertex: int32[V], coarse vertex of each value, -1 for hubs.
+        work_flops: float64[V].
+        coarse_flops: float64[N], work of coarse vertices, in which that of hubs was spread.
+    """
+    n = len(coarse_flops)
+    work = np.bincount(anchor, work_flops, len(anchor)).astype(np.float64)
+    more = coarse_flops - np.bincount(np.where(vertex < 0, n, vertex), work, n + 1)[:n]
+    taken = np.flatnonzero(is_element & (vertex >= 0))
+    work[taken] += (more / np.maximum(np.bincount(vertex[taken], minlength=n), 1))[vertex[taken]]
+    return work
+
+
 def hub_bytes(graph: AnyGraph, removed: Bool) -> int:
     """Return what one more part may cost, of the ``removed`` values: each is sent to it, and combined."""
     hubs = np.flatnonzero(removed)
     return 2 * int((graph.width_bytes[hubs].astype(np.int64) * graph.versions[hubs]).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of products.
+
+    Attributes:
+        comm_bytes: Bytes of one number for each of them.
+        is_factor: bool[V], values that are multiplied with others in them, and are no such sums.
+    """
+
+    comm_bytes: int
+    is_factor: Bool
+
+
+def find_sums(graph: AnyGraph) -> Sums:
+    """Return what folds several terms of several operands each."""
+    is_factor, terms = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.int64)
+    for rows in row_slices(graph):
+        operands, row = np.diff(rows.source_ptr), row_of_term(rows)
+        is_product = (operands > 1) & (rows.row_fold[row] > 0)
+        np.add.at(terms, rows.row_sink[row[is_product]], 1)
+        is_factor[rows.source[np.repeat(is_product, operands)]] = True
+    is_sum = terms > 1
+    return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
 
 
 class Sketch:
