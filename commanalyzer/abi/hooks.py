@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 19
+ABI_VERSION = 20
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59

@@ -64,10 +64,10 @@ static bool put_label(struct nest *nest, struct ca_stream *stream, uint64_t term
   if (!nest->is_plain && !(nest->parts & 3) && !ca_stream_look_up(stream, terms ? terms : 1, &nest->around))
     return false;
   put(nest, stream->first);
-  if (terms)
-    put(nest, stream->stride);
   for (uint32_t d = 0; d < nest->around.count; d++)
     put(nest, stream->outer[d]);
+  if (terms)
+    put(nest, stream->stride);
   return true;
 }
 
@@ -93,7 +93,7 @@ static uint32_t put_reduction(struct nest *nest, const uint64_t *given) {
     if (!put_label(nest, &stream, is_term ? terms : 0))
       return 0;
   }
-  nest->words[head_at] = (uint32_t)head | (uint64_t)width << 32 | (uint64_t)kept << 40 | CA_NEST_REDUCTION;
+  nest->words[head_at] = (uint32_t)head | (uint64_t)width << 32 | (uint64_t)kept << 40 | CA_FAMILY_SUM;
   return at;
 }
 
@@ -190,7 +190,7 @@ static bool read_nest(struct nest *nest, uint32_t count, const uint64_t *given) 
 }
 
 static void count_row(uint64_t loop_hash, uint64_t changes, const struct nest *nest) {
-  struct ca_event row = {0, nest->sink, nest->site, CA_ROW_NEST, nest->count, nest->words};
+  struct ca_event row = {0, nest->sink, nest->site, CA_ROW_FAMILY, nest->count, nest->words};
   ca_streams_count(&row, loop_hash, changes, !nest->makes_own);
   for (uint32_t a = 0; a < nest->num_accesses && nest->makes_own; a++)
     if (nest->accesses[a].words)

@@ -178,12 +178,13 @@ static uint64_t segment_of(const struct ca_stream *stream, uint64_t round, uint6
   return other;
 }
 
-static uint64_t *write_outer(const struct loop *loop, const struct store *store, uint64_t *at) {
-  for (uint32_t d = 0; d < loop->around.count; d++) {
-    *at++ = store->sink.outer[d];
-    for (uint32_t k = 0; k < store->num_labels; k++)
-      *at++ = loop->streams[store->first_label + k].outer[d];
-  }
+/* Writes a sink or a label: the number, and its change in each loop, in the innermost one by `step`. */
+static uint64_t *write_number(const struct loop *loop, const struct ca_stream *stream, uint64_t first, uint64_t step,
+                              uint64_t *at) {
+  *at++ = first;
+  for (uint32_t d = 0; d < loop->around.count; d++)
+    *at++ = stream->outer[d];
+  *at++ = step;
   return at;
 }
 
@@ -212,19 +213,19 @@ static uint32_t write_segment(const struct loop *loop, bool is_plain, uint64_t *
   uint64_t *at = out;
   if (end > *round + 1 && !is_moving(loop, steps))
     return 0;
-  *at++ = (end - *round) | (uint64_t)loop->num_stores << 48;
+  *at++ = (1 + loop->around.count) | (uint64_t)loop->num_stores << 48;
+  for (uint32_t d = 0; d < loop->around.count; d++)
+    *at++ = loop->around.rounds[d];
+  *at++ = end - *round;
   for (uint32_t s = 0; s < loop->num_stores; s++) {
     const struct store *store = &loop->stores[s];
     *at++ = store->site | (uint64_t)store->num_labels << 32;
-    *at++ = store->sink.first + *round * store->sink.stride;
-    *at++ = store->sink.stride;
-    for (uint32_t k = 0; k < store->num_labels; k++) {
-      const struct ca_stream *stream = &loop->streams[store->first_label + k];
-      *at++ = is_plain ? stream->first + *round * stream->stride : label_at(stream, *round);
+    at = write_number(loop, &store->sink, store->sink.first + *round * store->sink.stride, store->sink.stride, at);
+    for (uint32_t k = store->first_label; k < store->first_label + store->num_labels; k++) {
+      const struct ca_stream *stream = &loop->streams[k];
+      uint64_t first = is_plain ? stream->first + *round * stream->stride : label_at(stream, *round);
+      at = write_number(loop, stream, first, steps[k], at);
     }
-    for (uint32_t k = 0; k < store->num_labels; k++)
-      *at++ = steps[store->first_label + k];
-    at = write_outer(loop, store, at);
   }
   *round = end;
   return (uint32_t)(at - out);
@@ -241,7 +242,7 @@ static uint32_t write_rest(struct loop *loop, bool is_plain, uint64_t *content) 
 
 /* Writes all segments from `round` on; 0 if they are too many. */
 static uint32_t write_segments(struct loop *loop, bool is_plain, uint64_t round, uint64_t *content) {
-  uint32_t size = 1 + 3 * loop->num_stores + 2 * loop->num_labels, count = 0;
+  uint32_t size = 2 + 3 * loop->num_stores + 2 * loop->num_labels, count = 0;
   for (uint64_t segments = 0; round < loop->rounds; segments++) {
     if (count + size > MOST_WORDS || segments > round / SEGMENT_ROUNDS + SPARE_SEGMENTS)
       return 0;
@@ -287,9 +288,7 @@ static uint32_t write_loop(struct loop *loop, bool is_plain, uint64_t *content) 
   if (!is_plain && !look_up(loop))
     return 0;
   uint64_t round = 0;
-  for (uint32_t d = 0; d < loop->around.count; d++)
-    content[d] = loop->around.rounds[d]; /* no stores: around what follows */
-  return loop->around.count + write_segment(loop, true, &round, content + loop->around.count);
+  return write_segment(loop, true, &round, content);
 }
 
 /* Counts what a loop is going to do and returns 1; or begins to record it and returns 0. `rounds` are those of
@@ -309,7 +308,7 @@ CA_SLOW uint32_t ca_range(uint64_t hash, uint64_t changes, uint64_t rounds, uint
   if (!written)
     return ca_repeat_unpredicted(hash | 1, changes, rounds);
   const struct store *first = &loop.stores[0];
-  struct ca_event row = {0, first->sink.first, first->site, CA_ROW_RANGE, written, content};
+  struct ca_event row = {0, first->sink.first, first->site, CA_ROW_FAMILY, written, content};
   ca_streams_count(&row, hash | 1, changes, !loop.makes_own);
   return 1;
 }
