@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "abi": 234,
+    "abi": 233,
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_450,
@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 4_084,
-    "instrument": 6_395,
+    "instrument": 6_362,
     "interpreter": 3_800,
     "ir": 5_373,
     "laws": 2_931,
@@ -58,7 +58,7 @@ BUDGETS = {
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
-    "runtime_shim/src": 4_986,
+    "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
     "tests": 43_880,
 }
