@@ -46,9 +46,9 @@ FAULTS = (
     ),
     Fault(
         "a wrong stride",
-        "commanalyzer/vcg/reading/range_kernels.py",
-        "labels[first + k, 1] = wide(units, at + 2 * (count + k))",
-        "labels[first + k, 1] = wide(units, at + 2 * (count + k)) + 1",
+        "commanalyzer/vcg/reading/family_kernels.py",
+        "number += round_[d] * wide(units, at + 2 + 2 * d)",
+        "number += round_[d] * (wide(units, at + 2 + 2 * d) + 1)",
         "unit/vcg/reading/test_ranges.py",
     ),
     Fault(

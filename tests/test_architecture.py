@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "abi": 235,
+    "abi": 233,
     "allocations": 1_579,
     "classification": 913,
     "cli": 4_450,
@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 4_084,
-    "instrument": 6_395,
+    "instrument": 6_362,
     "interpreter": 3_800,
     "ir": 5_373,
     "laws": 2_931,
@@ -52,15 +52,15 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 118,
     "validation": 1_321,
-    "vcg": 5_980,
+    "vcg": 5_941,
     ".": 1_944,
-    "runtime_shim/include": 336,
+    "runtime_shim/include": 329,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
-    "runtime_shim/src": 4_987,
+    "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
-    "tests": 43_889,
+    "tests": 43_883,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

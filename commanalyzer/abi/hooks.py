@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 19
+ABI_VERSION = 20
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -96,8 +96,7 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_changes", "i64", ("i64", "i64"), "changes of the shadow of addresses so far"),
         Hook("ca_repeat_known", "i32", ("i64", "i64", "i64"), "a loop will do what it did before"),
         Hook("ca_repeat_ready", "i32", ("i64", "i64", "i64"), "the same; nothing begins if it is not known"),
-        Hook("ca_range", "i32", ("i64", "i64", "i64", "i32", "ptr"), "rows of a whole loop are counted"),
-        Hook("ca_nest", "i32", ("i64", "i64", "i64", "i32", "ptr"), "the same for sums and their stores"),
+        Hook("ca_family", "i32", ("i64", "i64", "i64", "i32", "ptr"), "rows of whole loops are counted"),
         Hook("ca_preview_due", "i32", ("i32",), "a preview of a loop is worth while"),
         Hook(
             "ca_repeat_previewed", "i32", ("i32", "i64", "i64", "i32", "i32"), "ca_repeat_known, counts too"

@@ -20,7 +20,7 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, Rows, Site, UInt8
 from commanalyzer.vcg.homes import Homes, Ranges, find_homes
 from commanalyzer.vcg.naming import Names, name_homes
-from commanalyzer.vcg.reading.ranges import SITE
+from commanalyzer.vcg.reading.families import SITE
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.storage.coding import read_only
 from commanalyzer.vcg.storage.spill import Spill

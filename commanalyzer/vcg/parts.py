@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.hooks import ADDRESS_MASK, REGISTER, WORD_MASK
+from commanalyzer.abi.hooks import ADDRESS_MASK, WORD_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_PART
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.trace.reader import Trace
@@ -137,35 +137,11 @@ def _spans(tables: Tables) -> Iterator[tuple[Int64, Int64]]:
     width = groups[:, 3]
     each = np.repeat(np.arange(len(groups)), width)
     run = groups[each, 1] + np.arange(len(each)) - np.repeat(np.cumsum(width) - width, width)
-    yield _ends(tables.runs[run, 0], tables.runs[run, 1], groups[each, 2])
-    ranges = tables.ranges
-    segment = np.repeat(np.arange(len(ranges.rounds)), np.diff(ranges.first_store))
-    row, rounds = ranges.row[segment], ranges.rounds[segment]
-    place = np.arange(len(segment)) - ranges.first_store[segment]  # which store of its loop
-    labels = np.diff(np.append(ranges.stores[:, 3], len(ranges.labels)))
-    is_wanted = is_counted[row] & (labels > 0)
-    low, high = _ends(ranges.stores[:, 1], ranges.stores[:, 2], rounds)
-    yield _of_nests(low[is_wanted], high[is_wanted], row[is_wanted], place[is_wanted])
-    store = np.repeat(np.arange(len(ranges.stores)), labels)
-    ordinal = np.arange(len(store)) - ranges.stores[store, 3]
-    word, stride = ranges.labels[:, 0], ranges.labels[:, 1]
-    is_word = is_counted[row[store]] & (word & REGISTER == 0) & (word != 0)
-    low, high = _ends(word, stride, rounds[store])
-    code = place[store] * (int(labels.max(initial=0)) + 1) + ordinal
-    yield _of_nests(low[is_word], high[is_word], row[store][is_word], code[is_word])
-
-
-def _ends(first: Int64, stride: Int64, count: Int64) -> tuple[Int64, Int64]:
-    begin = first & WORD_MASK
-    last = begin + stride * (count - 1)
-    return np.minimum(begin, last), np.maximum(begin, last)
-
-
-def _of_nests(low: Int64, high: Int64, row: Int64, code: Int64) -> tuple[Int64, Int64]:
-    """Ends of what each instruction (``code``) touches in a whole nest, a row of the trace."""
-    pairs = row * (int(code.max(initial=0)) + 1) + code
-    order = np.argsort(pairs, kind="stable")
-    first = np.flatnonzero(np.diff(pairs[order], prepend=-1))
-    if not len(first):
-        return low, high
-    return np.minimum.reduceat(low[order], first), np.maximum.reduceat(high[order], first)
+    begin = tables.runs[run, 0] & WORD_MASK
+    last = begin + tables.runs[run, 1] * (groups[each, 2] - 1)
+    yield np.minimum(begin, last), np.maximum(begin, last)
+    touched = tables.touched()
+    touched = touched[np.argsort(touched[:, 0], kind="stable")]
+    first = np.flatnonzero(np.diff(touched[:, 0], prepend=-1))
+    if len(first):
+        yield np.minimum.reduceat(touched[:, 1], first), np.maximum.reduceat(touched[:, 2], first)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from commanalyzer.abi.trace_layout import ROW_FAMILY
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.instrument.sites import SiteTable
@@ -49,7 +50,7 @@ class Timeline:
             GraphInvariantError: If it has rows that stand for several.
         """
         tables = Tables.of(trace)
-        if len(tables.ranges.rounds) or len(tables.names):
+        if len(tables.names) or np.any((tables.heads[:, 1] >> 48) & ROW_FAMILY):
             raise GraphInvariantError(
                 "expected a recording of single rows, found rows that stand for several"
             )

@@ -46,7 +46,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 19u
+#define CA_ABI_VERSION 20u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -83,30 +83,23 @@ struct ca_cell {
 #define CA_ROW_INPUT 8u      /* with FILL: written by the outside world */
 #define CA_ROW_TEMPORARY 16u /* the row defines a vertex: one lifetime of the sink, a word of a workspace */
 #define CA_ROW_UPDATE 32u    /* a new version of an earlier vertex; the sink is the row that defines it */
-#define CA_ROW_RANGE 64u     /* the stores of a whole loop; the labels say which, see below */
-#define CA_ROW_NEST 128u     /* the sums and stores of a whole loop, see further below */
+#define CA_ROW_FAMILY 64u    /* the sums and stores of whole loops; the labels say which, see below */
 #define CA_ROW_COMPACT 256u  /* labels are 32-bit: REG, then ADDRESS and CONTROL, then a row or a word */
 
 /* Compact labels name rows, and words of the arena's first 2 GiB, by 29 bits. */
 #define CA_COMPACT_BITS 29u
 #define CA_COMPACT_FIRST ((CA_ARENA_BASE & CA_ADDRESS_MASK) >> 2)
 
-/* "Labels" of a range: segments of the loop. Each is a number of rounds with the number of stores in the upper
- * 16 bits, then for each store, in order, its site with the number of its labels in the upper half, its sink
- * and the sink's stride, its labels and their strides (all in words). Round i stands for one row per store, at
- * sink + i * stride and so on; the rounds follow each other. Numbers of rounds without stores in front of the only
- * segment are loops around it, the outermost first: then each store also has, for each of them, the strides of its
- * sink and its labels in that loop. */
-
-/* "Labels" of a nest: the number of loops around its reductions with the number of entries in the upper 16 bits,
- * the rounds of each, the outermost first, then for each entry, in order, a register value that is a reduction: its
- * site with the number of labels of a term in the upper half (8 bits), that of initial labels above it and
- * CA_NEST_REDUCTION, the number of terms, for each initial label the one of the first round and its change per round
- * of each loop, and for each label of a term the same with its change per term in front of these changes; a store:
- * its site with the number of its labels in the upper half (8 bits) and a mask of those that are results of the
- * round's reductions, given by their number, above it; its sink and then each label, both with their changes per
- * round of each loop. */
-#define CA_NEST_REDUCTION (1ull << 63)
+/* "Labels" of a family: segments, whose rows follow each other. Each is a number of loops, one in the other, with
+ * the number of entries in the upper 16 bits, the rounds of each loop, the outermost first, and the entries; each
+ * round of the innermost loop stands for one row per entry, in order. A number of an entry is that of the first
+ * round, then its change per round of each loop (words, or 0).
+ *   store: its site with the number of its labels in the upper half (8 bits) and a mask of those that are results of
+ *     the round's sums, given by their number, above it; the numbers of its sink and of its labels.
+ *   sum, a register value that is a reduction: its site with the number of labels of a term in the upper half (8
+ *     bits), that of initial labels above it and CA_FAMILY_SUM; how many terms; the numbers of initial labels, then
+ *     of the labels of a term, each with its change per term behind it. Its family has one segment. */
+#define CA_FAMILY_SUM (1ull << 63)
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
 struct ca_head {

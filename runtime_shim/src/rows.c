@@ -94,7 +94,7 @@ static uint32_t compacted(uint64_t label) {
 
 /* There is room for them. */
 static void append_labels(struct ca_head *head, uint32_t count, const uint64_t *labels) {
-  const uint32_t others = CA_ROW_FILL | CA_ROW_RANGE | CA_ROW_NEST; /* their labels are none */
+  const uint32_t others = CA_ROW_FILL | CA_ROW_FAMILY; /* their labels are none */
   if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_UPDATE | others)) && is_narrow(head->sink, count, labels)) {
     int32_t *out = ca_column_push(&ca_labels, count * 4ull);
     for (uint32_t i = 0; i < count; i++)
@@ -190,7 +190,7 @@ static uint64_t row_common(uint64_t hash) {
 /* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. It is looked for where
  * the log was left here before, then where it was left for others lately, then in the index. */
 uint64_t ca_row_again(const struct ca_event *event) {
-  bool is_plain = !(event->flags & (CA_ROW_RANGE | CA_ROW_NEST)); /* others are asked for as the last row */
+  bool is_plain = !(event->flags & CA_ROW_FAMILY); /* others are asked for as the last row */
   uint64_t found = is_plain ? row_common(event->hash) : 0;
   if (found)
     return found;

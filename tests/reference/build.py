@@ -18,9 +18,9 @@ from commanalyzer.vcg.graph import Fold, Rows, Site, SourceRole, ValueGraph
 from commanalyzer.vcg.reading.tables import Tables
 from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
+from tests.reference.families import without_families
 from tests.reference.homes import Extents, WordIndex, number_homes
 from tests.reference.naming import name_homes
-from tests.reference.ranges import without_ranges
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -42,7 +42,7 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
         The graph; chains that never happened inside the region are left out, their values are inputs.
     """
     tables = Tables.of(trace)
-    trace = without_ranges(trace)
+    trace = without_families(trace)
     rows = _Rows.read(trace, table)
     flat = expand_rows(trace)
     index = _number_words(trace, rows, flat)

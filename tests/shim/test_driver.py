@@ -275,19 +275,18 @@ def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
     results = [numbers[name] for name in ("first", "second", "third", "segments", "overwritten")]
     assert results == [1, 1, 2, 1, 0]  # taken twice, then known; taken; recorded by hooks
     assert (numbers["nest"], numbers["nest_over_copy"]) == (1, 0)
-    is_range = trace.heads["flags"] & layout.ROW_RANGE != 0
+    is_range = trace.heads["flags"] & layout.ROW_FAMILY != 0
     assert trace.cells["count"][is_range].tolist() == [3, 1, 1]
     field, series = numbers["field"], numbers["series"]
     words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_range].sum())].tolist()
-    store = [5 | 2 << 32, 2]
 
     def segment(round_: int, rounds: int, label: int) -> list[int]:
         sink = series + 2 * (1000 + round_)
-        return [rounds | 1 << 48, store[0], sink, store[1], label, field, 2, 0]
+        return [1 | 1 << 48, rounds, 5 | 2 << 32, sink, 2, label, 2, field, 0]
 
     own, copied = segment(0, 4, series), segment(4, 3, series + 2 * 54)
     other, rest = segment(7, 1, series + 2 * 60), segment(8, 2, series + 2 * 58)
-    nest = [3, 4 | 1 << 48, 6 | 1 << 32, series + 2 * 2000, 2, series + 2 * 100, 2, 8, 0]
+    nest = [2 | 1 << 48, 3, 4, 6 | 1 << 32, series + 2 * 2000, 8, 2, series + 2 * 100, 0, 2]
     assert words == segment(0, 10, series) + nest + own + copied + other + rest
     # the hooks recorded the ten rows once more: the graph has each of them once
     assert sum(not r for r in is_range.tolist()) == 10
@@ -304,10 +303,10 @@ def test_sums_that_are_met_first_are_one_row(driver: Driver) -> None:
     numbers, trace = driver.run("nests")
     results = [numbers[name] for name in ("first", "second", "third", "copied", "few")]
     assert results == [1, 1, 2, 0, 0]
-    is_nest = trace.heads["flags"] & layout.ROW_NEST != 0
+    is_nest = trace.heads["flags"] & layout.ROW_FAMILY != 0
     assert trace.cells["count"][is_nest].tolist() == [3]
     field, series = numbers["field"], numbers["series"]
-    a_sum = [7 | 2 << 32 | layout.NEST_REDUCTION, 10, series, 2, 20, field, 0, 0]
+    a_sum = [7 | 2 << 32 | layout.FAMILY_SUM, 10, series, 20, 2, field, 0, 0]
     store = [5 | 1 << 32 | 1 << 40, series + 2000, 2, 0, 0]
     words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_nest].sum())].tolist()
     assert words == [1 | 2 << 48, 6, *a_sum, *store]

@@ -28,16 +28,8 @@ from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.instrument.labelling.values import FunctionValues
+from commanalyzer.instrument.loops.families import Entry, NestReader, Store, loops_around, offer
 from commanalyzer.instrument.loops.loop_code import TOKEN, LoopCode, Obstacle, inserted_lines, loop_code
-from commanalyzer.instrument.loops.range_events import (
-    MOST_OUTER,
-    Entry,
-    NestReader,
-    RangeReader,
-    RangeStore,
-    loops_around,
-    offer,
-)
 from commanalyzer.instrument.loops.repeat_guards import GuardWriter, changes
 from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.ir.cfg import Loop
@@ -231,46 +223,29 @@ class _RepeatWriter:
             return (), ""
         if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
             return (), ""  # some may be left out
-        guard, taken = GuardWriter(self._patch, self._numbers.types), None
-        if mechanisms.range_events and (stores := self._stores(busy)):
-            taken = offer(self._patch, guard, "ca_range", stores, nest.by_depth, self._made, loop)
-        elif mechanisms.nest_events:
-            around, entries = self._entries(busy)
+        guard = GuardWriter(self._patch, self._numbers.types)
+        for has_sums, is_wanted in enumerate((mechanisms.range_events, mechanisms.nest_events)):
+            around, entries = self._entries(busy, has_sums=bool(has_sums)) if is_wanted else ((), ())
             if entries:
-                taken = offer(self._patch, guard, "ca_nest", entries, around, self._made, loop)
-        return (tuple(guard.lines), taken) if taken else ((), "")
+                taken = offer(self._patch, guard, entries, around, self._made, loop)
+                return (tuple(guard.lines), taken) if taken else ((), "")
+        return (), ""
 
-    def _stores(self, busy: list[Block]) -> Sequence[RangeStore]:
-        """Stores of the innermost loop, if the nest does nothing else and is one loop in the other."""
-        nest = self._nest
-        *_, innermost = nest.by_depth
-        is_chain = all(nest.loops[inner].parent == outer for outer, inner in pairwise(nest.by_depth))
-        if not is_chain or len(nest.loops) > 1 + MOST_OUTER:
-            return ()
-        reader = RangeReader(self._numbers)
-        for block in busy:
-            known = len(reader.stores)
-            if not all(reader.read(line) for line in inserted_lines(self._patch, block)):
-                return ()
-            if len(reader.stores) > known and block.label not in nest.loops[innermost].blocks:
-                return ()
-        return reader.stores
-
-    def _entries(self, busy: list[Block]) -> tuple[Sequence[str], Sequence[Entry]]:
-        """Loops around reductions, with these and the stores, if the nest does nothing else."""
-        loops, reader = self._nest.loops, NestReader(self._numbers)
-        around = loops_around(loops, self._nest.loop.header)
+    def _entries(self, busy: list[Block], *, has_sums: bool) -> tuple[Sequence[str], Sequence[Entry]]:
+        """Loops around stores and sums, with these, if the nest does nothing else."""
+        loops, reader = self._nest.loops, NestReader(self._numbers, has_sums=has_sums)
+        around = loops_around(loops, self._nest.loop.header, has_sums=has_sums)
         if not around:
             return (), ()
         inside = {label: h for h, inner in loops.items() if h not in around for label in inner.blocks}
-        outer = loops[around[-1]].blocks
+        innermost = loops[around[-1]].blocks
         for block in busy:
-            read = reader.read_outer if block.label in outer else reader.read_around
+            read = reader.read_outer if block.label in innermost else reader.read_around
             if block.label in inside:
                 read = partial(reader.read_inner, header=inside[block.label])
             if not all(read(line) for line in inserted_lines(self._patch, block)):
                 return (), ()
-        is_stored = any(isinstance(entry, RangeStore) for entry in reader.entries)
+        is_stored = any(isinstance(entry, Store) for entry in reader.entries)
         return around, reader.entries if is_stored else ()
 
     def _span(self, start: Polynomial, size: Polynomial) -> _Span | None:

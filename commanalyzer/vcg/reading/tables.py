@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from commanalyzer.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Int32, Int64
-from commanalyzer.vcg.reading.ranges import SITE, RangeTable, range_table
+from commanalyzer.vcg.reading.families import Merged, merged_rows, scratch, without_sums
 from commanalyzer.vcg.storage.coding import read_only
-
-Columns = tuple[Int64, Int64, Int32, Int64, Int64, Int64]  # heads, cells, units, groups, runs, listed
 
 CHUNK = 1 << 18  # labels and rows handled at once
 
@@ -35,7 +33,7 @@ class Tables:
         groups: int64[G, 4], in the order of their rows.
         runs: int64[N, 2].
         listed: int64[L].
-        ranges: Rows that stand for others.
+        merged: Rows of families that may be the same.
         names: int64, by what labels call each row; empty if that is its place.
         kept: int64, per name that of the first row that equals it; empty if there are no names.
         mapped: Columns of the trace that are parts of a file.
@@ -47,7 +45,7 @@ class Tables:
     groups: Int64
     runs: Int64
     listed: Int64
-    ranges: RangeTable
+    merged: Merged
     names: Int64
     kept: Int64
     mapped: list[Any]
@@ -64,12 +62,9 @@ class Tables:
             heads, cells, read_only(np.asarray(trace.labels)), read_only(groups), runs,
             read_only(np.asarray(trace.listed).view(np.int64)),
         )  # fmt: skip
-        names = kept = read_only(np.zeros(0, np.int64))
-        written = _without_nests(columns)
-        if written is not None:
-            columns, names, kept = written
+        columns, names, kept = without_sums(columns)
         mapped = [c for c in (trace.heads, trace.cells, trace.labels) if isinstance(c, np.memmap)]
-        return cls(*columns, range_table(*columns[:3]), names, kept, mapped)
+        return cls(*columns, merged_rows(*columns[:3]), names, kept, mapped)
 
     def names_of(self, rows: Int64) -> Int64:
         """By what labels call ``rows``."""
@@ -87,27 +82,41 @@ class Tables:
             is_defining = (flags & (ROW_REGISTER | ROW_TEMPORARY) != 0) & (flags & ROW_UPDATE == 0)
             yield first + np.flatnonzero(is_defining)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All rows, those of ranges written out, each where it comes first; some at a time."""
-        from commanalyzer.vcg.reading.range_kernels import chunk_end, write_rows
+    def touched(self) -> Int64:
+        """What instructions of families touch in all rounds of their loops.
 
-        at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
+        Returns:
+            int64[n, 3]: a number of the instruction, which may come several times; first and last word.
+        """
+        from commanalyzer.vcg.reading.family_kernels import find_touched
+
+        touched = np.zeros((0, 3), np.int64)
+        if number := find_touched(self.heads, self.cells, self.units, touched):
+            touched = np.empty((number, 3), np.int64)
+            find_touched(self.heads, self.cells, self.units, touched)
+        return touched
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All rows, those of families written out, each where it comes first; some at a time."""
+        from commanalyzer.vcg.reading.family_kernels import chunk_end, write_rows
+
+        at, group, place, rounds = (0, 0, 0, 0), 0, 0, scratch()  # row, unit, segment, round; and others
         while at[0] < self.num_rows:
             *behind, next_group, labels, rows = chunk_end(
-                self.heads, self.groups, self.ranges, (*at, group), CHUNK, CHUNK
+                self.heads, self.units, self.groups, (*at, group), CHUNK, CHUNK
             )
             heads, cells = np.empty((2, rows, 2), np.int64)
             (origin, end, filled), label = np.empty((3, rows), np.int64), np.empty(labels, np.int64)
-            rows, labels, unit, place = write_rows(
-                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), self.ranges,
-                (*at, group, unit, place), tuple(behind),
+            rows, labels, place = write_rows(
+                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), self.merged,
+                (*at, group, place), (behind[0], behind[2], behind[3]), rounds,
                 (heads, cells, origin, label, end, filled),
             )  # fmt: skip
             yield Chunk(
                 read_only(heads[:rows]), read_only(cells[:rows]), origin[:rows], group,
                 label[:labels], end[:rows], filled[:rows],
             )  # fmt: skip
-            at, group = (behind[0], behind[1], behind[2]), next_group
+            at, group = (behind[0], behind[1], behind[2], behind[3]), next_group
             for column in self.mapped:  # what was passed needs no memory: it comes from the file again
                 column.base.madvise(mmap.MADV_DONTNEED)
 
@@ -139,47 +148,3 @@ def _words(records: NDArray[np.void], columns: int) -> Int64:
     """Records of ``columns`` 8-byte words as a table."""
     plain = np.asarray(records).view(np.int64)
     return read_only(plain.reshape(-1, columns))
-
-
-def _without_nests(columns: Columns) -> tuple[Columns, Int64, Int64] | None:
-    """The rows of a trace with those that nests stand for; ``None`` if there are no nests.
-
-    A nest is a row of the trace that stands for the sums and stores of loops (``ca_nest`` of the shim). Its
-    rows may also have been recorded by hooks, or by other nests (other bounds): equal rows become one, where
-    the first of them is.
-
-    Labels keep calling rows by their numbers in the trace: terms of reductions over register values advance
-    by constants only there. Rows that were not recorded are called by the numbers behind these.
-
-    Returns:
-        Columns as those of the trace; int64[R], by what labels call each row; int64[names], the name of the
-        first row that equals it, by name. All read only.
-    """
-    from commanalyzer.vcg.reading import nest_kernels as kernels
-
-    heads, _, units, groups, runs, listed = columns
-    nests, rows, more_units, more_groups, more_runs, largest = kernels.count_nests(
-        heads, units, np.zeros(0, np.bool_)
-    )
-    if not nests:
-        return None
-    site = heads[:, 1] & SITE
-    is_nested = np.zeros(max(int(largest), int(site.max())) + 1, np.bool_)
-    kernels.count_nests(heads, units, is_nested)
-    looked_up = rows + int(np.count_nonzero(is_nested[site]))
-    del site
-    table = np.zeros(1 << (3 * looked_up // 2).bit_length(), np.int64)
-    rows += len(heads)
-    out = (
-        np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64),
-        np.empty(len(units) + more_units, np.int32), np.empty((len(groups) + more_groups, 4), np.int64),
-        np.concatenate([runs, np.empty((more_runs, 2), np.int64)]), listed, np.empty(rows, np.int64),
-    )  # fmt: skip
-    ends, kept = np.array([0, 0, 0, len(runs), len(heads)], np.int64), np.arange(rows)
-    kernels.write_nests(columns, is_nested, table, kept, out, ends)
-    row, unit, group, run, _ = ends.tolist()
-    written = (
-        read_only(out[0][:row]), read_only(out[1][:row]), read_only(out[2][:unit]),
-        read_only(out[3][:group]), read_only(out[4][:run]), listed,
-    )  # fmt: skip
-    return written, read_only(out[6][:row]), read_only(kept)

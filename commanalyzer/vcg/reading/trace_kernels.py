@@ -54,36 +54,6 @@ def units_of(head: Any) -> Any:
 
 
 @compiled_in_place
-def rounds_of(units: Any, unit: Any, loops: Any) -> Any:
-    """Rounds of some loops, which the units from ``unit`` on tell, multiplied."""
-    rounds = np.int64(1)
-    for d in range(loops):
-        rounds *= wide(units, unit + 2 * d)
-    return rounds
-
-
-@compiled_in_place
-def next_round(units: Any, unit: Any, round_: Any) -> None:
-    """Turn ``round_``, a number for each of these loops, to the next one; the last loop turns fastest."""
-    d = len(round_) - 1
-    while d >= 0:
-        round_[d] += 1
-        if round_[d] < wide(units, unit + 2 * d):
-            break
-        round_[d] = 0
-        d -= 1
-
-
-@compiled_inline
-def moved(units: Any, at: Any, step: Any, round_: Any) -> Any:
-    """What the strides from ``at`` on, one every ``step`` units, add in a round of each loop."""
-    total = np.int64(0)
-    for d in range(len(round_)):
-        total += round_[d] * wide(units, at + step * d)
-    return total
-
-
-@compiled_in_place
 def write_group(groups: Any, g: Any, runs: Any, listed: Any, label: Any, at: Any) -> Any:
     """Write the labels of a group from ``at`` on; return the end."""
     first, count, width = groups[g, 1], groups[g, 2], groups[g, 3] & LOW

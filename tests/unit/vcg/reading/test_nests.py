@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from commanalyzer.abi.hooks import REGISTER
-from commanalyzer.abi.trace_layout import GROUP, NEST_REDUCTION, ROW_NEST, ROW_REGISTER, ROW_WIDE, RUN
+from commanalyzer.abi.trace_layout import FAMILY_SUM, GROUP, ROW_FAMILY, ROW_REGISTER, ROW_WIDE, RUN
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.reading.nest_kernels import first_place, write_head
+from commanalyzer.vcg.reading.family_kernels import first_place, write_head
 from commanalyzer.vcg.reading.tables import Tables
 from tests.reference.expand import expand_rows
-from tests.reference.ranges import without_ranges
+from tests.reference.families import without_families
 from tests.unit.vcg.reading.test_ranges import trace_of
 
 Moving = tuple[int, ...]  # a word or label, and its changes per round of each loop
 Sum = tuple[
     int, int, Sequence[Moving], Sequence[Moving]
-]  # site, terms; initial labels; labels, per term first
+]  # site, terms; initial labels; labels, per term last
 Store = tuple[int, Moving, Sequence[Moving], int]  # site, sink, labels, results
 
 
@@ -32,7 +32,7 @@ def nest_content(rounds: tuple[int, ...], entries: list[Sum | Store]) -> list[in
         site, second, labels, last = entry
         if isinstance(second, int):
             assert not isinstance(last, int)
-            words += [site | len(last) << 32 | len(labels) << 40 | NEST_REDUCTION, second]
+            words += [site | len(last) << 32 | len(labels) << 40 | FAMILY_SUM, second]
             words += [w for part in (*labels, *last) for w in part]
         else:
             assert isinstance(last, int)
@@ -45,7 +45,7 @@ def a_nest(
     rounds: int | tuple[int, ...], entries: list[Sum | Store], count: int = 1
 ) -> tuple[int, int, int, list[int], int]:
     of_loops = (rounds,) if isinstance(rounds, int) else rounds
-    return 100, 1, ROW_NEST | ROW_WIDE, nest_content(of_loops, entries), count
+    return 100, 1, ROW_FAMILY | ROW_WIDE, nest_content(of_loops, entries), count
 
 
 Row = tuple[int, int, list[int], int]
@@ -68,7 +68,7 @@ def written(trace: Trace) -> list[Row]:
 
 
 def expected(trace: Trace) -> list[Row]:
-    plain = without_ranges(trace)
+    plain = without_families(trace)
     flat = expand_rows(plain)
     return [
         (int(head["sink"]), int(head["site"]), flat.label[begin:end].tolist(), int(cell["count"]))
@@ -87,7 +87,7 @@ def with_groups(trace: Trace, groups: list[tuple[int, int, list[tuple[int, int]]
 
 
 def test_every_round_is_a_sum_and_its_store() -> None:
-    sums: Sum = (7, 4, [], [(200, 2, 10), (500, 20, 0)])
+    sums: Sum = (7, 4, [], [(200, 10, 2), (500, 0, 20)])
     store: Store = (1, (100, 2), [(0, 0), (900, 2)], 1)
     trace = trace_of([a_nest(2, [sums, store], count=3)])
     assert written(trace) == [
@@ -100,7 +100,7 @@ def test_every_round_is_a_sum_and_its_store() -> None:
 
 def test_loops_lie_around_sums_that_begin_with_values() -> None:
     """Two rounds of two: sums over rows that begin with what they are stored to."""
-    sums: Sum = (7, 4, [(100, 8, 2)], [(200, 2, 10, 0)])
+    sums: Sum = (7, 4, [(100, 8, 2)], [(200, 10, 0, 2)])
     store: Store = (1, (100, 8, 2), [(0, 0, 0)], 1)
     found = written(trace_of([a_nest((2, 2), [sums, store])]))
     assert [(sink, labels) for sink, _, labels, _ in found] == [
@@ -118,7 +118,7 @@ def test_loops_lie_around_sums_that_begin_with_values() -> None:
 @pytest.mark.parametrize("first", [0, 1])
 def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
     """A sum that hooks recorded, its store, and a row that reads another register value."""
-    nest = a_nest(3, [(7, 4, [], [(200, 2, 10)]), (1, (100, 2), [(0, 0)], 1)], count=2)
+    nest = a_nest(3, [(7, 4, [], [(200, 10, 2)]), (1, (100, 2), [(0, 0)], 1)], count=2)
     at = 1 if first else 0
     hooks = [(0, 7, ROW_REGISTER, [], 5), (102, 1, ROW_WIDE, [REGISTER | at], 5)]
     other = [(0, 9, ROW_REGISTER, [], 1), (300, 8, ROW_WIDE, [REGISTER | 3, 5], 1)]
@@ -129,7 +129,7 @@ def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
 
 
 def test_equal_rounds_are_one() -> None:
-    trace = trace_of([a_nest(5, [(7, 4, [], [(200, 2, 0)]), (1, (100, 0), [(0, 0)], 1)], count=2)])
+    trace = trace_of([a_nest(5, [(7, 4, [], [(200, 0, 2)]), (1, (100, 0), [(0, 0)], 1)], count=2)])
     assert written(trace) == [(0, 7, [200, 202, 204, 206], 10), (100, 1, [REGISTER | 0], 10)]
 
 
@@ -143,14 +143,14 @@ def test_random_nests_are_written_out(seed: int) -> None:
         still = (0,) * (len(around) - 1)
 
         def moving(first: int, *steps: int, still: tuple[int, ...] = still) -> Moving:
-            return first, *steps[:-1], *still, steps[-1]
+            return first, *still, *steps
 
         entries: list[Sum | Store] = [
             (
                 7 + s,
                 terms,
                 [moving(100 + place, step)] if draw.random() < 0.5 else [],
-                [moving(200 + place, draw.choice([1, 2]), step)],
+                [(*moving(200 + place, step), draw.choice([1, 2]))],
             )
             for s in range(draw.randrange(1, 3))
         ]

@@ -17,26 +17,34 @@ from commanalyzer.abi.trace_layout import (
     GROUP,
     HEAD,
     LABEL_UNIT,
-    ROW_RANGE,
+    ROW_FAMILY,
     ROW_WIDE,
     RUN,
 )
 from commanalyzer.trace.reader import Trace, TraceStatistics
 from commanalyzer.vcg.reading import tables
 from commanalyzer.vcg.reading.tables import Tables
-from tests.reference.ranges import without_ranges
+from tests.reference.families import without_families
 
 Store = tuple[int, int, int, list[tuple[int, int]]]  # site, sink, stride, labels with their strides
 
 
 def range_content(segments: list[tuple[int, list[Store]]]) -> list[int]:
     """What the recorder writes for segments: rounds and stores."""
-    words = []
-    for rounds, stores in segments:
-        words.append(rounds | len(stores) << 48)
-        for site, sink, stride, labels in stores:
-            words += [site | len(labels) << 32, sink, stride]
-            words += [label for label, _ in labels] + [step for _, step in labels]
+    return [
+        word
+        for rounds, stores in segments
+        for word in nested_content(
+            [rounds], [(site, [sink, step], [[*k] for k in labels]) for site, sink, step, labels in stores]
+        )
+    ]
+
+
+def nested_content(rounds: list[int], stores: list[tuple[int, list[int], list[list[int]]]]) -> list[int]:
+    """What the recorder writes for a segment: rounds of its loops, sites, sinks and labels of its stores."""
+    words = [len(rounds) | len(stores) << 48, *rounds]
+    for site, sink, labels in stores:
+        words += [site | len(labels) << 32, *sink, *(word for label in labels for word in label)]
     return words
 
 
@@ -66,7 +74,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
 
 def a_range(*segments: tuple[int, list[Store]], count: int = 1) -> tuple[int, int, int, list[int], int]:
     site, sink = segments[0][1][0][:2]
-    return sink, site, ROW_RANGE | ROW_WIDE, range_content(list(segments)), count
+    return sink, site, ROW_FAMILY | ROW_WIDE, range_content(list(segments)), count
 
 
 def written(trace: Trace) -> list[tuple[int, int, list[int], int]]:
@@ -82,7 +90,7 @@ def written(trace: Trace) -> list[tuple[int, int, list[int], int]]:
 
 
 def expected(trace: Trace) -> list[tuple[int, int, list[int], int]]:
-    plain = without_ranges(trace)
+    plain = without_families(trace)
     at = np.concatenate([[0], np.cumsum(plain.heads["num_labels"].astype(np.int64))])
     labels = plain.labels.view(np.uint64)
     return [
@@ -119,7 +127,7 @@ def test_rounds_of_all_stores_follow_each_other() -> None:
 )
 def test_stores_between_the_sinks_of_others_are_merged(store: Store, rounds: int, is_merged: bool) -> None:
     trace = trace_of([a_range((10, [(1, 100, 2, [(200, 2)])])), a_range((rounds, [store]), count=2)])
-    assert Tables.of(trace).ranges.is_merged.any() == is_merged
+    assert Tables.of(trace).merged.is_merged.any() == is_merged
     assert written(trace) == expected(trace)
 
 
@@ -165,16 +173,6 @@ def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: i
     assert written(trace_of(rows)) == expected(trace_of(rows))
 
 
-def nested_content(outer: list[int], rounds: int, stores: list[Store], draw: random.Random) -> list[int]:
-    """What the recorder writes for a segment with loops around it, in which numbers move by 64 and more."""
-    words = [*outer, rounds | len(stores) << 48]
-    for store in stores:
-        words += range_content([(rounds, [store])])[1:]
-        for loop in range(len(outer)):
-            words += [draw.choice([0, 64 << loop]), *(draw.choice([4, 64 << loop]) for _ in store[3])]
-    return words
-
-
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 @pytest.mark.parametrize("seed", range(20))
 def test_random_nests_of_ranges_are_written_out(
@@ -191,8 +189,19 @@ def test_random_nests_of_ranges_are_written_out(
     for _ in range(8):
         outer = [draw.randrange(1, 4) for _ in range(draw.randrange(3))]
         stores = [a_store(draw.randrange(1, 3)) for _ in range(draw.randrange(1, 3))]
-        words = nested_content(outer, draw.randrange(2, 10), stores, draw)
-        rows.append((stores[0][1], stores[0][0], ROW_RANGE | ROW_WIDE, words, draw.randrange(3)))
+        nested = [
+            (
+                site,
+                [sink, *(draw.choice([0, 64 << loop]) for loop in range(len(outer))), stride],
+                [
+                    [label, *(draw.choice([4, 64 << loop]) for loop in range(len(outer))), step]
+                    for label, step in labels
+                ],
+            )
+            for site, sink, stride, labels in stores
+        ]
+        words = nested_content([*outer, draw.randrange(2, 10)], nested)
+        rows.append((stores[0][1], stores[0][0], ROW_FAMILY | ROW_WIDE, words, draw.randrange(3)))
         site, sink, _, labels = a_store(draw.randrange(1, 3))
         if seed % 3:
             rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))

@@ -1,6 +1,6 @@
-"""Ranges and nests of a trace written out as the rows that hooks would have recorded.
+"""Families of a trace written out as the rows that hooks would have recorded.
 
-Rows are called by their numbers in the trace, those that nests stand for by the numbers behind these.
+Rows are called by their numbers in the trace, those of families with sums by the numbers behind these.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class _Row:
     groups: tuple[_Terms, ...] = ()
 
 
-def without_ranges(trace: Trace) -> Trace:
-    """The trace with every range and nest replaced by its rows; equal rows are one, where the first is."""
-    if not np.any(trace.heads["flags"] & (layout.ROW_RANGE | layout.ROW_NEST)):
+def without_families(trace: Trace) -> Trace:
+    """The trace with every family replaced by its rows; equal rows are one, where the first is."""
+    if not np.any(trace.heads["flags"] & layout.ROW_FAMILY):
         return trace
     rows = list(_all_rows(trace))
     sites = {row.site for row in rows if row.name >= len(trace.heads)}
@@ -71,11 +71,10 @@ def _all_rows(trace: Trace) -> Iterator[_Row]:
             labels = tuple(sink + int(unit) for unit in units[at : at + num_labels])
             at += num_labels
         flags &= ~(layout.ROW_WIDE | layout.ROW_COMPACT)
-        if flags & layout.ROW_RANGE:
-            yield from _rows_of_range(labels, number, int(cell["count"]))
-        elif flags & layout.ROW_NEST:
-            rows = list(_rows_of_nest(labels, behind, int(cell["count"])))
-            behind += len(rows)
+        if flags & layout.ROW_FAMILY:
+            rows = list(_rows_of_family(labels, behind, int(cell["count"])))
+            if any(row.flags for row in rows):  # the others have no names
+                behind += len(rows)
             yield from rows
         else:
             yield _Row(sink, site, flags, labels, number, int(cell["count"]), tuple(groups.get(number, ())))
@@ -96,89 +95,48 @@ def _groups(trace: Trace) -> dict[int, list[_Terms]]:
     return found
 
 
-def _of_round(content: tuple[int, ...], i: int) -> tuple[int, ...]:
-    """The content of a round of its outermost loop."""
-    head = next(k for k, word in enumerate(content) if word >> 48)
-    found, at = list(content[1 : head + 1]), head + 1
-    for _ in range(content[head] >> 48):
-        number = content[at] >> 32
-        outer = at + 3 + 2 * number
-        behind = outer + head * (1 + number)
-        store = list(content[at:outer])
-        for k, stride in zip((1, *range(3, 3 + number)), content[outer : outer + 1 + number], strict=True):
-            store[k] = (store[k] + i * stride) % _WORD
-        found += [*store, *content[outer + 1 + number : behind]]
-        at = behind
-    return tuple(found)
+def _rows_of_family(content: tuple[int, ...], name: int, count: int) -> Iterator[_Row]:
+    """The rows of one segment after the other, the first of which is called ``name``, and so on."""
+    at = 0
+    while at < len(content):
+        entries, loops, rounds_at = content[at] >> 48, content[at] % 256, at + 1
+        first = rounds_at + loops
+        for round_ in product(*(range(rounds) for rounds in content[rounds_at:first])):
+            at, results = first, list[int]()
 
+            def read(inner: int | None = None, round_: tuple[int, ...] = round_, loops: int = loops) -> int:
+                """The number at this place in this round (and term), moved by the strides behind it."""
+                nonlocal at
+                moved = content[at] + sum(i * content[at + 1 + d] for d, i in enumerate(round_))
+                at += 1 + loops
+                if inner is not None:
+                    moved += inner * content[at]
+                    at += 1
+                return moved % _WORD
 
-def _rows_of_range(content: tuple[int, ...], name: int, count: int) -> Iterator[_Row]:
-    if not content[0] >> 48:  # a loop around the rest: written out round by round
-        for i in range(content[0]):
-            yield from _rows_of_range(_of_round(content, i), name, count)
-        return
-    segment = 0
-    while segment < len(content):
-        rounds, stores = content[segment] % (1 << 48), content[segment] >> 48
-        for i in range(rounds):
-            at = segment + 1
-            for _ in range(stores):
-                site, number = content[at] % (1 << 32), content[at] >> 32
-                sink = (content[at + 1] + i * content[at + 2]) % _WORD
-                first, strides = at + 3, at + 3 + number
-                labels = tuple((content[first + k] + i * content[strides + k]) % _WORD for k in range(number))
-                yield _Row(sink, site, 0, labels, name, count)
-                at = strides + number
-        segment = at
-
-
-def _rows_of_nest(content: tuple[int, ...], name: int, count: int) -> Iterator[_Row]:
-    loops = content[0] % 256
-    for round_ in product(*(range(rounds) for rounds in content[1 : 1 + loops])):
-        at, results = 1 + loops, list[int]()
-
-        def read(inner: int | None = None, round_: tuple[int, ...] = round_) -> int:
-            """The number at this place in this round (and term), as it moves with the strides behind it."""
-            nonlocal at
-            strides = at + 1 + (inner is not None)
-            moved = content[at] + sum(i * content[strides + d] for d, i in enumerate(round_))
-            moved += 0 if inner is None else inner * content[at + 1]
-            at = strides + loops
-            return moved % _WORD
-
-        for _ in range(content[0] >> 48):
-            head, number = content[at], content[at] >> 32 & 255
-            at += 1
-            if head & layout.NEST_REDUCTION:
-                terms = content[at]
+            for _ in range(entries):
+                head, number = content[at], content[at] >> 32 & 255
                 at += 1
-                initial = tuple(read() for _ in range(head >> 40 & 255))
-                first, columns = at, list[tuple[int, ...]]()
-                for k in range(number):
-                    column = []
-                    for term in range(terms):
-                        at = first + k * (2 + loops)
-                        column.append(read(term))
-                    columns.append(tuple(column))
-                yield _Row(
-                    0,
-                    head % (1 << 32),
-                    layout.ROW_REGISTER,
-                    initial,
-                    name,
-                    count,
-                    (tuple(zip(*columns, strict=True)),),
-                )
-                results.append(REGISTER | name)
-            else:
-                sink, first = read(), at
-                labels = []
-                for k in range(number):
-                    at = first + k * (1 + loops)
-                    labels.append(results[content[at]] if head >> (40 + k) & 1 else read())
-                at = first + number * (1 + loops)
-                yield _Row(sink, head % (1 << 32), 0, tuple(labels), name, count)
-            name += 1
+                if head & layout.FAMILY_SUM:
+                    terms = content[at]
+                    at += 1
+                    initial = tuple(read() for _ in range(head >> 40 & 255))
+                    labels_at, columns = at, list[tuple[int, ...]]()
+                    for k in range(number):
+                        column = []
+                        for term in range(terms):
+                            at = labels_at + k * (2 + loops)
+                            column.append(read(term))
+                        columns.append(tuple(column))
+                    groups = (tuple(zip(*columns, strict=True)),)
+                    yield _Row(0, head % (1 << 32), layout.ROW_REGISTER, initial, name, count, groups)
+                    results.append(REGISTER | name)
+                else:
+                    sink = read()
+                    numbers = [read() for _ in range(number)]
+                    labels = (results[n] if head >> (40 + k) & 1 else n for k, n in enumerate(numbers))
+                    yield _Row(sink, head % (1 << 32), 0, tuple(labels), name, count)
+                name += 1
 
 
 def _assembled(trace: Trace, rows: list[_Row]) -> Trace:

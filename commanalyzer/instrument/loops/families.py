@@ -1,17 +1,17 @@
-"""Stores and reductions of loops as ranges: what the recorder needs to count them all without running a hook.
+"""Stores and sums of loops as families: what the recorder needs to count them all without running a hook.
 
 Where the words that a loop looks at hold values of their own or copies of other arrays, the labels of a store
 are known when the loop is entered: in round i they are those of the first round plus i times a constant, for
-many rounds at once. If all that a loop does is storing values with such labels (:class:`RangeReader`), the
+many rounds at once. If all that a loop does is storing values with such labels (:class:`LineReader`), the
 guard (:mod:`.repeats`) offers its stores to the recorder when it is not known yet::
 
-    preheader --> guard: known? --> offer (ca_range): counted? --> instrumented loop
+    preheader --> guard: known? --> offer (ca_family): counted? --> instrumented loop
                    | known                  | yes
                    +--> original loop <-----+
 
 The same holds for a nest that stores in its innermost loop alone; labels may be loaded in those around it.
-For each j, sums over k that are stored are known as well (``ca_nest``, :class:`NestReader`): the guard of the
-outer loop offers all of them; that of the outermost one where several loops lie around the sums.
+For each j, sums over k that are stored are known as well: the guard of the outer loop offers all of them, or
+that of the outermost one where several loops lie around the sums (:class:`NestReader`).
 
 Input: the events inserted into the loops. Output: the lines of the offer. Labels that are computed from
 others get their value of the first round there as they do in the loop, with addresses in place of the shadow.
@@ -32,14 +32,14 @@ from commanalyzer.ir.loops.polynomials import Polynomial
 
 _ROLES = frozenset({"ca_control", "ca_address"})
 _WORD_BYTES = 4
-MOST_OUTER = 4  # loops around the one that stores, see ranges.c
-_IS_LOADED, _IS_RESULT, _IS_COMPUTED = 40, 52, 63  # bits of what a store is described by, see ranges.c
-_INITIAL, _IS_INITIAL_LOADED, _IS_REDUCTION = 48, 52, 62  # bits of a reduction, see nests.c
+_MOST_AROUND = 4  # loops around sums
+_IS_LOADED, _IS_RESULT, _WORDS = 40, 48, 56  # bits of what an entry is described by, see families.c
+_INITIAL, _IS_SUM, _IS_COMPUTED = 56, 62, 63
 _MOST_INITIAL = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RangeLabel:
+class Label:
     """A label: of the word at an address, or a register from outside the loop; then what marks it.
 
     The number of a reduction stands for its result.
@@ -50,17 +50,17 @@ class RangeLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeStore:
+class Store:
     """A store: its site, address, size and labels."""
 
     site: str
     address: Polynomial
     words: int
-    labels: tuple[RangeLabel, ...]
+    labels: tuple[Label, ...]
 
 
 @dataclass(slots=True)
-class RangeReader:
+class LineReader:
     """Reads the lines inserted into a block whose addresses are known.
 
     Attributes:
@@ -72,8 +72,8 @@ class RangeReader:
 
     numbers: Numbers
     addresses: dict[str, Polynomial] = field(default_factory=dict)
-    labels: dict[str, RangeLabel] = field(default_factory=dict)
-    stores: list[RangeStore] = field(default_factory=list)
+    labels: dict[str, Label] = field(default_factory=dict)
+    stores: list[Store] = field(default_factory=list)
 
     def read(self, line: str) -> bool:
         """Take a line; false if what it does is more than storing values with such labels."""
@@ -95,25 +95,23 @@ class RangeReader:
         if hook == "ca_count_block" or hook.startswith("ca_term_"):
             return True
         if hook == "ca_load" and arguments[0] in self.addresses:
-            self.labels[result] = RangeLabel(self.addresses[arguments[0]])
+            self.labels[result] = Label(self.addresses[arguments[0]])
             return True
         if hook in _ROLES:
             return self._mark(result, arguments[0], (hook, ""))
         if hook.startswith("ca_row_") and hook != "ca_row_many" and arguments[1] in self.addresses:
             labels = tuple(self.label(name) for name in arguments[3:])
-            self.stores.append(
-                RangeStore(arguments[0], self.addresses[arguments[1]], int(arguments[2]), labels)
-            )
+            self.stores.append(Store(arguments[0], self.addresses[arguments[1]], int(arguments[2]), labels))
             return True
         return False
 
-    def label(self, name: str) -> RangeLabel:
+    def label(self, name: str) -> Label:
         """The label in a register."""
-        return self.labels.get(name, RangeLabel(name))
+        return self.labels.get(name, Label(name))
 
     def _mark(self, result: str, name: str, mark: tuple[str, str]) -> bool:
         label = self.label(name)
-        self.labels[result] = RangeLabel(label.source, (*label.marks, mark))
+        self.labels[result] = Label(label.source, (*label.marks, mark))
         return True
 
 
@@ -123,7 +121,7 @@ def _is_above_word(operation: str, number: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class NestReduction:
+class Sum:
     """A reduction that begins and ends in a round of the loops around it.
 
     Attributes:
@@ -135,11 +133,11 @@ class NestReduction:
 
     site: str
     header: str
-    initial: tuple[RangeLabel, ...]
-    labels: tuple[RangeLabel, ...]
+    initial: tuple[Label, ...]
+    labels: tuple[Label, ...]
 
 
-Entry = RangeStore | NestReduction
+Entry = Store | Sum
 
 
 class NestReader:
@@ -147,19 +145,21 @@ class NestReader:
 
     Args:
         numbers: Addresses in the nest.
+        has_sums: Inner loops may add terms; otherwise all that is stored is known as it is.
 
     Attributes:
         entries: Reductions and stores, in the order of their rows.
     """
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: Numbers, *, has_sums: bool) -> None:
+        self._has_sums = has_sums
         self.entries: list[Entry] = []
         self._numbers = numbers
-        self._outer = RangeReader(numbers)
-        self._inner: dict[str, RangeReader] = {}  # by header
+        self._outer = LineReader(numbers)
+        self._inner: dict[str, LineReader] = {}  # by header
         self._spilled: list[str] = []  # labels that the next call finds in memory
-        self._initial: dict[str, tuple[RangeLabel, ...]] = {}  # by storage
-        self._terms: dict[str, tuple[str, tuple[RangeLabel, ...]] | None] = {}  # by storage, since its reset
+        self._initial: dict[str, tuple[Label, ...]] = {}  # by storage
+        self._terms: dict[str, tuple[str, tuple[Label, ...]] | None] = {}  # by storage, since its reset
 
     def read_around(self, line: str) -> bool:
         """Take a line of a loop around the outer one; false if it does more than loading."""
@@ -170,8 +170,9 @@ class NestReader:
         """Take a line of the outer loop; false if it does more than beginning, ending and storing sums."""
         if isinstance(line, Spilled):
             self._spilled += line.uses
-            return True
-        if not isinstance(line, HookCall) or not line.what.startswith(("ca_accumulator_", "ca_term_")):
+            return self._has_sums
+        of_sums = ("ca_accumulator_", "ca_term_") if self._has_sums else ()
+        if not isinstance(line, HookCall) or not line.what.startswith(of_sums):
             known = len(self._outer.stores)
             taken = self._outer.read(line)
             self.entries += (fresh := self._outer.stores[known:])
@@ -182,10 +183,10 @@ class NestReader:
         terms = self._terms.pop(arguments[0], None)
         if line.what != "ca_accumulator_close" or terms is None:
             return False
-        number = sum(isinstance(entry, NestReduction) for entry in self.entries)
-        self._outer.labels[line.result] = RangeLabel(number)
+        number = sum(isinstance(entry, Sum) for entry in self.entries)
+        self._outer.labels[line.result] = Label(number)
         header, labels = terms
-        self.entries.append(NestReduction(arguments[1], header, self._initial[arguments[0]], labels))
+        self.entries.append(Sum(arguments[1], header, self._initial[arguments[0]], labels))
         return True
 
     def _begin(self, storage: str, count: int) -> bool:
@@ -196,7 +197,7 @@ class NestReader:
 
     def read_inner(self, line: str, header: str) -> bool:
         """Take a line of the inner loop at ``header``; false if it does more than adding terms."""
-        reader = self._inner.setdefault(header, RangeReader(self._numbers))
+        reader = self._inner.setdefault(header, LineReader(self._numbers))
         if not isinstance(line, HookCall) or not line.what.startswith("ca_term_"):
             return reader.read(line) and not reader.stores
         storage, *names = line.uses
@@ -206,38 +207,40 @@ class NestReader:
         self._terms[storage] = header, labels
         return _are_plain(labels)
 
-    def _is_outer(self, labels: Iterable[RangeLabel]) -> bool:
+    def _is_outer(self, labels: Iterable[Label]) -> bool:
         """No label is that of an inner loop's last round."""
         registers = {label.source for label in labels if isinstance(label.source, str)}
         return all(registers.isdisjoint(reader.labels) for reader in self._inner.values())
 
 
-def _are_plain(labels: Iterable[RangeLabel]) -> bool:
+def _are_plain(labels: Iterable[Label]) -> bool:
     """Loaded, or registers from outside, as they are."""
     return all(not label.marks and not isinstance(label.source, int) for label in labels)
 
 
-def loops_around(loops: Mapping[str, Loop], outermost: str) -> list[str]:
-    """Loops one in the other, the outermost first, up to one that has nothing but innermost loops inside.
+def loops_around(loops: Mapping[str, Loop], outermost: str, *, has_sums: bool) -> list[str]:
+    """Loops one in the other, the outermost first, up to the innermost one, or to the one around sums.
 
-    None if there is no such chain, or if it is too long.
+    None if there is no such chain, or if it is too long. Loops around sums have nothing but innermost loops
+    inside the last of them.
     """
     inside: dict[str, list[str]] = {header: [] for header in loops}
     for header, inner in loops.items():
         if header != outermost and inner.parent is not None:
             inside[inner.parent].append(header)
     around = [outermost]
-    while any(inside[header] for header in inside[around[-1]]):
+    while any(inside[header] or not has_sums for header in inside[around[-1]]):
         if len(inside[around[-1]]) > 1:
             return []
         around += inside[around[-1]]
-    return around if inside[around[-1]] and len(around) <= MOST_OUTER else []
+    if has_sums and not inside[around[-1]]:
+        return []
+    return around if len(around) <= _MOST_AROUND + (not has_sums) else []
 
 
 def offer(
     patch: FunctionPatch,
     guard: GuardWriter,
-    hook: str,
     entries: Sequence[Entry],
     headers: Sequence[str],
     made: Mapping[str, str],
@@ -248,26 +251,25 @@ def offer(
     Args:
         patch: Gives names to registers.
         guard: Where the code goes.
-        hook: Of the recorder: ``ca_range`` for stores of the innermost loop, else ``ca_nest``.
         entries: At least one store.
         headers: Of the loops around the stores and reductions, the outermost first.
         made: Registers with the rounds of each loop, by header.
         loop: Registers with the nest's hash, changes of the shadow and rounds of all loops, multiplied.
     """
     around = [round_number(header) for header in headers]
-    words = [str(len(headers) - (hook == "ca_range")), *(made[header] for header in headers)]
+    words = [str(len(headers)), *(made[header] for header in headers)]
     try:
         for entry in entries:
-            if isinstance(entry, RangeStore):
-                words += _store_words(guard, entry, [around[-1], *around[:-1]])
+            if isinstance(entry, Store):
+                words += _store_words(guard, entry, around)
             else:
-                words += _reduction_words(guard, entry, around, made[entry.header])
+                words += _sum_words(guard, entry, around, made[entry.header])
     except _UnsteadyError:
         return None
     if len(words) > MAX_LABELS:
         return None
     pointer = patch.spill(guard.lines, words)
-    taken = guard.call(hook, *loop, len(words), pointer)
+    taken = guard.call("ca_family", *loop, len(words), pointer)
     return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
 
 
@@ -275,29 +277,25 @@ class _UnsteadyError(Exception):
     """An address or label does not change by the same in every round."""
 
 
-def _store_words(guard: GuardWriter, store: RangeStore, numbers: Sequence[str]) -> list[str]:
-    """What describes a store to the recorder, see ``ranges.c``.
+def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> list[str]:
+    """What describes a store to the recorder, see ``families.c``.
 
     Args:
         guard: Where the code goes.
         store: The store.
-        numbers: Symbols of the rounds of its loop and of those around it.
+        around: Symbols of the rounds of its loops.
 
     Raises:
         _UnsteadyError: If it cannot be described.
     """
-    place = _first_and_strides(guard, store.address, numbers)
-    labels = [_written_label(guard, label, numbers) for label in store.labels]
-    head = int(store.site) | len(labels) << 32 | store.words << 48
+    words = list(_first_and_strides(guard, store.address, around))
+    head = int(store.site) | len(store.labels) << 32 | store.words << _WORDS
     for k, label in enumerate(store.labels):
+        words += _written_label(guard, label, around)
         is_loaded = isinstance(label.source, Polynomial)
         head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
         head |= isinstance(label.source, int) << (_IS_RESULT + k)
-    words = [str(signed(head)), place[0], place[1]]
-    words += [label[0] for label in labels] + [label[1] for label in labels]
-    for strides in zip(place[2:], *(label[2:] for label in labels), strict=True):
-        words += strides
-    return words
+    return [str(signed(head)), *words]
 
 
 def _first_and_strides(guard: GuardWriter, address: Polynomial, numbers: Sequence[str]) -> tuple[str, ...]:
@@ -317,7 +315,7 @@ def _first_and_strides(guard: GuardWriter, address: Polynomial, numbers: Sequenc
     return place, *(c if is_whole else guard.compute("or", c, inside) for c in changes)
 
 
-def _written_label(guard: GuardWriter, label: RangeLabel, numbers: Sequence[str]) -> tuple[str, ...]:
+def _written_label(guard: GuardWriter, label: Label, numbers: Sequence[str]) -> tuple[str, ...]:
     """The label of the first round, and its changes as those of addresses."""
     value, strides = str(label.source), ("0",) * len(numbers)
     if isinstance(label.source, int) and label.marks:
@@ -334,18 +332,12 @@ def _written_label(guard: GuardWriter, label: RangeLabel, numbers: Sequence[str]
     return value, *strides
 
 
-def _reduction_words(
-    guard: GuardWriter, reduction: NestReduction, around: Sequence[str], terms: str
-) -> list[str]:
-    """What describes a reduction to the recorder, see ``nests.c``."""
-    head = int(reduction.site) | len(reduction.labels) << 32 | 1 << _IS_REDUCTION
-    head |= len(reduction.initial) << _INITIAL
-    words, inner = [terms], [round_number(reduction.header), *around]
-    for bit, numbers, labels in (
-        (_IS_INITIAL_LOADED, around, reduction.initial),
-        (_IS_LOADED, inner, reduction.labels),
-    ):
-        for k, label in enumerate(labels):
-            words += _written_label(guard, label, numbers)
-            head |= isinstance(label.source, Polynomial) << (bit + k)
+def _sum_words(guard: GuardWriter, sum_: Sum, around: Sequence[str], terms: str) -> list[str]:
+    """What describes a sum to the recorder, see ``families.c``."""
+    head = int(sum_.site) | len(sum_.labels) << 32 | len(sum_.initial) << _INITIAL | 1 << _IS_SUM
+    words = [terms]
+    for k, label in enumerate((*sum_.initial, *sum_.labels)):
+        inner = [round_number(sum_.header)] if k >= len(sum_.initial) else []
+        words += _written_label(guard, label, [*around, *inner])
+        head |= isinstance(label.source, Polynomial) << (_IS_LOADED + k)
     return [str(signed(head)), *words]
