@@ -24,7 +24,6 @@ from commanalyzer.vcg.graph import Float64, Int32, Int64
 
 _MEAN_WORK_WEIGHT = 1000.0
 _IDLE_SHARE = 0.01
-_PACK_SHARE = 0.25
 _MESH_DEGREE = 32  # links per vertex; from it on, nearly every vertex is at a border
 _MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; random links leave their logarithm
 _CENTRE = 16  # times the mean degree: ways through such vertices are no ways through a mesh
@@ -41,9 +40,7 @@ def partition(
 ) -> Int32:
     """Return int32[N], a balanced partition with a small edge cut.
 
-    Where all components are small against a part, they are kept whole and
-    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph,
-    with contiguous parts where the graph is a connected mesh. Vertices without work get a small weight,
+    Parts are contiguous where the graph is a connected mesh. Vertices without work get a small weight,
     because METIS mishandles zero weights: parts may differ in the number of such vertices, not in work. Parts
     are numbered by the mean index of their vertices.
 
@@ -71,17 +68,15 @@ def partition(
         )
     if num_parts == 1:
         return np.zeros(count, dtype=np.int32)
-    part = _packed(prepared, num_parts, imbalance)
-    if part is None:
-        # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with
-        # long borders (random links) it takes minutes, and of dense graphs almost any part is.
-        options = {
-            "seed": seed,
-            "ufactor": max(1, round(imbalance * 1000)),
-            "contig": int(prepared.components[0] == 1 and prepared.is_mesh),
-        }
-        call = partial((caller or Caller()).call, metis_call.divide, limit, num_parts)
-        part = _metis(call, prepared, options)
+    # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long
+    # borders (random links) it takes minutes, and of dense graphs almost any part is.
+    options = {
+        "seed": seed,
+        "ufactor": max(1, round(imbalance * 1000)),
+        "contig": int(prepared.is_connected and prepared.is_mesh),
+    }
+    call = partial((caller or Caller()).call, metis_call.divide, limit, num_parts)
+    part = _metis(call, prepared, options)
     return _number_by_position(_fill_empty(part, num_parts), num_parts)
 
 
@@ -97,9 +92,9 @@ class Prepared:
         return integer_work(self.adjacency.work_flops)
 
     @cached_property
-    def components(self) -> tuple[int, Int64]:
-        """Number of connected components, and that of each vertex."""
-        return component_labels(self.adjacency)
+    def is_connected(self) -> bool:
+        """Whether the graph is one component."""
+        return component_labels(self.adjacency)[0] == 1
 
     @cached_property
     def is_mesh(self) -> bool:
@@ -118,20 +113,6 @@ class Prepared:
     def seconds(self, num_parts: int) -> float:
         """Return about how long METIS takes."""
         return metis_seconds(self.adjacency.num_edges, num_parts, is_mesh=self.is_mesh)
-
-
-def _packed(prepared: Prepared, num_parts: int, slack: float) -> Int32 | None:
-    """Return parts of whole components, where these are small and that is balanced; else ``None``."""
-    weight, (count, label) = prepared.weight, prepared.components
-    size = np.bincount(label, weight, minlength=count).astype(np.float64)
-    part_size = float(size.sum()) / num_parts
-    if size.max() > _PACK_SHARE * part_size:
-        return None
-    # Components are numbered by their first vertex, so neighbours in memory stay together.
-    middle = np.cumsum(size) - size / 2
-    part = np.minimum(middle / part_size, num_parts - 1).astype(np.int32)[label]
-    load = np.bincount(part, weight, minlength=num_parts)
-    return part if load.max() <= (1.0 + slack) * part_size else None
 
 
 def integer_work(work_flops: Float64) -> Int64:

@@ -86,10 +86,14 @@ class Cut:
 
     def owners(self, num_vertices: int) -> Int32:
         """Return int32[V], owners of the elements; -1 for all other values."""
-        owner = np.full(num_vertices, -1, np.int32)
-        for piece in self.pieces:
-            piece.blocks.fill(piece.cuts(), owner)
-        return owner
+        return _owners(self.pieces, num_vertices)
+
+
+def _owners(pieces: Iterable[Piece], num_vertices: int) -> Int32:
+    owner = np.full(num_vertices, -1, np.int32)
+    for piece in pieces:
+        piece.blocks.fill(piece.cuts(), owner)
+    return owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ class Layouts:
                     ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
         complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
         least = min((_score(guess, allowed) for guess in complete), default=math.inf)
-        sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
+        sums = list(self._along_sums(num_parts, _NEARLY * least))
         unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
         chosen = [
             g
@@ -183,8 +187,7 @@ class Layouts:
         chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank))
         different: dict[object, _Guess] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
-            along = guess.pieces[0].grid if guess.keeps_terms else ()  # what is summed over is to be found
-            alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance, along)
+            alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
             different.setdefault(alike if self._sketch is not None else id(guess), guess)
         return [self._cut(guess, allowed) for guess in different.values()]
 
@@ -219,11 +222,11 @@ class Layouts:
                     found.append(self._guess((piece,), num_parts))
         return found
 
-    def _along_sums(self, num_parts: int) -> Iterator[_Guess]:
+    def _along_sums(self, num_parts: int, most_bytes: float) -> Iterator[_Guess]:
         """Yield guesses that cut the factors of long sums where all terms stay: parts send partial sums."""
-        if self._sums is None:
+        if self._sums is None or (comm_bytes := self._sums.comm_bytes * (num_parts - 1)) > most_bytes:
             return
-        factor, comm_bytes = self._sums.is_factor, float(self._sums.comm_bytes * (num_parts - 1))
+        factor = self._sums.is_factor
         known = [s for f in self._families for s in f if len(s.extents) > 1 and factor[s.array.vertex].any()]
         # where an array has rows of its own, points of several components are a guess
         known.sort(key=lambda s: s.components > 1)
@@ -241,7 +244,8 @@ class Layouts:
                     tuple(num_parts if d == extents.index(extent) else 1 for d in range(len(extents)))
                 ]
             )
-            if pieces:
+            one, other = _owners(pieces, self._graph.num_vertices)[self._sums.pairs]
+            if pieces and 2 * np.count_nonzero(one == other) > len(one):  # it is what is summed over
                 yield _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), comm_bytes, 1.0, True)
 
     def _beside(self, guess: _Guess, rest: Iterable[int], num_parts: int, allowed: float) -> _Guess:

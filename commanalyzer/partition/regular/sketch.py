@@ -23,6 +23,7 @@ from commanalyzer.vcg.structure.segments import pointer_from_counts, row_of_term
 
 _MOST_PINS = 200_000  # of the nets that are asked; as many as a tenth of it still rank divisions alike
 _SEED = 1
+_PAIRS = 1024  # of a slice of the rows: they tell what a cut does to all of them
 
 
 def leaders(vertex: Int32 | Int64, anchor: Int32, is_element: Bool, num_vertices: int) -> Int64:
@@ -45,7 +46,7 @@ def leaders(vertex: Int32 | Int64, anchor: Int32, is_element: Bool, num_vertices
 def led_work(
     anchor: Int32, is_element: Bool, vertex: Int32, work_flops: Float64, coarse_flops: Float64
 ) -> Float64:
-    """Return float64[V], work on each value with what follows it, and of hubs on what they are made from.
+    """Return float64[V], work on each value with what follows it; where hubs have most, on what makes them.
 
     Args:
         anchor: int32[V], the value that each value follows.
@@ -58,7 +59,8 @@ def led_work(
     work = np.bincount(anchor, work_flops, len(anchor)).astype(np.float64)
     more = coarse_flops - np.bincount(np.where(vertex < 0, n, vertex), work, n + 1)[:n]
     taken = np.flatnonzero(is_element & (vertex >= 0))
-    work[taken] += (more / np.maximum(np.bincount(vertex[taken], minlength=n), 1))[vertex[taken]]
+    if more.sum() > work[taken].sum():
+        work[taken] += (more / np.maximum(np.bincount(vertex[taken], minlength=n), 1))[vertex[taken]]
     return work
 
 
@@ -75,22 +77,29 @@ class Sums:
     Attributes:
         comm_bytes: Bytes of one number for each of them.
         is_factor: bool[V], values that are multiplied with others in them, and are no such sums.
+        pairs: int32[2, N], the first and the last factor of some of their terms.
     """
 
     comm_bytes: int
     is_factor: Bool
+    pairs: Int32
 
 
 def find_sums(graph: AnyGraph) -> Sums:
     """Return what folds several terms of several operands each."""
     is_factor, terms = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.int64)
+    pairs = [np.zeros((2, 0), np.int32)]
     for rows in row_slices(graph):
         operands, row = np.diff(rows.source_ptr), row_of_term(rows)
         is_product = (operands > 1) & (rows.row_fold[row] > 0)
         np.add.at(terms, rows.row_sink[row[is_product]], 1)
         is_factor[rows.source[np.repeat(is_product, operands)]] = True
+        some = np.flatnonzero(is_product)
+        some = some[:: max(1, len(some) // _PAIRS)]
+        pairs.append(rows.source[np.stack((rows.source_ptr[some], rows.source_ptr[some + 1] - 1))])
     is_sum = terms > 1
-    return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
+    comm_bytes = int(graph.width_bytes[is_sum].astype(np.int64).sum())
+    return Sums(comm_bytes, is_factor & ~is_sum, np.concatenate(pairs, axis=1))
 
 
 class Sketch:
