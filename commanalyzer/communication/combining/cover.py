@@ -34,7 +34,7 @@ def groups_to_combine(
     Args:
         operand_bytes: int64[O], bytes of sending each operand, >= 0.
         group_bytes: int64[G], bytes of sending what each group combines to, > 0.
-        operand: int32[E] or int64[E], operand of each distinct pair.
+        operand: int32[E] or int64[E], operand of each pair; pairs may be repeated.
         group: int32[E] or int64[E], group of each pair, ascending.
         own_bytes: int64[G], bytes of sending more operands, which no other group reads; None for none.
     """

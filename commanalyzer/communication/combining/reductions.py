@@ -137,10 +137,11 @@ def _cheaper_to_fold(
 
 
 def _clearly_cheaper(item: Int32, group: Int32, item_bytes: Int64, groups: _Groups) -> Bool:
-    """Return bool[G], groups that are combined in any case.
+    """Return bool[G], groups that every cheapest choice combines.
 
-    Of such, all but what others need would have to be sent otherwise; if the groups that need an item share
-    its bytes, each has to send more than its message.
+    Where groups share the bytes of an item that they need equally, and each of some groups has more to send
+    than its message even without what groups beside these need, combining all of them saves bytes whatever
+    else is chosen.
     """
     share = item_bytes // np.maximum(np.bincount(item, minlength=len(item_bytes)), 1)
     is_clear = np.ones(len(groups.line), np.bool_)

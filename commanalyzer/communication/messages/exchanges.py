@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from commanalyzer.communication.grouping import grouped
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.vcg.graph import Bool, Int64
 from commanalyzer.vcg.storage.large import AnyGraph, values_of
+from commanalyzer.vcg.structure.segments import order_by
 
 FOLD, EXPAND = range(2)
 
@@ -79,7 +81,7 @@ class Exchanges:
         alike += np.repeat(np.arange(len(kinds)), list(map(len, kinds)))
         if hubs is not None:
             alike += 2 * hubs[value]
-        order, begin = grouped(pair, alike, num_parts**2)
+        order, begin = _grouped(pair, alike, num_parts**2)
         first = order[begin]
         site, home = np.divmod(alike[first] // 4, homes)
         rounds = np.maximum.reduceat(counts[1][order], begin)
@@ -134,3 +136,22 @@ def _firsts(keys: Sequence[Int64]) -> Int64:
     """Return the first of each group of equal keys, which are sorted; at least one."""
     is_new = np.any([key[1:] != key[:-1] for key in keys], axis=0)
     return np.flatnonzero(np.append(True, is_new))
+
+
+def _grouped(row: Int64, column: Int64, rows: int) -> tuple[Int64, NDArray[np.intp]]:
+    """Return the entries by ascending (row, column), and where each distinct pair begins among these.
+
+    Without comparing all keys: by counting, and only what is in one row is sorted.
+
+    Args:
+        row: int[N], in [0, rows).
+        column: int[N], not negative.
+        rows: Number of rows.
+    """
+    pointer, order = order_by(row, rows)
+    entries = order, column[order], pointer
+    table = csr_array(entries, shape=(rows, int(column.max(initial=0)) + 1))
+    table.sort_indices()
+    order = table.data
+    changes = (np.diff(key[order], prepend=-1).astype(np.bool_) for key in (row, column))
+    return order, np.flatnonzero(np.logical_or(*changes))
