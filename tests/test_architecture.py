@@ -40,10 +40,10 @@ BUDGETS = {
     "laws": 2_931,
     "learning": 1_831,
     "machine": 3_152,
-    "partition": 6_719,
+    "partition": 6_718,
     "patterns": 1_281,
     "profiles": 2_487,
-    "report": 7_633,
+    "report": 7_632,
     "result": 1_288,
     "roofline": 970,
     "runtime": 731,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
-    "tests": 43_883,
+    "tests": 43_879,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

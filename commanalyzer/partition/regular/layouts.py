@@ -245,7 +245,7 @@ class Layouts:
                 ]
             )
             one, other = _owners(pieces, self._graph.num_vertices)[self._sums.pairs]
-            if pieces and 2 * np.count_nonzero(one == other) > len(one):  # it is what is summed over
+            if 2 * np.count_nonzero((one == other) & (one >= 0)) > len(one):  # it is what is summed over
                 yield _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), comm_bytes, 1.0, True)
 
     def _beside(self, guess: _Guess, rest: Iterable[int], num_parts: int, allowed: float) -> _Guess:

@@ -28,8 +28,8 @@ MOST_COMPONENTS = 64
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
-_SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none,
-_MET = 8  # and one in so many rows: members of a cluster are now and then as far apart
+_SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none
+_MET_ROWS = 8  # and one for every so many rows: members of a cluster are now and then as far apart
 _MOST_GUESSED = 3  # dimensions of arrays whose declaration shows none
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
@@ -218,12 +218,12 @@ def _largest_families(
 
 def _edges(array: Array, count: int, dims: int, strides: Sequence[int]) -> tuple[int, ...]:
     """Extents of a square or cube of ``count`` elements; nothing where it is none, or rows contradict."""
-    if dims == 1 or dims > _MOST_GUESSED:
-        return (count,) * (dims == 1)
+    if dims == 1:
+        return (count,)
     edge = round(count ** (1.0 / dims))
     is_free = not array.rows and (dims == 2 or not strides)
     is_one = edge**dims == count and edge > 2 and (is_free or edge in strides)
-    return (edge,) * dims if is_one else ()
+    return (edge,) * dims if is_one and dims <= _MOST_GUESSED else ()
 
 
 def _shown(array: Array, dims: int, strides: Sequence[int]) -> list[tuple[int, ...]]:
@@ -315,7 +315,7 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
         if len(frequent) > _MOST_STRIDES:
             continue
         for d, count in zip(distance.tolist(), often.tolist(), strict=True):
-            steps = max(min(_SEVERAL, last // (2 * d)), last // (_MET * d))  # that a loop over rows has
+            steps = max(min(_SEVERAL, last // (2 * d)), last // (_MET_ROWS * d))  # that a loop over rows has
             is_row = count >= steps if kind >= kernels.LOOPS else any(c % d == 0 for c in array.counts)
             if d in frequent and is_row and 2 * d <= last + 1:
                 score[d] = score.get(d, 0.0) + count / often.max()

@@ -86,18 +86,17 @@ class Sums:
 
 
 def find_sums(graph: AnyGraph) -> Sums:
-    """Return what folds several terms of several operands each."""
-    is_factor, terms = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.int64)
+    """Return what folds terms of several operands each."""
+    is_factor, is_sum = np.zeros((2, graph.num_vertices), np.bool_)
     pairs = [np.zeros((2, 0), np.int32)]
     for rows in row_slices(graph):
         operands, row = np.diff(rows.source_ptr), row_of_term(rows)
         is_product = (operands > 1) & (rows.row_fold[row] > 0)
-        np.add.at(terms, rows.row_sink[row[is_product]], 1)
+        is_sum[rows.row_sink[row[is_product]]] = True
         is_factor[rows.source[np.repeat(is_product, operands)]] = True
         some = np.flatnonzero(is_product)
         some = some[:: max(1, len(some) // _PAIRS)]
         pairs.append(rows.source[np.stack((rows.source_ptr[some], rows.source_ptr[some + 1] - 1))])
-    is_sum = terms > 1
     comm_bytes = int(graph.width_bytes[is_sum].astype(np.int64).sum())
     return Sums(comm_bytes, is_factor & ~is_sum, np.concatenate(pairs, axis=1))
 

@@ -1,7 +1,7 @@
 """Arrays of a program as pictures of ownership: value graph + owners -> owner of each element, in slices.
 
 Which arrays have a shape is found as for the structured divisions (``partition/regular/shapes.py``). An array
-is shown along two dimensions, one with three along slices of the slowest, a vector as a strip.
+is shown along two dimensions, one with more in slices along its fastest two, a vector as a strip.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ class Picture:
 
     Attributes:
         name: Variable and slice, as a programmer writes it: ``b``, ``x[3, :, :]``.
-        extents: Elements along each dimension of the whole array.
         owner: int32[rows, columns], part of each element, -1 where the program keeps no value.
     """
 
     name: str
-    extents: tuple[int, ...]
     owner: NDArray[np.int32]
 
 
@@ -70,7 +68,7 @@ def choose_array(graph: ValueGraph, arrays: Sequence[Shaped], object_bytes: Int6
 
 
 def array_pictures(graph: ValueGraph, shaped: Shaped, part: Int32) -> tuple[Picture, ...]:
-    """Return the pictures of one array: one, or a few slices where it has three dimensions.
+    """Return the pictures of one array: one, or a few slices where it has more than two dimensions.
 
     Args:
         graph: The graph whose vertices have owners.
@@ -83,12 +81,13 @@ def array_pictures(graph: ValueGraph, shaped: Shaped, part: Int32) -> tuple[Pict
     if owner.ndim == 1:
         shown = owner[:: -(-len(owner) // LARGEST_SIDE)]
         rows = max(int(_STRIP_ROWS * len(shown)), 1)
-        return (Picture(name, shaped.extents, np.tile(shown, (rows, 1))),)
+        return (Picture(name, np.tile(shown, (rows, 1))),)
     if owner.ndim == 2:
-        return (Picture(name, shaped.extents, owner),)
-    used = np.flatnonzero((owner >= 0).any(axis=tuple(range(1, owner.ndim))))
-    chosen = np.unique(used[np.linspace(0, len(used) - 1, MOST_SLICES).round().astype(np.int64)])
-    return tuple(Picture(f"{name}[{k}, :, :]", shaped.extents, owner[k]) for k in chosen.tolist())
+        return (Picture(name, owner),)
+    used = np.argwhere((owner >= 0).any(axis=(-2, -1)))
+    chosen = np.unique(np.linspace(0, len(used) - 1, MOST_SLICES).round().astype(np.int64))
+    places = used[chosen].tolist()
+    return tuple(Picture(f"{name}[{', '.join(map(str, p))}, :, :]", owner[tuple(p)]) for p in places)
 
 
 def centres(shaped: Shaped, part: Int32, num_parts: int) -> NDArray[np.float64] | None:

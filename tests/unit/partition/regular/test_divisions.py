@@ -186,13 +186,8 @@ def test_blocks_are_dealt_out_in_turn() -> None:
 
 def test_rules_are_read_as_written() -> None:
     rule = parse_rule("x[64x32]=block:4x2")
-    assert (rule.name, rule.extents, rule.kind, rule.dims, rule.numbers) == (
-        "x",
-        (64, 32),
-        "block",
-        2,
-        (4, 2),
-    )
+    found = rule.name, rule.extents, rule.kind, rule.dims, rule.numbers
+    assert found == ("x", (64, 32), "block", 2, (4, 2))
     assert parse_rule("u=block2d").dims == 2
     assert parse_rule("*=cyclic").name == "*"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from commanalyzer.report.figures.pictures import (
-    MOST_SLICES,
     array_pictures,
     centres,
     choose_array,
@@ -43,7 +43,7 @@ def test_a_square_array_looks_like_its_blocks() -> None:
     i, j = np.divmod(np.arange(36), 6)
     part = (2 * (i // 3) + j // 3).astype(np.int32)
     (picture,) = array_pictures(graph, shaped, part)
-    assert (picture.name, picture.extents) == ("u", (6, 6))
+    assert (picture.name, picture.owner.shape) == ("u", (6, 6))
     assert np.array_equal(picture.owner, np.kron([[0, 1], [2, 3]], np.ones((3, 3))))
     places = centres(shaped, part, 4)
     assert places is not None
@@ -59,13 +59,14 @@ def test_a_rectangle_is_found_by_its_rows() -> None:
     assert picture.owner[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_a_cube_is_shown_in_slices() -> None:
+@pytest.mark.parametrize("extents", [(5, 5, 5), (5, 1, 5, 5)])
+def test_more_than_two_dimensions_are_shown_in_slices(extents: tuple[int, ...]) -> None:
     graph = memory_graph(125)
-    (shaped,) = shaped_arrays(graph)
+    shaped = replace(shaped_arrays(graph)[0], extents=extents)
     part = (np.arange(125) // 25).astype(np.int32)
     pictures = array_pictures(graph, shaped, part)
-    assert len(pictures) == MOST_SLICES
-    assert [p.name for p in pictures] == ["u[0, :, :]", "u[1, :, :]", "u[3, :, :]", "u[4, :, :]"]
+    others = ", 0" * (len(extents) - 3)
+    assert [p.name for p in pictures] == [f"u[{k}{others}, :, :]" for k in (0, 1, 3, 4)]
     assert [np.unique(p.owner).tolist() for p in pictures] == [[0], [1], [3], [4]]
     assert centres(shaped, part, 5) is None
 
