@@ -25,7 +25,7 @@ from bench.memory import page_cost
 from bench.peers import peers
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
-from commanalyzer.instrument.mechanisms import without
+from commanalyzer.recording.instrument.mechanisms import without
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.report.terminal.document_text import show_document
 from commanalyzer.report.terminal.text import make_console

@@ -7,7 +7,8 @@ by several processes.
 
 Phase models are fitted to a campaign on up to 128 nodes of networks with 1,024, and tested on the halos of
 stencil3d, hydro3d and cg on up to 1,024 nodes x 8 processes. Truth is the flow model of
-commanalyzer.simulation.flows; where SimGrid is installed, the flow model is compared with it on 64 processes.
+commanalyzer.machine.simulation.flows; where SimGrid is installed, the flow model is compared with it on 64
+processes.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ import numpy as np
 from rich.console import Console
 
 from bench.allocations_document import document
-from commanalyzer.allocations.configurations import ComputeRates
-from commanalyzer.allocations.decisions import Configurations
-from commanalyzer.allocations.fit import CampaignData, fit_areas
-from commanalyzer.allocations.injection import InjectionModel, fit_injection
-from commanalyzer.allocations.metrics import ROUTED, in_columns, phase_metrics, units_of
-from commanalyzer.allocations.model import AreaModel, PhaseModel
-from commanalyzer.allocations.phases import Halo, Phase
-from commanalyzer.allocations.workload import HaloWorkload, Site
 from commanalyzer.machine.measuring.phase_campaign import campaign_points
 from commanalyzer.machine.placement import on_nodes
-from commanalyzer.simulation.allocations import allocated, simulated_campaign
-from commanalyzer.simulation.flows import phase_time
-from commanalyzer.simulation.platforms import LinkParameters
-from commanalyzer.simulation.routes import Floats, Int64, Network, make_network
+from commanalyzer.machine.simulation.allocations import allocated, simulated_campaign
+from commanalyzer.machine.simulation.flows import phase_time
+from commanalyzer.machine.simulation.platforms import LinkParameters
+from commanalyzer.machine.simulation.routes import Floats, Int64, Network, make_network
+from commanalyzer.scaling.allocations.configurations import ComputeRates
+from commanalyzer.scaling.allocations.decisions import Configurations
+from commanalyzer.scaling.allocations.fit import CampaignData, fit_areas
+from commanalyzer.scaling.allocations.injection import InjectionModel, fit_injection
+from commanalyzer.scaling.allocations.metrics import ROUTED, in_columns, phase_metrics, units_of
+from commanalyzer.scaling.allocations.model import AreaModel, PhaseModel
+from commanalyzer.scaling.allocations.phases import Halo, Phase
+from commanalyzer.scaling.allocations.workload import HaloWorkload, Site
 
 ROOT = Path(__file__).resolve().parents[1]
 NETWORKS = ("fat-tree", "torus", "dragonfly", "hypercube")

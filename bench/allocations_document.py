@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.allocations_paper import DAINT, VILJE, points_per_second
 from bench.allocations_paper import rows as paper_rows
-from commanalyzer.allocations.decisions import pareto_front
+from commanalyzer.scaling.allocations.decisions import pareto_front
 from tests.simgrid.phases import comparison
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ us per send and receive. They are tested on halos (by formula) of stencil3d, hyd
 per step) and cg (two sums per iteration), three sizes each
 (two with --quick), on 16 to 1,024 nodes x 1 to 8 processes, on
 consecutive nodes, and one size also on other random fragments than those of the campaign. **Truth
-is this package's flow model** (`simulation/flows.py`), not SimGrid itself, which replays each rank as a
-thread: 256 nodes x 4 processes took it 29 s per phase. How the two agree is shown below.
+is this package's flow model** (`machine/simulation/flows.py`), not SimGrid itself, which replays each
+rank as a thread: 256 nodes x 4 processes took it 29 s per phase. How the two agree is shown below.
 
 ## Communication time within 25 % and 50 %
 

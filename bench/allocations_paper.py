@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.allocations.configurations import ComputeRates, configurations
-from commanalyzer.allocations.decisions import decide
-from commanalyzer.allocations.metrics import in_columns, phase_metrics
-from commanalyzer.allocations.model import model_of
-from commanalyzer.allocations.phases import Halo
-from commanalyzer.allocations.workload import HaloWorkload, Site
 from commanalyzer.machine.catalog import find_machine
 from commanalyzer.machine.placement import on_nodes
+from commanalyzer.scaling.allocations.configurations import ComputeRates, configurations
+from commanalyzer.scaling.allocations.decisions import decide
+from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
+from commanalyzer.scaling.allocations.model import model_of
+from commanalyzer.scaling.allocations.phases import Halo
+from commanalyzer.scaling.allocations.workload import HaloWorkload, Site
 
 STEPS = 256
 SIZES = (128, 256, 512, 1024, 2048)

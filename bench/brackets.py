@@ -19,14 +19,14 @@ from pathlib import Path
 
 import commanalyzer as ca
 from bench.cases import ROOT
+from commanalyzer.checking.validation.cases import read_cases
+from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.cli.parameters.options import parse_nodes
-from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.report.terminal.document_text import show_document
 from commanalyzer.report.terminal.text import make_console
-from commanalyzer.validation.cases import read_cases
-from commanalyzer.validation.document import Document, Section
 from tests.kernels.table import kernels
 
 _COLUMNS = ("program", "nodes", "division", "by rows", "likeliest", "exact", "outside")

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.laws.fit import fit_law
-from commanalyzer.laws.terms import Floats, grid_cuts
+from commanalyzer.scaling.laws.fit import fit_law
+from commanalyzer.scaling.laws.terms import Floats, grid_cuts
 
 FACTORS = (2, 8, 64)
 KINDS = ("exact", "2 % noise", "outliers", "few points")

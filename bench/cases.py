@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from commanalyzer.checking.validation.cases import read_cases
 from commanalyzer.request import AnalysisRequest, CompilerOptions
-from commanalyzer.validation.cases import read_cases
 
 ROOT = Path(__file__).resolve().parents[1]
 

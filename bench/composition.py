@@ -24,15 +24,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.composition.expressions import element_time
-from commanalyzer.composition.models import Composed
-from commanalyzer.composition.systems import Block, Pattern, System, parse_system
+from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.quantities import format_seconds
-from commanalyzer.frontend.toolchain import find_toolchain
-from commanalyzer.laws.formula_reader import read_formula
+from commanalyzer.kernels.composition.expressions import element_time
+from commanalyzer.kernels.composition.models import Composed
+from commanalyzer.kernels.composition.systems import Block, Pattern, System, parse_system
+from commanalyzer.program.frontend.toolchain import find_toolchain
 from commanalyzer.report.document_files import markdown_text
-from commanalyzer.validation.document import Document, Section
+from commanalyzer.scaling.laws.formula_reader import read_formula
 
 _SOURCE = Path(__file__).with_name("composition_threads.c")
 _MEMORY_BYTES = 1 << 26  # of elements of quick tasks

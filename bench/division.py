@@ -148,9 +148,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from bench.cases import ROOT
     from bench.document import show_and_write
+    from commanalyzer.checking.validation.document import Document, Section
     from commanalyzer.cli.parameters.options import parse_nodes
     from commanalyzer.report.terminal.text import make_console
-    from commanalyzer.validation.document import Document, Section
 
     parser = argparse.ArgumentParser("python -m bench.division")
     parser.add_argument("checkout", type=Path, help="of the other revision")

@@ -12,11 +12,11 @@ from bench.exponents import Growth
 from bench.history import Change
 from bench.measuring import Cost, Measured
 from bench.peers import PROGRAMS, Peer
+from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.foundation.files import write_text
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.report.terminal.document_text import show_document
 from commanalyzer.report.terminal.text import make_console
-from commanalyzer.validation.document import Document, Section
 
 _NONE = "-"
 

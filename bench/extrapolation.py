@@ -16,13 +16,13 @@ from pathlib import Path
 
 from bench.extrapolation_workloads import workload_cases
 from bench.spurious_terms import DATA_SETS, study, table
-from commanalyzer.classification.classify import METHODS, classify
-from commanalyzer.errors import CommAnalyzerError
-from commanalyzer.extrapolation.accuracy import compared, mean_error
-from commanalyzer.extrapolation.data import training_data
-from commanalyzer.extrapolation.setup import default_setup
-from commanalyzer.extrapolation.train import train
+from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
+from commanalyzer.profiles.classification.classify import METHODS, classify
+from commanalyzer.profiles.extrapolation.accuracy import compared, mean_error
+from commanalyzer.profiles.extrapolation.data import training_data
+from commanalyzer.profiles.extrapolation.setup import default_setup
+from commanalyzer.profiles.extrapolation.train import train
 from commanalyzer.profiles.metrics import FUNCTIONS, OPTIONAL
 from commanalyzer.profiles.values import Profile
 from tests.made_profiles import grid_profile, places_of

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from commanalyzer.api import analyze
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.laws.terms import most_cubic_grid
 from commanalyzer.profiles.ranks import rank_profiles
 from commanalyzer.profiles.run.measure import ProfileRequest, profile_program
 from commanalyzer.profiles.values import Profile
 from commanalyzer.request import AnalysisRequest
+from commanalyzer.scaling.laws.terms import most_cubic_grid
 from tests.made_profiles import places_of
 
 Row = tuple[str, tuple[Profile, ...], tuple[list[int], ...], Profile, list[int]]

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import commanalyzer as ca
+from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.report.document_files import markdown_text
-from commanalyzer.validation.document import Document, Section
 
 _PROGRAM = Path(__file__).with_suffix(".c")
 _TITLE = "Irregular graphs"

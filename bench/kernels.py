@@ -21,13 +21,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.cases import ROOT
+from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.cli.parameters.options import parse_nodes
-from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.report.terminal.text import make_console
 from commanalyzer.result.provenance import collect_provenance
-from commanalyzer.validation.document import Document, Section
 from tests.kernels.run import Found, Run, run
 from tests.kernels.table import NODES, Kernel, kernels
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.ladder_cases import Series
-from commanalyzer.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Section
 
 _RECORD = ("record the program", "record the private temporaries")
 _GRAPH = "build the value graph"

@@ -24,7 +24,7 @@ from rich.console import Console
 from bench.learning_document import Applications, Document, Singles, document
 from bench.learning_lab import CLUSTERS, DEVICES, Cluster, exposed_s
 from bench.learning_runs import APPLICATIONS, SIZES, Lab, calibrated, features_line, save_lines
-from commanalyzer.learning.applications import (
+from commanalyzer.kernels.learning.applications import (
     TaskWeight,
     mean_speedup,
     penalised_speedup,
@@ -33,13 +33,13 @@ from commanalyzer.learning.applications import (
     weighted_speedup,
     weights,
 )
-from commanalyzer.learning.insight import kernel_clusters, rank_features
-from commanalyzer.learning.metrics import errors_of
-from commanalyzer.learning.model import Target, load_model, save_model
-from commanalyzer.learning.overheads import OverheadTable
-from commanalyzer.learning.range_benchmark import measure_on_platform
-from commanalyzer.learning.runs import RunTable, read_runs, runs_of
-from commanalyzer.learning.training import (
+from commanalyzer.kernels.learning.insight import kernel_clusters, rank_features
+from commanalyzer.kernels.learning.metrics import errors_of
+from commanalyzer.kernels.learning.model import Target, load_model, save_model
+from commanalyzer.kernels.learning.overheads import OverheadTable
+from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
+from commanalyzer.kernels.learning.runs import RunTable, read_runs, runs_of
+from commanalyzer.kernels.learning.training import (
     KINDS,
     TrainingOptions,
     leave_kernels_out,
@@ -47,7 +47,7 @@ from commanalyzer.learning.training import (
     train,
     unseen_speedups,
 )
-from commanalyzer.tasks.mappers import RangeMapper
+from commanalyzer.kernels.tasks.mappers import RangeMapper
 
 SIGMA = 0.055
 """Standard deviation of the logarithm of a time: the lower quartile over the series of `commanalyzer machine

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from commanalyzer.learning.insight import RankedFeature
-from commanalyzer.learning.metrics import Errors
+from commanalyzer.kernels.learning.insight import RankedFeature
+from commanalyzer.kernels.learning.metrics import Errors
 
 _INTRODUCTION = """# Learned speed-ups on simulated clusters
 

@@ -20,19 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.features.kernels import KernelFeatures, run_kernels
-from commanalyzer.features.kinds import COUNTED
-from commanalyzer.ir.model import Module
-from commanalyzer.learning.exchange import chunks, moved_bytes
+from commanalyzer.kernels.features.kernels import KernelFeatures, run_kernels
+from commanalyzer.kernels.features.kinds import COUNTED
+from commanalyzer.kernels.learning.exchange import chunks, moved_bytes
+from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.record import compile_request
+from commanalyzer.machine.roofline.bound import scaling_bound
+from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
+from commanalyzer.machine.simulation.run import SimulationOptions, measured_machine
+from commanalyzer.machine.simulation.smpirun import replay
+from commanalyzer.machine.simulation.traces import joined, point_to_point
+from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.record import compile_request
 from commanalyzer.request import AnalysisRequest, CompilerOptions
-from commanalyzer.roofline.bound import scaling_bound
-from commanalyzer.simulation.platforms import LinkParameters, Platform, make_platform
-from commanalyzer.simulation.run import SimulationOptions, measured_machine
-from commanalyzer.simulation.smpirun import replay
-from commanalyzer.simulation.traces import joined, point_to_point
-from commanalyzer.tasks.mappers import RangeMapper, parse_mapper
 
 TASKS = Path(__file__).resolve().parents[1] / "workloads" / "tasks"
 DEVICES = (1, 2, 4, 8, 16, 32, 64)

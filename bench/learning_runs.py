@@ -26,12 +26,12 @@ from bench.learning_lab import (
     platform_of,
     simulated_times,
 )
-from commanalyzer.features.kinds import COUNTED
 from commanalyzer.foundation.files import write_text
-from commanalyzer.learning.exchange import chunks, moved_bytes
+from commanalyzer.kernels.features.kinds import COUNTED
+from commanalyzer.kernels.learning.exchange import chunks, moved_bytes
+from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.simulation.platforms import Platform
-from commanalyzer.tasks.mappers import RangeMapper, parse_mapper
+from commanalyzer.machine.simulation.platforms import Platform
 
 REPEATS = 5  # runs whose median counts, as in the paper
 Line = dict[str, object]

@@ -15,19 +15,19 @@ import numpy as np
 from bench.memory import touch_memory
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import repartition
-from commanalyzer.record import RecordedProgram, compile_request, record
+from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.recording.record import RecordedProgram, compile_request, record
+from commanalyzer.recording.runtime.build import build_native
+from commanalyzer.recording.runtime.launch import run_target
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.result.artifacts import save
 from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.result.results import AnalysisResult, SingletonCounts
-from commanalyzer.runtime.build import build_native
-from commanalyzer.runtime.launch import run_target
-from commanalyzer.views import volume_view
 
 HIGH = 0.9
 

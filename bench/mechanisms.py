@@ -19,14 +19,14 @@ from pathlib import Path
 from bench.cases import CASES, request_of
 from bench.foreign.cases import CASES as FOREIGN
 from commanalyzer.foundation.files import scratch_directory
-from commanalyzer.instrument.mechanisms import Mechanisms, names, without
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.ir.model import Module
-from commanalyzer.record import compile_request
+from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.instrument.mechanisms import Mechanisms, names, without
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import rewrite
+from commanalyzer.recording.record import compile_request
+from commanalyzer.recording.runtime.build import build_instrumented, build_native
+from commanalyzer.recording.runtime.recorder import ProgramRuns
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.runtime.build import build_instrumented, build_native
-from commanalyzer.runtime.recorder import ProgramRuns
 
 _LONGER = 5.0  # times the short run: about 0.6 s in the mean
 _FOREIGN = ("blocked_tiles", "particles", "smith_waterman", "life", "neighbours")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bench.cases import ROOT
-from commanalyzer.errors import CommAnalyzerError
-from commanalyzer.runtime.launch import run_target
+from commanalyzer.foundation.errors import CommAnalyzerError
+from commanalyzer.recording.runtime.launch import run_target
 
 PROGRAMS = (("heat2d", ("400", "20")), ("matmul", ("120",)), ("spmv", ("20000", "random", "8", "20")))
 _SANITIZERS = {

@@ -19,9 +19,9 @@ from pathlib import Path
 from bench.cases import request_of
 from bench.measuring import StageClock
 from commanalyzer.cli.parameters.options import coarsen, parse_nodes
+from commanalyzer.division.libraries.concurrency import usable_cores
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
-from commanalyzer.partition.libraries.concurrency import usable_cores
 from commanalyzer.pipeline import analyze
 from commanalyzer.report.json_document import json_document
 

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from bench.scaling_cases import CASES, ScalingCase, node_counts, workload_of
 from bench.scaling_data import CaseData, collect, load_data, save_data
 from bench.scaling_text import document
-from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.checking.validation.run import versions
+from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.laws.families.extrap import second_opinion
-from commanalyzer.laws.fit import fit_law
-from commanalyzer.laws.law import Law
-from commanalyzer.validation.run import versions
+from commanalyzer.scaling.laws.families.extrap import second_opinion
+from commanalyzer.scaling.laws.fit import fit_law
+from commanalyzer.scaling.laws.law import Law
 
 NAMES = ("p", "n")
 

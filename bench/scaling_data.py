@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from bench.scaling_cases import ScalingCase, node_counts, workload_of
+from commanalyzer.checking.validation.cases import Side, Workload
+from commanalyzer.checking.validation.mpi_build import build_mpi
+from commanalyzer.checking.validation.owners import owners_by_blocks
+from commanalyzer.checking.validation.run import HIGH, counted_run, request_for
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.errors import ConfigError
+from commanalyzer.division.views import volume_view
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.flows import Fold
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.record import record
-from commanalyzer.validation.cases import Side, Workload
-from commanalyzer.validation.mpi_build import build_mpi
-from commanalyzer.validation.owners import owners_by_blocks
-from commanalyzer.validation.run import HIGH, counted_run, request_for
-from commanalyzer.vcg.graph import Fold
-from commanalyzer.views import volume_view
+from commanalyzer.recording.record import record
 from tests.e2e.irregular_models import foreign_points, particles_in_cells, square_blocks
 from tests.e2e.theory import WORD_BYTES
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.scaling_cases import LEAST_POINTS, SMALLER
-from commanalyzer.laws.formula import accuracy_text, law_text
-from commanalyzer.laws.law import Law
-from commanalyzer.laws.naming import law_name
+from commanalyzer.scaling.laws.formula import accuracy_text, law_text
+from commanalyzer.scaling.laws.law import Law
+from commanalyzer.scaling.laws.naming import law_name
 
 if TYPE_CHECKING:
     from bench.scaling import CaseResult

@@ -20,12 +20,12 @@ import commanalyzer as ca
 from bench.simulated_document import Row, document
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.roofline.bound import BoundPoint, scaling_bound
-from commanalyzer.simulation.mapping import HostOrder, place
-from commanalyzer.simulation.platforms import TOPOLOGIES, LinkParameters, Platform, make_platform
-from commanalyzer.simulation.run import SimulationOptions, measured_machine, replayed_time
-from commanalyzer.simulation.schedule import make_schedule
-from commanalyzer.simulation.smpirun import smpi_version
+from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
+from commanalyzer.machine.simulation.mapping import HostOrder, place
+from commanalyzer.machine.simulation.platforms import TOPOLOGIES, LinkParameters, Platform, make_platform
+from commanalyzer.machine.simulation.run import SimulationOptions, measured_machine, replayed_time
+from commanalyzer.machine.simulation.schedule import make_schedule
+from commanalyzer.machine.simulation.smpirun import smpi_version
 from tests.simgrid.programs import (
     CASES,
     ROOT,
@@ -66,7 +66,7 @@ class Placements:
         self._hosts: dict[tuple[str, str, bytes], tuple[str, ...]] = {}
 
     def place(self, platform: Platform, placement: HostOrder, item: Communication) -> Platform:
-        """As :func:`commanalyzer.simulation.placement.place`."""
+        """As :func:`commanalyzer.machine.simulation.placement.place`."""
         key = (platform.name, placement, item.comm_bytes.tobytes())
         if key not in self._hosts:
             self._hosts[key] = place(platform, placement, SEED, item.comm_bytes).hosts

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from commanalyzer.foundation.quantities import format_bandwidth, format_seconds, format_throughput
-from commanalyzer.simulation.platforms import LinkParameters
+from commanalyzer.machine.simulation.platforms import LinkParameters
 
 ABOVE = 1.02
 NEAR = 0.15

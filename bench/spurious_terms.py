@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.extrapolation.constraints import Constraints, acceptance
-from commanalyzer.extrapolation.fitting import folds
-from commanalyzer.extrapolation.proposals import proposer, read_terms
-from commanalyzer.laws.fit import fit_law, holdouts
-from commanalyzer.laws.law import Formula
-from commanalyzer.laws.selection import Criterion, Search, constant, select_forward
-from commanalyzer.laws.terms import Floats, Term
+from commanalyzer.profiles.extrapolation.constraints import Constraints, acceptance
+from commanalyzer.profiles.extrapolation.fitting import folds
+from commanalyzer.profiles.extrapolation.proposals import proposer, read_terms
+from commanalyzer.scaling.laws.fit import fit_law, holdouts
+from commanalyzer.scaling.laws.law import Formula
+from commanalyzer.scaling.laws.selection import Criterion, Search, constant, select_forward
+from commanalyzer.scaling.laws.terms import Floats, Term
 
 TERMS = ("log2(x)", "sqrt(x)", "x", "x*log2(x)", "x**(3/2)", "x**2", "x**3")
 X = np.array([2.0, 4, 6, 8, 10, 12, 16, 20, 24, 32])
@@ -91,7 +91,7 @@ def methods() -> dict[str, Fit]:
     every = (0.0, 0.5, 1.0, 2.0)
     found: dict[str, Fit] = {
         "1, x, x^2 without selection": quadratic,
-        "Extra-P's forms (`laws/families/pmnf.py`)": extrap_forms,
+        "Extra-P's forms (`scaling/laws/families/pmnf.py`)": extrap_forms,
         "accurate, each term tested alone": selected(
             "ten-fold", weights=every, constrained=False, shared=False
         ),

@@ -29,14 +29,14 @@ from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.coarsening.coarse import build_by_value
+from commanalyzer.division.libraries.metis import partition
+from commanalyzer.division.views import paper_view
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.partition.coarsening.coarse import build_by_value
-from commanalyzer.partition.libraries.metis import partition
-from commanalyzer.record import record
-from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.structure.hubs import find_hubs
-from commanalyzer.vcg.structure.singletons import HIGH
-from commanalyzer.views import paper_view
+from commanalyzer.graph.contraction.simplify import simplified
+from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.graph.structure.singletons import HIGH
+from commanalyzer.recording.record import record
 
 CASES = (
     "heat2d 500 10",

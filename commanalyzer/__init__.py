@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from commanalyzer.foundation.moved import find_moved_modules
+
 if TYPE_CHECKING:
     from commanalyzer.api import analyze as analyze
     from commanalyzer.api import analyze_function as analyze_function
@@ -18,28 +20,29 @@ if TYPE_CHECKING:
     from commanalyzer.api import load as load
     from commanalyzer.api import load_table as load_table
     from commanalyzer.api import save as save
-    from commanalyzer.causes import causes_of as causes_of
-    from commanalyzer.comparison.difference import differences as differences
-    from commanalyzer.errors import CommAnalyzerError as CommAnalyzerError
+    from commanalyzer.foundation.errors import CommAnalyzerError as CommAnalyzerError
     from commanalyzer.foundation.work import WorkWeights as WorkWeights
+    from commanalyzer.graph.value_graph import ValueGraph as ValueGraph
     from commanalyzer.machine.parameters import MachineParameters as MachineParameters
     from commanalyzer.machine.parameters import Parameter as Parameter
     from commanalyzer.machine.parameters import load_machine as load_machine
+    from commanalyzer.result.causes import causes_of as causes_of
+    from commanalyzer.result.comparison.difference import differences as differences
     from commanalyzer.result.results import AnalysisResult as AnalysisResult
     from commanalyzer.result.results import Decomposition as Decomposition
-    from commanalyzer.sweep.table import SweepTable as SweepTable
-    from commanalyzer.vcg.graph import ValueGraph as ValueGraph
+    from commanalyzer.scaling.sweep.table import SweepTable as SweepTable
 
+find_moved_modules()
 _NAMES = {
     "api": ("analyze", "analyze_function", "analyze_sweep", "load", "load_table", "save"),
-    "causes": ("causes_of",),
-    "comparison.difference": ("differences",),
-    "errors": ("CommAnalyzerError",),
+    "result.causes": ("causes_of",),
+    "result.comparison.difference": ("differences",),
+    "foundation.errors": ("CommAnalyzerError",),
     "foundation.work": ("WorkWeights",),
     "machine.parameters": ("MachineParameters", "Parameter", "load_machine"),
     "result.results": ("AnalysisResult", "Decomposition"),
-    "sweep.table": ("SweepTable",),
-    "vcg.graph": ("ValueGraph",),
+    "scaling.sweep.table": ("SweepTable",),
+    "graph.value_graph": ("ValueGraph",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = tuple(_HOME)

@@ -8,14 +8,14 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
+from commanalyzer.division.libraries.concurrency import usable_cores
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.foundation.work import WorkWeights
-from commanalyzer.frontend.inputs.numba_function import write_program
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.libraries.concurrency import usable_cores
 from commanalyzer.pipeline import analyze as _analyze
+from commanalyzer.program.frontend.inputs.numba_function import write_program
 from commanalyzer.request import (
     DEFAULT_NODES,
     AnalysisRequest,
@@ -28,11 +28,11 @@ from commanalyzer.request import (
 from commanalyzer.result.artifacts import load as load
 from commanalyzer.result.artifacts import save as save
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.sweep.executors import executor_engine, process_engine
-from commanalyzer.sweep.points import Axis, check_name, grid
-from commanalyzer.sweep.run import Sweep, run_sweep
-from commanalyzer.sweep.table import SweepTable
-from commanalyzer.sweep.table import load_table as load_table
+from commanalyzer.scaling.sweep.executors import executor_engine, process_engine
+from commanalyzer.scaling.sweep.points import Axis, check_name, grid
+from commanalyzer.scaling.sweep.run import Sweep, run_sweep
+from commanalyzer.scaling.sweep.table import SweepTable
+from commanalyzer.scaling.sweep.table import load_table as load_table
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

@@ -6,16 +6,16 @@ import datetime
 import shlex
 from dataclasses import fields, replace
 
-from commanalyzer.decompose import Counted, CountOptions, decompose
-from commanalyzer.exact import counted_exactly
+from commanalyzer.division.decompose import Counted, CountOptions, decompose
+from commanalyzer.division.exact import counted_exactly
+from commanalyzer.division.readings import decompose_both, widened
 from commanalyzer.foundation.progress import Progress
+from commanalyzer.graph.work import weights_in_use, with_weights
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.readings import decompose_both, widened
-from commanalyzer.record import RecordedProgram, compile_request, record
+from commanalyzer.recording.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.result.provenance import collect_provenance, file_hash, peak_memory_bytes
 from commanalyzer.result.results import AnalysisResult, Recording, WorkCounts
-from commanalyzer.vcg.work import weights_in_use, with_weights
 
 _TIMED = "counted operations over CPU time of the plain run"
 _SHORTEST_TIMING_S = 0.01  # below it, CPU time is dominated by starting the process
@@ -75,7 +75,7 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile, or the line stores nothing.
     """
-    from commanalyzer.interpreter.explain import explain_store, format_explanation
+    from commanalyzer.recording.interpreter.explain import explain_store, format_explanation
 
     _, module = compile_request(request)
     stdin = b"" if request.stdin is None else request.stdin.read_bytes()
@@ -97,9 +97,9 @@ def explain_loops(request: AnalysisRequest) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile.
     """
-    from commanalyzer.instrument.loops.loop_plan import loops_text
-    from commanalyzer.instrument.plan import PlanOptions, plan_module
-    from commanalyzer.ir.library_files import library_with
+    from commanalyzer.program.ir.library_files import library_with
+    from commanalyzer.recording.instrument.loops.loop_plan import loops_text
+    from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 
     frontend, module = compile_request(request)
     library = library_with(*request.library_models)

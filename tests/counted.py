@@ -7,13 +7,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.checking.counting.merge import counted_result
+from commanalyzer.checking.counting.rank_files import CALL, FINALIZED, TRANSFER, RankCounts
 from commanalyzer.communication.counted import CallCounts, CountedRun
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.counting.merge import counted_result
-from commanalyzer.counting.rank_files import CALL, FINALIZED, TRANSFER, RankCounts
-from commanalyzer.partition.coded import Owners
+from commanalyzer.division.coded import Owners
+from commanalyzer.recording.runtime.launch import TargetRun
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from commanalyzer.runtime.launch import TargetRun
 from tests.samples import sample_result
 
 RUN = TargetRun(exit_status=0, cpu_s=1.0, peak_rss_bytes=1000)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from commanalyzer.vcg.graph import OF_VERTICES, Fold, HomeKind, HomeObject, Rows, Site, SourceRole, ValueGraph
+from commanalyzer.foundation.flows import Fold, SourceRole
+from commanalyzer.graph.value_graph import OF_VERTICES, HomeKind, HomeObject, Rows, Site, ValueGraph
 
 Source = int | tuple[int, SourceRole]
 

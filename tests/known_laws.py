@@ -15,10 +15,10 @@ from itertools import product
 
 import numpy as np
 
-from commanalyzer.laws.families.lattice import lattice_terms
-from commanalyzer.laws.families.pmnf import PAIRS
-from commanalyzer.laws.fit import fit_law
-from commanalyzer.laws.terms import Factor, Floats, Term, columns
+from commanalyzer.scaling.laws.families.lattice import lattice_terms
+from commanalyzer.scaling.laws.families.pmnf import PAIRS
+from commanalyzer.scaling.laws.fit import fit_law
+from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
 
 NODES = (4.0, 8.0, 16.0, 27.0, 32.0, 64.0)
 SIZES = (16.0, 32.0, 48.0, 64.0, 96.0)

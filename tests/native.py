@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
 
 ROOT = Path(__file__).resolve().parent.parent
 

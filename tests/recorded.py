@@ -12,26 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS
-from commanalyzer.frontend.compile import FrontendResult, compile_sources
-from commanalyzer.frontend.decisions import with_decisions
-from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
-from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.instrument.sites import SiteTable
-from commanalyzer.instrument.thunks import with_thunks
-from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.model import Module
-from commanalyzer.ir.parsing.parser import parse_module
-from commanalyzer.record import work_counts
+from commanalyzer.graph.build import build_store
+from commanalyzer.graph.contraction.workspaces import write_workspaces
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import ValueGraph
+from commanalyzer.graph.work import sites_of
+from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
+from commanalyzer.program.frontend.decisions import with_decisions
+from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.model import Module
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import rewrite
+from commanalyzer.recording.instrument.sites import SiteTable
+from commanalyzer.recording.instrument.thunks import with_thunks
+from commanalyzer.recording.record import work_counts
+from commanalyzer.recording.runtime.build import build_instrumented, build_native
+from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.recording.trace import Trace, TraceStatistics, read_trace
 from commanalyzer.result.results import WorkCounts
-from commanalyzer.runtime.build import build_instrumented, build_native
-from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
-from commanalyzer.trace.reader import Trace, TraceStatistics, read_trace
-from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.contraction.workspaces import write_workspaces
-from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.storage.store import GraphStore
-from commanalyzer.vcg.work import sites_of
 from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as build_reference
 

@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.division.coded import Owners
+from commanalyzer.foundation.flows import Fold
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site, ValueGraph
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.coded import Owners
 from commanalyzer.result.results import (
     AnalysisResult,
     Decomposition,
@@ -17,8 +20,6 @@ from commanalyzer.result.results import (
     SingletonCounts,
     WorkCounts,
 )
-from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
-from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import plain_rows
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from commanalyzer.vcg.graph import Fold, SourceRole, ValueGraph
+from commanalyzer.foundation.flows import Fold, SourceRole
+from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import Row, build
 
 _LOOP_VALUES = 40

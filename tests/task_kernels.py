@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from commanalyzer.patterns.find import observe
-from commanalyzer.record import compile_request
+from commanalyzer.kernels.patterns.find import observe
+from commanalyzer.kernels.tasks.accesses.observer import AccessObserver, Ints
+from commanalyzer.kernels.tasks.analysis import Analysis, analyse
+from commanalyzer.kernels.tasks.assembly import assembled
+from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
+from commanalyzer.kernels.tasks.mappers import RangeMapper
+from commanalyzer.recording.record import compile_request
 from commanalyzer.request import AnalysisRequest, CompilerOptions
-from commanalyzer.tasks.accesses.observer import AccessObserver, Ints
-from commanalyzer.tasks.analysis import Analysis, analyse
-from commanalyzer.tasks.assembly import assembled
-from commanalyzer.tasks.graph import Kernel, TaskGraph
-from commanalyzer.tasks.mappers import RangeMapper
 
 FOLDER = Path(__file__).resolve().parents[1] / "workloads" / "tasks"
 NODES = (2, 4)

@@ -9,9 +9,21 @@ from __future__ import annotations
 
 # Nothing is compiled or recorded, no loop is compiled for long: less than a minute in all.
 FAST = (
-    *("unit/cli/", "unit/comparison/", "unit/counting/", "unit/export/", "unit/ir/", "unit/laws/"),
-    *("unit/machine/", "unit/report/", "unit/roofline/", "unit/simulation/", "unit/trace/"),
-    *("unit/validation/", "unit/frontend/drivers/", "unit/test_theory.py", "test_architecture.py"),
+    *(
+        "unit/cli/",
+        "unit/result/comparison/",
+        "unit/checking/counting/",
+        "unit/result/export/",
+        "unit/program/ir/",
+        "unit/scaling/laws/",
+    ),
+    *("unit/machine/", "unit/report/", "unit/machine/roofline/", "unit/machine/simulation/", "unit/trace/"),
+    *(
+        "unit/checking/validation/",
+        "unit/program/frontend/drivers/",
+        "unit/test_theory.py",
+        "test_architecture.py",
+    ),
     "documentation/test_pages.py",
 )
 # Programs in C++, with a library that takes 50 CPU seconds to build: their tests in e2e/ are extended, too.
@@ -95,15 +107,15 @@ FURTHER = {
     "shim/test_driver.py": "repeated_chains",
     "shim/test_sanitizers.py": "hooks/9",
     "unit/communication/test_passes.py": "more_parts",
-    "unit/composition/test_allocation.py": "the_slower_stages",
-    "unit/extrapolation/test_models.py": "*/3",
-    "unit/frontend/test_link.py": "programs_run[a.cpp",
-    "unit/instrument/test_work.py": "*/3",
-    "unit/instrument/test_recorded_selections.py": "*/3",
-    "unit/instrument/test_several_values.py": "*/3",
-    "unit/ir/names/test_source_text.py": "vectors",
-    "unit/partition/libraries/test_concurrency.py": "calls",
-    "unit/vcg/contraction/test_workspaces.py": "chains_of_register long_chains",
+    "unit/kernels/composition/test_allocation.py": "the_slower_stages",
+    "unit/profiles/extrapolation/test_models.py": "*/3",
+    "unit/program/frontend/test_link.py": "programs_run[a.cpp",
+    "unit/recording/instrument/test_work.py": "*/3",
+    "unit/recording/instrument/test_recorded_selections.py": "*/3",
+    "unit/recording/instrument/test_several_values.py": "*/3",
+    "unit/program/ir/names/test_source_text.py": "vectors",
+    "unit/division/libraries/test_concurrency.py": "calls",
+    "unit/graph/contraction/test_workspaces.py": "chains_of_register long_chains",
 }
 _NAMES = [
     (file if name == "*" else f"{file}::test_{name}", every)

@@ -18,13 +18,13 @@ from pathlib import Path
 from bench.foreign.cases import CASES, Foreign
 from bench.foreign.document import Found, foreign_section, with_section
 from bench.measuring import cost_of
-from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
 from commanalyzer.report.terminal.document_text import show_document
 from commanalyzer.report.terminal.text import make_console
 from commanalyzer.result.provenance import collect_provenance
-from commanalyzer.validation.document import Document, Section
 
 
 def main(argv: Sequence[str] | None = None) -> int:

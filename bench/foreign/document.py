@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.measuring import Cost
+from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.report.document_files import markdown_text
-from commanalyzer.validation.document import Document, Section
 
 TITLE = "Programs in other styles"
 _SECTION = re.compile(rf"^## {TITLE}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)

@@ -9,17 +9,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from commanalyzer.errors import EXIT_INTERRUPTED, CommAnalyzerError
+from commanalyzer.foundation.errors import EXIT_INTERRUPTED, CommAnalyzerError
 
 if TYPE_CHECKING:
-    from commanalyzer.frontend.toolchain import Language
+    from commanalyzer.program.frontend.toolchain import Language
 
 WRAPPERS: dict[str, Language] = {"cc": "c", "c++": "c++", "fc": "fortran"}
 
 
 def run_compiler(language: Language, words: list[str]) -> int:
     """Exit status of the compiler for ``language``, called with ``words``."""
-    from commanalyzer.frontend.drivers.wrapper import run_wrapper
+    from commanalyzer.program.frontend.drivers.wrapper import run_wrapper
 
     try:
         return run_wrapper(language, words, _warn)

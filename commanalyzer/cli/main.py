@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from commanalyzer.cli.compilers import WRAPPERS, run_compiler
-from commanalyzer.errors import (
+from commanalyzer.foundation.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -128,7 +128,7 @@ def _module(command: str) -> str:
 
 def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
     if is_wanted and not ctx.resilient_parsing:
-        click.echo(str(importlib.import_module("commanalyzer.frontend.shim").include_directory()))
+        click.echo(str(importlib.import_module("commanalyzer.program.frontend.shim").include_directory()))
         ctx.exit()
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from commanalyzer.communication.kernels import home_of
 from commanalyzer.communication.uses import OwnerCodes, owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.segments import row_of_term
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.structure.segments import row_of_term
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses
-from commanalyzer.errors import ConfigError
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph, values_of
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.graph.storage.large import AnyGraph, values_of
+from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
-from commanalyzer.vcg.graph import Bool, Int32
-from commanalyzer.vcg.storage.large import AnyGraph, values_of
+from commanalyzer.graph.storage.large import AnyGraph, values_of
+from commanalyzer.graph.value_graph import Bool, Int32
 
 
 def with_collectives(

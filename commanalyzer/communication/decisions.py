@@ -4,7 +4,8 @@ A tolerance test on a sum sends the parts of the sum to one node, and the sum ba
 it (an all-reduce): 2 (p - 1) words per test. Who gets the value anyway, or what was made of it alone, is not
 sent it again.
 
-Input: a graph in which values are stored to what :mod:`commanalyzer.frontend.decisions` adds to a program.
+Input: a graph in which values are stored to what :mod:`commanalyzer.program.frontend.decisions` adds to a
+program.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.messages.transfers import Transfers, pairs
-from commanalyzer.frontend.decisions import DECISION, USES
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph, stand_for, values_of
-from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.segments import expand_ranges
+from commanalyzer.graph.storage.large import AnyGraph, stand_for, values_of
+from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.structure.segments import expand_ranges
+from commanalyzer.graph.value_graph import Bool, Int32, Int64
+from commanalyzer.program.frontend.decisions import DECISION, USES
 
 _ALWAYS = np.iinfo(np.int64).max
 Whole = TypeVar("Whole", np.int32, np.int64)

@@ -12,10 +12,10 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import UseTable, owner_codes
-from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
-from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.singletons import SingletonKind
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.structure.singletons import SingletonKind
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 
 
 def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8) -> Communication:

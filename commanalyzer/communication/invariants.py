@@ -7,12 +7,12 @@ import numpy as np
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import pairs
-from commanalyzer.errors import GraphInvariantError
-from commanalyzer.frontend.decisions import USES
-from commanalyzer.vcg.graph import Bool, Int32, Rows
-from commanalyzer.vcg.storage.large import AnyGraph, stand_for
-from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.segments import sink_of_source
+from commanalyzer.foundation.errors import GraphInvariantError
+from commanalyzer.graph.storage.large import AnyGraph, stand_for
+from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.structure.segments import sink_of_source
+from commanalyzer.graph.value_graph import Bool, Int32, Rows
+from commanalyzer.program.frontend.decisions import USES
 
 
 def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool | None = None) -> None:

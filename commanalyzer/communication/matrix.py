@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.errors import GraphInvariantError
+from commanalyzer.foundation.errors import GraphInvariantError
 
 
 @dataclass(frozen=True, slots=True)

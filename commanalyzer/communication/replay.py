@@ -20,10 +20,10 @@ from commanalyzer.communication import replay_kernels as kernels
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import owner_codes
-from commanalyzer.errors import GraphInvariantError
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
-from commanalyzer.vcg.timeline import Timeline
+from commanalyzer.foundation.errors import GraphInvariantError
+from commanalyzer.graph.timeline import Timeline
+from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
 
 
 def replayed(

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.trace_layout import ORDER_VERSIONS
 from commanalyzer.communication.kernels import NONE, home_of, owner_of
 from commanalyzer.foundation.compiled import compiled, compiled_inline
-from commanalyzer.vcg.reading.order_kernels import EARLIER, INSIDE
+from commanalyzer.graph.reading.order_kernels import EARLIER, INSIDE
+from commanalyzer.recording.abi.trace_layout import ORDER_VERSIONS
 
 NO_STORE = -2  # instead of a sink
 _MOST_EARLIER = 64  # values of which one row reads earlier versions
@@ -126,9 +126,10 @@ def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, resu
 
     Args:
         rows: Rows of the counted graph.
-        timeline: Columns of a :class:`~commanalyzer.vcg.timeline.Timeline`; rows, sinks of the counted graph.
-        owners: Owner codes, ``readers`` of :func:`~commanalyzer.communication.kernels.home_of`, and values
-            whose flows are left out; the latter two may be empty.
+        timeline: Columns of a :class:`~commanalyzer.graph.timeline.Timeline`; rows, sinks of the
+            counted graph.
+        owners: Owner codes, ``readers`` of :func:`~commanalyzer.communication.kernels.home_of`, and
+            values whose flows are left out; the latter two may be empty.
         pairs: Values with receivers, and sinks with contributors: pointer int64[V + 1] and parts of each.
         earlier: bool[V], values of which earlier versions are read.
         result: int64 each, zeros: how often a value was sent; how often partial results were made, and read;

@@ -8,9 +8,9 @@ import numpy as np
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.decisions import Decisions
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 
 Entry = TypeVar("Entry", bound=np.generic)
 OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]

@@ -44,11 +44,11 @@ from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import OwnerCodes, PairUses, UseTable, none_used, owner_codes
 from commanalyzer.foundation.compiled import frozen
+from commanalyzer.graph.storage.large import AnyGraph, values_of
+from commanalyzer.graph.storage.rows import chosen_rows, joined_rows
+from commanalyzer.graph.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.value_graph import Bool, Int32, Rows
 from commanalyzer.request import DEFAULT_IMBALANCE
-from commanalyzer.vcg.graph import Bool, Int32, Rows
-from commanalyzer.vcg.storage.large import AnyGraph, values_of
-from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
-from commanalyzer.vcg.storage.slices import Sliceable, row_slices
 
 _REUSED = 8  # flows per value: each is used many times over
 

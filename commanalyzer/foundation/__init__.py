@@ -1,4 +1,4 @@
-"""What every stage uses and what knows no stage.
+"""What every room uses and what knows no room: errors, files, documents, quantities, progress.
 
-Files, documents, quantities, compiled loops, progress.
+In: nothing of the package. Out: small types and functions. Everybody may import it.
 """

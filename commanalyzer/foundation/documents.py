@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
 
 _MOST = (1 << 63) - 1
 

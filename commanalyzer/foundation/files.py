@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
 
 _SCRATCH = "commanalyzer-run-"
 _YOUNG_S = 60.0  # a directory is locked as soon as it was made; younger ones are left alone

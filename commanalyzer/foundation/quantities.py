@@ -10,7 +10,7 @@ import math
 import re
 from typing import NewType
 
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.work import WorkUnit
 
 Bytes = NewType("Bytes", float)

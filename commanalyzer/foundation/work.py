@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 
 WorkUnit = Literal["flop", "op"]
 

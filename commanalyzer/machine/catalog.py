@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, load_machine
 
 _PUBLISHED = Path(__file__).parent / "published"

@@ -41,8 +41,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from commanalyzer.errors import MachineModelError
 from commanalyzer.foundation.documents import parse_toml
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.curves import Curve, Reading
 from commanalyzer.machine.kinds import KINDS, ParameterKind
 from commanalyzer.machine.phase_times import PhaseTimes, Unit, read_phase_times, read_units

@@ -14,7 +14,7 @@
     where = "S <= 4096 and NT <= 131072"
     formula = "6.6111e-6 + 5.8226e-12 * PPN * NT"       # seconds
 
-The metrics are explained in :mod:`commanalyzer.allocations.metrics`; bytes and seconds throughout.
+The metrics are explained in :mod:`commanalyzer.scaling.allocations.metrics`; bytes and seconds throughout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 
 _CONDITION = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>)\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*")
 _NAME = re.compile(r"[A-Za-z_]\w*")

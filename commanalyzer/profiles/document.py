@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.errors import ProfileError
 from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.fields import (
     POINT_TO_POINT,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.counted import LAYERS
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.errors import ProfileError
+from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT
 from commanalyzer.profiles.mix import InstructionMix

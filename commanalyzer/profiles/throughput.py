@@ -35,8 +35,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.errors import MachineModelError, ProfileError
 from commanalyzer.foundation.documents import number, parse_toml
+from commanalyzer.foundation.errors import MachineModelError, ProfileError
 from commanalyzer.machine.parameters import Parameter
 from commanalyzer.profiles.document import read_profile
 from commanalyzer.profiles.values import LINE_BYTES, RankProfile

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from commanalyzer.division.selection import cheapest_regular
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.partition.selection import cheapest_regular
 from commanalyzer.result.results import Decomposition
 
 _WORTH_SAYING = 1.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from commanalyzer.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Section
 
 _STYLE = (
     "body{font:15px/1.5 sans-serif;margin:2em auto;max-width:80em;padding:0 1em}"

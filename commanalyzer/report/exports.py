@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.errors import ConfigError
-from commanalyzer.export.extrap import Measurement, write_extrap
-from commanalyzer.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
-from commanalyzer.export.metis_files import write_hmetis, write_metis_graph, write_partition
+from commanalyzer.division.coarsening.coarse import build_by_value
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.partition.coarsening.coarse import build_by_value
+from commanalyzer.graph.contraction.dissolve import dissolve_registers
+from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.report.json_document import json_text
+from commanalyzer.result.export.extrap import Measurement, write_extrap
+from commanalyzer.result.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
+from commanalyzer.result.export.metis_files import write_hmetis, write_metis_graph, write_partition
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from commanalyzer.vcg.contraction.dissolve import dissolve_registers
-from commanalyzer.vcg.structure.hubs import find_hubs
 
 _OF_GRAPHS = frozenset(("metis", "hmetis", "partition"))
 _MATRIX_WRITERS = {"csv": write_matrix_csv, "matrixmarket": write_matrix_market}

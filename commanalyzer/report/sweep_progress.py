@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_seconds
-from commanalyzer.sweep.drive import SweepStatus
-from commanalyzer.sweep.store import PointRecord
+from commanalyzer.scaling.sweep.drive import SweepStatus
+from commanalyzer.scaling.sweep.store import PointRecord
 
 _MOST_LABELS = 4
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commanalyzer.composition.answer import Answer
-from commanalyzer.composition.expressions import element_time
-from commanalyzer.composition.models import Composed
-from commanalyzer.composition.systems import OPERATORS, Block, Pattern, System
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.quantities import format_seconds
+from commanalyzer.kernels.composition.answer import Answer
+from commanalyzer.kernels.composition.expressions import element_time
+from commanalyzer.kernels.composition.models import Composed
+from commanalyzer.kernels.composition.systems import OPERATORS, Block, Pattern, System
 from commanalyzer.report.figures.style import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
 
 if TYPE_CHECKING:

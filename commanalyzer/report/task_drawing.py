@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.quantities import format_bytes, format_percent
+from commanalyzer.kernels.tasks.folding import FoldedGraph, fold
+from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.style import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
-from commanalyzer.tasks.folding import FoldedGraph, fold
-from commanalyzer.tasks.graph import TaskGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ import io
 from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.tasks.folding import fold
-from commanalyzer.tasks.graph import TaskGraph
+from commanalyzer.kernels.tasks.folding import fold
+from commanalyzer.kernels.tasks.graph import TaskGraph
 
 if TYPE_CHECKING:
     import networkx

@@ -1,4 +1,5 @@
-"""Results of an analysis.
+"""What an analysis found: frozen values, the file that keeps them, causes, comparison, files of other tools.
 
-The frozen value, the file that keeps it, where it comes from, how far it is to be trusted.
+In: a graph with its divisions. Out: :class:`~commanalyzer.result.results.AnalysisResult`, ``*.cmz`` and back.
+Imports the rooms that found it; everything that shows or predicts imports it.
 """

@@ -18,8 +18,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.vcg.storage.spill import machine_bytes
-from commanalyzer.vcg.storage.store import COLUMNS
+from commanalyzer.graph.storage.spill import machine_bytes
+from commanalyzer.graph.storage.store import COLUMNS
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 Group: TypeAlias = h5py.Group

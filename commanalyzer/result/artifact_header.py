@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.counted import CountedRun
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.division.coded import Owners
+from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.kinds import KINDS
-from commanalyzer.partition.coded import Owners
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from commanalyzer.vcg.storage.store import GraphStore
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Arrays = Mapping[str, NDArray[Any]]

@@ -6,7 +6,7 @@ Layout, schema 5 (files of older ones held the graph in other forms; they are re
     /header      JSON text: all scalars, texts and small tuples of the result
     /graph/pages int64[P + 1, 3], rows, terms and flows before each place where the graph may be cut
     /graph/tables, /graph/data/NAME
-                 compressed columns (:mod:`commanalyzer.vcg.storage.coding`): tables of all, one after the
+                 compressed columns (:mod:`commanalyzer.graph.storage.coding`): tables of all, one after the
                  other; data of those that have any
     /graph/columns
                  int64[columns, 2], pieces of each column; CRC-32 of its table and data
@@ -33,8 +33,12 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.errors import ArtifactError, CommAnalyzerError
+from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 from commanalyzer.foundation.files import write_atomically
+from commanalyzer.foundation.flows import Fold
+from commanalyzer.graph.storage.coding import Coded
+from commanalyzer.graph.storage.store import COLUMNS, GraphStore, require_sound
+from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site
 from commanalyzer.result.artifact_arrays import (
     DECOMPOSITION,
     GRAPH,
@@ -51,9 +55,6 @@ from commanalyzer.result.artifact_arrays import (
 )
 from commanalyzer.result.artifact_header import header_of, result_from_header
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site
-from commanalyzer.vcg.storage.coding import Coded
-from commanalyzer.vcg.storage.store import COLUMNS, GraphStore, require_sound
 
 KIND = "commanalyzer.analysis"
 SCHEMA = 5

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from commanalyzer.division.regular.one_array import is_of_one_array
+from commanalyzer.division.selection import cheapest, cheapest_regular, headline
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.partition.regular.one_array import is_of_one_array
-from commanalyzer.partition.selection import cheapest, cheapest_regular, headline
 from commanalyzer.result.results import Decomposition, groups_of
 
 _DISAGREE = 1.5
@@ -27,7 +27,7 @@ _FAR_FROM_BOUND = 6.0
 """Times the provable minimum above which methods that agree may all miss something.
 
 Blocks of a grid send 2 d (p^(1/d) - 1) faces where the proof, for parts in corners, says 1.41 p^(1/2) or
-1.65 p^(1/3): up to 2.9 times in two dimensions, 3.7 in three (:mod:`commanalyzer.partition.bounds`). With
+1.65 p^(1/3): up to 2.9 times in two dimensions, 3.7 in three (:mod:`commanalyzer.division.bounds`). With
 half of it blocks of cubes would be doubted, with twice of it slabs on some hundred nodes would not.
 """
 _WORTH_SAYING = 0.8

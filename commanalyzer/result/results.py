@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.counted import CountedRun
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.division.coded import Owners
+from commanalyzer.division.selection import cheapest_regular, headline, leading
+from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.foundation.work import WorkCounts as WorkCounts
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.coded import Owners
-from commanalyzer.partition.selection import cheapest_regular, headline, leading
+from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
+from commanalyzer.machine.roofline.traffic import Placement
 from commanalyzer.report.figures.methods import PlotMethods
-from commanalyzer.roofline.bound import ScalingBound, scaling_bound
-from commanalyzer.roofline.traffic import Placement
-from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.storage.store import GraphStore
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -1,7 +1,7 @@
 /* Contract between instrumented LLVM IR and the runtime shim.
  *
  * The shim records value-flow chains (rows) of a sequential program while it runs natively. It is compiled to
- * bitcode, linked with the instrumented module and inlined; commanalyzer/abi/ describes the same contract for
+ * bitcode, linked with the instrumented module and inlined; commanalyzer/recording/abi/ describes the same contract for
  * Python and a test compares both.
  *
  * LABELS. A label names one source value in 64 bits; 0 means "no source":
@@ -220,7 +220,7 @@ struct ca_trace_header {
 /* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls,
  * copies, contexts, blocks, order (32-bit). */
 
-/* Bits of ca_switched_off; commanalyzer/instrument/mechanisms.py says what they mean. */
+/* Bits of ca_switched_off; commanalyzer/recording/instrument/mechanisms.py says what they mean. */
 #define CA_WITHOUT_MEMOISATION 1u
 #define CA_WITHOUT_OUTCOMES 2u
 

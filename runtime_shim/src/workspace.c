@@ -1,5 +1,5 @@
 /* Workspaces: memory that is used for one element after the other. Which words these are is known from a first
- * recording (commanalyzer/vcg/contraction/workspaces.py); what lives there is in lifetimes.c. */
+ * recording (commanalyzer/graph/contraction/workspaces.py); what lives there is in lifetimes.c. */
 #include "state.h"
 #include <fcntl.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from commanalyzer.interpreter.run import interpret
-from commanalyzer.vcg.graph import SourceRole
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.recording.interpreter.run import interpret
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import describe_difference, native_chains, oracle_chains, register_homes
 

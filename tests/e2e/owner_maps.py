@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.vcg.graph import Int32, ValueGraph
-from commanalyzer.vcg.structure.segments import sink_of_source
+from commanalyzer.graph.structure.segments import sink_of_source
+from commanalyzer.graph.value_graph import Int32, ValueGraph
 
 WORD = 8
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.frontend.drivers.embedded import read_program
-from commanalyzer.frontend.drivers.records import Record
+from commanalyzer.program.frontend.drivers.embedded import read_program
+from commanalyzer.program.frontend.drivers.records import Record
 from tests.e2e.command import Done, commanalyzer, surroundings
 
 WRAPPERS = {"commanalyzer-cc": "cc", "commanalyzer-c++": "cxx", "commanalyzer-fc": "fc"}

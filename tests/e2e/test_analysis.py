@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import commanalyzer as ca
-from commanalyzer.partition.regular.rules import parse_rule
+from commanalyzer.division.regular.rules import parse_rule
+from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.report.json_document import json_document
 from commanalyzer.result.results import SingletonCounts
-from commanalyzer.vcg.graph import HomeKind
 from tests.e2e import theory
 from tests.e2e.conftest import Analyse
 from tests.e2e.matmul_oracle import matmul_volume_words

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import commanalyzer as ca
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.graph import HomeKind
-from commanalyzer.vcg.structure.hubs import find_hubs
+from commanalyzer.graph.contraction.simplify import simplified
+from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.graph.value_graph import HomeKind
 from tests.e2e import irregular_models as models
 from tests.e2e import theory_irregular as theory
 from tests.e2e.owner_maps import owners_of_values

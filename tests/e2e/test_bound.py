@@ -8,7 +8,7 @@ import pytest
 
 import commanalyzer
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.roofline.traffic import node_traffic
+from commanalyzer.machine.roofline.traffic import node_traffic
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "workloads"
 MACHINE = MachineParameters(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.frontend.inputs.fortran import installed_compilers
+from commanalyzer.program.frontend.inputs.fortran import installed_compilers
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from tests.recorded import record_file
 
 CORPUS = Path(__file__).parent / "corpus"

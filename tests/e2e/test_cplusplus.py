@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.vcg.graph import HomeKind, SourceRole, ValueGraph
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
 from tests.recorded import Recorded, record_file, record_source
 
 STANDARD = Path(__file__).parent / "cplusplus" / "standard.cpp"

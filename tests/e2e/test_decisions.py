@@ -6,7 +6,7 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.vcg.structure.hubs import find_hubs
+from commanalyzer.graph.structure.hubs import find_hubs
 from tests.e2e.test_fused_reductions import WAYS, N, owners_in_blocks
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import CompileError
-from commanalyzer.frontend.inputs.fortran import find_fortran
+from commanalyzer.foundation.errors import CompileError
+from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from tests.e2e.projects import Project, make_project
 
 

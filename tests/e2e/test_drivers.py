@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import CompileError
-from commanalyzer.frontend.inputs.executable import compile_executable
-from commanalyzer.frontend.inputs.fortran import find_fortran
+from commanalyzer.foundation.errors import CompileError
+from commanalyzer.program.frontend.inputs.executable import compile_executable
+from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from tests.e2e.command import commanalyzer
 from tests.e2e.projects import POINTS, SMOOTHING, STEPS, Project, make_project, measured
 

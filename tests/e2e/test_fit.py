@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.laws.document import load_laws
+from commanalyzer.scaling.laws.document import load_laws
 from tests.e2e.command import HEAT, commanalyzer
 
 EXTRA_P = os.environ.get("COMMANALYZER_TEST_EXTRA_P") or shutil.which("extrap") or ""

@@ -11,9 +11,9 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.errors import CompileError
-from commanalyzer.frontend.inputs.fortran import find_fortran
-from commanalyzer.vcg.graph import HomeKind, ValueGraph
+from commanalyzer.foundation.errors import CompileError
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from tests.e2e import theory
 from tests.native import ROOT
 from tests.recorded import Recorded, record_file

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.errors import CompileError
-from commanalyzer.frontend.inputs.fortran import find_fortran, installed_compilers
-from commanalyzer.vcg.graph import HomeKind, HomeObject
+from commanalyzer.foundation.errors import CompileError
+from commanalyzer.graph.value_graph import HomeKind, HomeObject
+from commanalyzer.program.frontend.inputs.fortran import find_fortran, installed_compilers
 
 FOLDER = Path(__file__).resolve().parent / "fortran"
 PARTS = 4

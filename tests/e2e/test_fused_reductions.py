@@ -7,10 +7,10 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.frontend.inputs.fortran import installed_compilers
-from commanalyzer.vcg.contraction.simplify import simplified
-from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.structure.hubs import find_hubs
+from commanalyzer.graph.contraction.simplify import simplified
+from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.graph.value_graph import ValueGraph
+from commanalyzer.program.frontend.inputs.fortran import installed_compilers
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT
 from tests.recorded import record_source

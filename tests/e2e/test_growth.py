@@ -14,9 +14,9 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.record import record
+from commanalyzer.graph.value_graph import ValueGraph
+from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.vcg.graph import ValueGraph
 from tests.native import ROOT
 
 WORKLOADS = ROOT / "workloads"

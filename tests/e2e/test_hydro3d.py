@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import commanalyzer as ca
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.vcg.graph import HomeKind
+from commanalyzer.graph.value_graph import HomeKind
+from commanalyzer.program.frontend.compile import compile_sources
 from tests.e2e.command import commanalyzer
 from tests.native import ROOT, NativeRun, run
 

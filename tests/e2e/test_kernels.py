@@ -12,8 +12,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 import commanalyzer as ca
-from commanalyzer.errors import CompileError
-from commanalyzer.frontend.inputs.fortran import find_fortran
+from commanalyzer.foundation.errors import CompileError
+from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from tests.kernels.plain import counted_at_plain
 from tests.kernels.run import Run, missing_arrays, run
 from tests.kernels.table import NODES as ALL_NODES

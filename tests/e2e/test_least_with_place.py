@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.vcg.structure.hubs import find_hubs
+from commanalyzer.graph.structure.hubs import find_hubs
 from tests.property.test_flows import check
 from tests.recorded import record_source
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commanalyzer.interpreter.run import interpret
+from commanalyzer.recording.interpreter.run import interpret
 from tests.e2e.library_programs import SORTED, element, into_all, into_out, record
 
 # ---- callbacks ---------------------------------------------------------------------------------------------

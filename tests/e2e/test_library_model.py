@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.frontend.toolchain import bundled_toolchain
-from commanalyzer.ir.library_files import library_with
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.ir.library_files import library_with
 from tests.e2e.library_programs import SORTED, element, into_all, into_out, record
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import native_chains

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from tests.e2e.command import commanalyzer
 from tests.native import ROOT
 from tests.recorded import Recorded, record_source

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.errors import ConfigError
-from commanalyzer.vcg.graph import HomeKind
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.graph.value_graph import HomeKind
 
 pytest.importorskip("numba")
 N, STEPS, PARTS = 64, 6, 4

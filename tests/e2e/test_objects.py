@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.vcg.graph import HomeKind, ValueGraph
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
 from tests.property.test_flows import check
 from tests.recorded import record_file
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.patterns.find import find_patterns
-from commanalyzer.record import compile_request
+from commanalyzer.kernels.patterns.find import find_patterns
+from commanalyzer.recording.record import compile_request
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "workloads"

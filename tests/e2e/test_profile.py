@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.profiles.document import read_profile
-from commanalyzer.runtime.build import build_native
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.recording.runtime.build import build_native
 from tests.e2e.command import commanalyzer
 from tests.unit.profiles.run.running import profile_of
 

@@ -10,8 +10,8 @@ import pytest
 
 from commanalyzer import analyze, causes_of, differences, load, save
 from commanalyzer.cli.main import main
-from commanalyzer.comparison.difference import Change
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.result.comparison.difference import Change
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAT = ROOT / "workloads" / "heat2d" / "heat2d.c"

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.record import RecordedProgram, record
+from commanalyzer.graph.value_graph import ValueGraph
+from commanalyzer.recording.record import RecordedProgram, record
 from commanalyzer.request import AnalysisRequest, ProgramOutput
-from commanalyzer.vcg.graph import ValueGraph
 
 WHOLE = ["begin", "end"]
 FIRST, NAMED = "record the program", "record the private temporaries"

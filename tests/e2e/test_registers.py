@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import commanalyzer as ca
+from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.vcg.graph import HomeKind
 
 N, ITERATIONS, PARTS = 1024, 4, 4
 SOURCE = """

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.vcg.graph import HomeKind
+from commanalyzer.graph.value_graph import HomeKind
 
 RUSTC = shutil.which("rustc") or shutil.which("rustc", path=str(Path.home() / ".cargo" / "bin"))
 if RUSTC is None:

@@ -15,7 +15,7 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.record import record
+from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
 
 M, PARTS = 8, 4

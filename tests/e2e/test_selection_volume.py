@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.vcg.graph import HomeKind, ValueGraph
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
 from tests.recorded import record_source
 
 N = 32

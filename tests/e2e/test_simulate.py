@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.simulation.platforms import LinkParameters, make_platform
-from commanalyzer.simulation.run import replayed_time
-from commanalyzer.simulation.schedule import make_schedule
+from commanalyzer.machine.simulation.platforms import LinkParameters, make_platform
+from commanalyzer.machine.simulation.run import replayed_time
+from commanalyzer.machine.simulation.schedule import make_schedule
 from tests.e2e.command import HEAT, commanalyzer, leftovers
 from tests.simgrid.programs import CASES, build, step_time
 from tests.simgrid.tools import needs_simgrid, needs_smpicc

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.recorded import record_source
-from tests.unit.instrument.test_several_values import check
+from tests.unit.recording.instrument.test_several_values import check
 
 GIB = 1 << 30
 COUNT = 72

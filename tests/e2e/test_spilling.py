@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.record import record
+from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
 
 # Elements are read through an index, so their stores are a row each: 5 x 10^5 per array.

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.tasks.accesses.observer import Ints
-from commanalyzer.tasks.graph import TaskGraph
-from commanalyzer.tasks.mappers import parse_mapper
-from commanalyzer.vcg.graph import Fold, HomeKind, ValueGraph
+from commanalyzer.foundation.flows import Fold
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from commanalyzer.kernels.tasks.accesses.observer import Ints
+from commanalyzer.kernels.tasks.graph import TaskGraph
+from commanalyzer.kernels.tasks.mappers import parse_mapper
 from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
 from tests.graphs import build, row
 from tests.recorded import record_file

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.vcg.contraction.workspaces import readings
-from commanalyzer.vcg.graph import HomeKind, ValueGraph
-from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.graph.contraction.workspaces import readings
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
 from tests.recorded import record_again, record_source
 
 N, WORD_BYTES = 40, 8

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.interpreter.run import interpret
-from commanalyzer.ir.parsing.parser import parse_module
-from commanalyzer.runtime.build import build_instrumented, build_native
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import rewrite
+from commanalyzer.recording.interpreter.run import interpret
+from commanalyzer.recording.runtime.build import build_instrumented, build_native
 from tests.native import ROOT
 from tests.recorded import record_file
 

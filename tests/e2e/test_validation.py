@@ -10,11 +10,9 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.record import record
-from commanalyzer.validation.cases import Workload, read_cases
-from commanalyzer.validation.mpi_build import build_mpi
-from commanalyzer.validation.run import (
+from commanalyzer.checking.validation.cases import Workload, read_cases
+from commanalyzer.checking.validation.mpi_build import build_mpi
+from commanalyzer.checking.validation.run import (
     Row,
     Selection,
     counted_run,
@@ -22,6 +20,8 @@ from commanalyzer.validation.run import (
     request_for,
     validate,
 )
+from commanalyzer.foundation.progress import SilentProgress
+from commanalyzer.recording.record import record
 from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.e2e.command import commanalyzer

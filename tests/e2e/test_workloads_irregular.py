@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.ir.parsing.parser import parse_module
-from commanalyzer.runtime.build import build_instrumented, build_native
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import rewrite
+from commanalyzer.recording.runtime.build import build_instrumented, build_native
 from tests.e2e import irregular_models as models
 from tests.e2e import theory_irregular as theory
 from tests.native import ROOT

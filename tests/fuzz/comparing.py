@@ -8,20 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.errors import CommAnalyzerError, TargetRunError
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.instrument.sites import SiteTable
-from commanalyzer.instrument.thunks import with_thunks
-from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parsing.parser import parse_module
-from commanalyzer.runtime.build import build_instrumented, build_native
-from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
-from commanalyzer.trace.reader import Trace, read_trace
-from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.contraction.workspaces import readings, write_workspaces
-from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.foundation.errors import CommAnalyzerError, TargetRunError
+from commanalyzer.graph.build import build_store
+from commanalyzer.graph.contraction.workspaces import readings, write_workspaces
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import rewrite
+from commanalyzer.recording.instrument.sites import SiteTable
+from commanalyzer.recording.instrument.thunks import with_thunks
+from commanalyzer.recording.runtime.build import build_instrumented, build_native
+from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.recording.trace import Trace, read_trace
 
 PLAIN_LIMITS = RunLimits(timeout_s=2.0)
 TRACED_LIMITS = RunLimits(timeout_s=120.0)

@@ -26,26 +26,26 @@ import llvmlite.binding as llvm
 import numpy as np
 import tomlkit
 
-from commanalyzer.abi.hooks import ABI_VERSION
-from commanalyzer.abi.trace_layout import HEADER, TRACE_MAGIC
 from commanalyzer.cli.main import main as command_line
-from commanalyzer.errors import EXIT_INTERNAL, CommAnalyzerError
-from commanalyzer.frontend.drivers.records import Record, decode_records, encode_records
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parsing.parser import parse_module
-from commanalyzer.laws.document import LawsDocument, laws_json
-from commanalyzer.partition.coded import Owners
+from commanalyzer.division.coded import Owners
+from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.program.frontend.drivers.records import Record, decode_records, encode_records
+from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.abi.hooks import ABI_VERSION
+from commanalyzer.recording.abi.trace_layout import HEADER, TRACE_MAGIC
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import rewrite
+from commanalyzer.recording.trace import read_trace
 from commanalyzer.result.artifacts import save
-from commanalyzer.sweep.points import read_points
-from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.scaling.laws.document import LawsDocument, laws_json
+from commanalyzer.scaling.sweep.points import read_points
 from tests.fuzz import mutations
 from tests.graphs import grid
 from tests.native import ROOT
 from tests.samples import sample_decomposition, sample_result, with_hub
-from tests.unit.laws.samples import HALO, MESSAGES, WORK
+from tests.unit.scaling.laws.samples import HALO, MESSAGES, WORK
 
 CPU_LIMIT_S = 60
 _FAILED = 99  # exit status of a process that saw an error that is none of the project's
@@ -235,7 +235,10 @@ KINDS = {
         (_command("partition", "FOLDER/of-map.cmz", "--owner-map", "FILE", "--nodes", "2", "-q"),),
     ),
     "library": Kind(
-        "library.toml", _copy("commanalyzer/ir/library/libc.toml"), _mutate_toml, (_called(library_with),)
+        "library.toml",
+        _copy("commanalyzer/program/ir/library/libc.toml"),
+        _mutate_toml,
+        (_called(library_with),),
     ),
     "points": Kind("points.csv", _write("n,m\n1,2\n3,4\n"), _mutate_text, (_called(read_points),)),
     "table": Kind(

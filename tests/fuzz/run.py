@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from commanalyzer.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from tests.fuzz.comparing import Outcome
 from tests.fuzz.comparing import compare as compare_program
 from tests.fuzz.cpp_programs import cpp_program

@@ -8,10 +8,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from commanalyzer.errors import InstrumentationError
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import INLINING, rewrite
-from commanalyzer.ir.parsing.parser import parse_module
+from commanalyzer.foundation.errors import InstrumentationError
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import INLINING, rewrite
 
 FOLDER = Path(__file__).parent
 HOOK = re.compile(r"call \w+ @ca_(\w+)\(")

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from commanalyzer.division.options import PortfolioOptions
+from commanalyzer.division.portfolio import Portfolio
+from commanalyzer.division.views import View
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.partition.options import PortfolioOptions
-from commanalyzer.partition.portfolio import Portfolio
-from commanalyzer.record import record
+from commanalyzer.graph.structure.segments import sink_of_source
+from commanalyzer.graph.value_graph import HomeKind, Int32, Int64, ValueGraph
+from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest, CompilerOptions
-from commanalyzer.vcg.graph import HomeKind, Int32, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import sink_of_source
-from commanalyzer.views import View
 from tests.kernels.table import DeclaredArray, Kernel, bare_name, kernels
 
 _PAGE_BYTES = 4096

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import commanalyzer as ca
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.vcg.graph import HomeObject
+from commanalyzer.graph.value_graph import HomeObject
 from tests.kernels.table import DeclaredArray, Kernel, bare_name
 
 _BUDGET_FACTOR, _BUDGET_S = 3.0, 5.0  # times what the graph takes, plus seconds, for each number of parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from commanalyzer.interpreter.run import interpret
+from commanalyzer.recording.interpreter.run import interpret
 from tests.property.loop_programs import (
     LOOPS,
     index_programs,

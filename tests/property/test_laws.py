@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.laws.families.lattice import lattice_terms
-from commanalyzer.laws.fit import fit_law
-from commanalyzer.laws.law import Law
-from commanalyzer.laws.terms import columns
+from commanalyzer.scaling.laws.families.lattice import lattice_terms
+from commanalyzer.scaling.laws.fit import fit_law
+from commanalyzer.scaling.laws.law import Law
+from commanalyzer.scaling.laws.terms import columns
 
 NODES = (4.0, 8.0, 16.0, 64.0)
 SIZES = (16.0, 32.0, 64.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commanalyzer.instrument.mechanisms import names, without
-from commanalyzer.interpreter.run import InterpretedRun, interpret
+from commanalyzer.recording.instrument.mechanisms import names, without
+from commanalyzer.recording.interpreter.run import InterpretedRun, interpret
 from tests.property.loop_programs import LOOPS, loop_program
 from tests.recorded import record_source
 from tests.reference.flows import describe_difference, native_chains, oracle_chains

@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commanalyzer.interpreter.run import interpret
-from commanalyzer.interpreter.values import Home
-from commanalyzer.vcg.graph import Bool, ValueGraph
+from commanalyzer.graph.value_graph import Bool, ValueGraph
+from commanalyzer.recording.interpreter.run import interpret
+from commanalyzer.recording.interpreter.values import Home
 from tests.property.loop_programs import loop_programs, round_programs
 from tests.property.programs import c_programs
 from tests.property.sampling import drawn

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
-from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
-from commanalyzer.instrument.sites import SiteTable
-from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.graph import Fold, Rows, Site, SourceRole, ValueGraph
-from commanalyzer.vcg.reading.tables import Tables
+from commanalyzer.foundation.flows import Fold, SourceRole
+from commanalyzer.graph.reading.tables import Tables
+from commanalyzer.graph.value_graph import Rows, Site, ValueGraph
+from commanalyzer.recording.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
+from commanalyzer.recording.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
+from commanalyzer.recording.instrument.sites import SiteTable
+from commanalyzer.recording.trace import Trace
 from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
 from tests.reference.families import without_families

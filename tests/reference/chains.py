@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.vcg.graph import Fold
+from commanalyzer.foundation.flows import Fold
 from tests.reference.expand import CHUNK, FlatRows, chunks, pointer
 
 Int64 = NDArray[np.int64]

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from commanalyzer.vcg.graph import Bool, Fold, Int64, ValueGraph
-from commanalyzer.vcg.structure.segments import row_of_term, sink_of_source
+from commanalyzer.foundation.flows import Fold
+from commanalyzer.graph.structure.segments import row_of_term, sink_of_source
+from commanalyzer.graph.value_graph import Bool, Int64, ValueGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.graph.value_graph import ValueGraph
 
 Pair = tuple[int, int]
 Counts = tuple[int, int, int]

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.graph.value_graph import Int32, Int64, ValueGraph
 
 _LAGS = 4
 Tally = dict[tuple[int, int], int]

@@ -12,9 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.hooks import CONTROL, REGISTER
-from commanalyzer.abi.trace_layout import COMPACT_BITS, COMPACT_FIRST, ROW_COMPACT, ROW_FILL, ROW_WIDE
-from commanalyzer.trace.reader import Trace
+from commanalyzer.recording.abi.hooks import CONTROL, REGISTER
+from commanalyzer.recording.abi.trace_layout import (
+    COMPACT_BITS,
+    COMPACT_FIRST,
+    ROW_COMPACT,
+    ROW_FILL,
+    ROW_WIDE,
+)
+from commanalyzer.recording.trace import Trace
 
 UInt64 = NDArray[np.uint64]
 Int64 = NDArray[np.int64]

@@ -11,9 +11,9 @@ from itertools import product
 
 import numpy as np
 
-from commanalyzer.abi import trace_layout as layout
-from commanalyzer.abi.hooks import NOTHING, REGISTER, WORD_MASK
-from commanalyzer.trace.reader import Trace
+from commanalyzer.recording.abi import trace_layout as layout
+from commanalyzer.recording.abi.hooks import NOTHING, REGISTER, WORD_MASK
+from commanalyzer.recording.trace import Trace
 from tests.reference.expand import expanded
 
 _WORD = 1 << 64

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from commanalyzer.interpreter.values import EXIT_HOME, Chain, Home
-from commanalyzer.vcg.graph import HomeKind, SourceRole, ValueGraph
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from commanalyzer.recording.interpreter.values import EXIT_HOME, Chain, Home
 
 _KINDS = {HomeKind.GLOBAL: "global", HomeKind.HEAP: "heap", HomeKind.STACK: "stack"}
 _HEAP_HEADER_BYTES = 16

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.hooks import ADDRESS_MASK
-from commanalyzer.trace.reader import Trace
+from commanalyzer.recording.abi.hooks import ADDRESS_MASK
+from commanalyzer.recording.trace import Trace
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, SourceRole, ValueGraph
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.value_graph import Bool, ValueGraph
 from tests.reference import contraction as plain
 from tests.reference.singletons import centroid_of, score_of
 
@@ -12,7 +13,7 @@ _MAX_ROUNDS = 16
 
 
 def hub_mask(graph: ValueGraph, high: float) -> Bool:
-    """Return bool[V], hubs by the rule of :mod:`commanalyzer.vcg.structure.hubs`."""
+    """Return bool[V], hubs by the rule of :mod:`commanalyzer.graph.structure.hubs`."""
     v, edges = graph.num_vertices, plain.distinct_edges(graph)
     root = plain.representatives(plain.merge_leaves(graph, edges, plain.merge_registers(graph, edges)))
     near = plain.neighbour_sets(edges, root)

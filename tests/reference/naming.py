@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.hooks import ADDRESS_MASK
-from commanalyzer.abi.trace_layout import ROW_TEMPORARY
-from commanalyzer.instrument.sites import SiteTable
-from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.graph import HomeObject
-from commanalyzer.vcg.naming import Names
-from commanalyzer.vcg.reading.tables import Tables
+from commanalyzer.graph.naming import Names
+from commanalyzer.graph.reading.tables import Tables
+from commanalyzer.graph.value_graph import HomeObject
+from commanalyzer.recording.abi.hooks import ADDRESS_MASK
+from commanalyzer.recording.abi.trace_layout import ROW_TEMPORARY
+from commanalyzer.recording.instrument.sites import SiteTable
+from commanalyzer.recording.trace import Trace
 from tests.reference.homes import Extents, WordIndex
 
 Int64 = NDArray[np.int64]

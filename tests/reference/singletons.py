@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean, median
 
-from commanalyzer.vcg.graph import Bool, SourceRole, ValueGraph
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.value_graph import Bool, ValueGraph
 
 
 def centroid_of(degrees: list[int]) -> float:

@@ -9,12 +9,12 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from commanalyzer.abi.hooks import HOOKS
-from commanalyzer.frontend.shim import shim_directory
-from commanalyzer.frontend.toolchain import bundled_toolchain
-from commanalyzer.ir.model import Module
-from commanalyzer.ir.parsing.parser import parse_module
-from commanalyzer.trace.reader import Trace, read_trace
+from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.ir.model import Module
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.abi.hooks import HOOKS
+from commanalyzer.recording.trace import Trace, read_trace
 
 _HERE = Path(__file__).resolve().parent
 _C_TYPES = {"void": "void", "i32": "uint32_t", "i64": "uint64_t", "ptr": "void *"}

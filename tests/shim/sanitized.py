@@ -16,9 +16,9 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from commanalyzer.frontend.shim import shim_directory
-from commanalyzer.frontend.toolchain import bundled_toolchain
-from commanalyzer.runtime.build import INLINED, separate_sources
+from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.recording.runtime.build import INLINED, separate_sources
 
 FLAGS = (
     *("-std=gnu11", "-O1", "-g", "-fno-builtin", "-fno-strict-aliasing", "-fsanitize=address,undefined"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from commanalyzer.frontend.shim import shim_directory
-from commanalyzer.ir.model import Module
+from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.ir.model import Module
 
 
 def test_files_call_only_files_further_down(shim_modules: dict[str, Module]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.abi import hooks
-from commanalyzer.abi import trace_layout as layout
-from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.reading.trace_kernels import expanded
+from commanalyzer.graph.reading.trace_kernels import expanded
+from commanalyzer.recording.abi import hooks
+from commanalyzer.recording.abi import trace_layout as layout
+from commanalyzer.recording.trace import Trace
 from tests.shim.conftest import Driver
 
 

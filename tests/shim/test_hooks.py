@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commanalyzer.abi.hooks import HOOKS, PREFIX, Hook
-from commanalyzer.ir.model import Function, Module
+from commanalyzer.program.ir.model import Function, Module
+from commanalyzer.recording.abi.hooks import HOOKS, PREFIX, Hook
 
 # Replaced for the whole process: library code may release blocks that the program allocated.
 _EXPORTED = {"@free", "@realloc"}

@@ -1,4 +1,4 @@
-"""Sizes, offsets and constants of the C header against ``commanalyzer.abi``."""
+"""Sizes, offsets and constants of the C header against ``commanalyzer.recording.abi``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.abi import hooks
-from commanalyzer.abi import trace_layout as layout
-from commanalyzer.frontend.shim import shim_directory
-from commanalyzer.ir.model import Module
+from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.abi import hooks
+from commanalyzer.recording.abi import trace_layout as layout
 from tests.shim.conftest import compile_c
 
 _RECORDS: dict[str, np.dtype[np.void]] = {

@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.frontend.shim import shim_directory
-from commanalyzer.frontend.toolchain import bundled_toolchain
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.instrument.thunks import with_thunks
-from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parsing.parser import parse_module
-from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.contraction.workspaces import write_workspaces
-from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.graph.build import build_store
+from commanalyzer.graph.contraction.workspaces import write_workspaces
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.rewrite import rewrite
+from commanalyzer.recording.instrument.thunks import with_thunks
+from commanalyzer.recording.trace import read_trace
 from tests.native import ROOT
 from tests.recorded import record_file
 from tests.shim import sanitized

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.trace.reader import Trace
+from commanalyzer.recording.trace import Trace
 from tests.shim.conftest import Driver
 
 _MANY = 400_000

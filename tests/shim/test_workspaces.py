@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.abi import hooks
-from commanalyzer.abi import trace_layout as layout
-from commanalyzer.trace.reader import Trace
+from commanalyzer.recording.abi import hooks
+from commanalyzer.recording.abi import trace_layout as layout
+from commanalyzer.recording.trace import Trace
 from tests.shim.conftest import Driver
 
 Piece = tuple[int, int, int, int, int]

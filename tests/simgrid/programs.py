@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import commanalyzer as ca
+from commanalyzer.checking.validation.cases import read_cases
+from commanalyzer.checking.validation.owners import owners_by_blocks
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.phases import step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.simulation.platforms import Platform
-from commanalyzer.simulation.smpirun import smpirun
-from commanalyzer.validation.cases import read_cases
-from commanalyzer.validation.owners import owners_by_blocks
-from commanalyzer.vcg.structure.singletons import HIGH
-from commanalyzer.views import volume_view
+from commanalyzer.division.views import volume_view
+from commanalyzer.graph.structure.singletons import HIGH
+from commanalyzer.machine.simulation.platforms import Platform
+from commanalyzer.machine.simulation.smpirun import smpirun
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.request import AnalysisRequest, Model, PartitionRequest
 
 GOOD = AnalysisRequest(sources=(Path("a.c"),))

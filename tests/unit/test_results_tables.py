@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import ConfigError, MachineModelError
+from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.result.results import WorkCounts
 from tests.samples import sample_decomposition, sample_result

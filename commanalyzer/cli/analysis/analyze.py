@@ -72,7 +72,7 @@ def _analyze(
     every: bool,
     quiet: bool,
 ) -> None:
-    from commanalyzer.partition.libraries.concurrency import usable_cores
+    from commanalyzer.division.libraries.concurrency import usable_cores
     from commanalyzer.pipeline import analyze
 
     with shown_progress(quiet) as progress:

@@ -46,8 +46,8 @@ def command(
     """
     check_outputs(None, json_output, force)
     request = interpreted_request(ctx, sources, cc, cflags, stdin)
-    from commanalyzer.features.kernels import find_kernels, run_kernels
-    from commanalyzer.record import compile_request
+    from commanalyzer.kernels.features.kernels import find_kernels, run_kernels
+    from commanalyzer.recording.record import compile_request
     from commanalyzer.report.terminal.features_text import features_json, show_features
 
     _, module = compile_request(request)

@@ -19,7 +19,7 @@ from commanalyzer.cli.parameters.output import (
     quiet_option,
     shown_progress,
 )
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS, PartitionRequest
 
@@ -72,7 +72,7 @@ def command(
         check=check,
         **division,  # options that are called like the fields of the request
     )
-    from commanalyzer.partition.libraries.concurrency import usable_cores
+    from commanalyzer.division.libraries.concurrency import usable_cores
     from commanalyzer.pipeline import repartition
     from commanalyzer.result.artifacts import load
 

@@ -43,8 +43,8 @@ def command(
     """
     check_outputs(None, json_output, force)
     request = interpreted_request(ctx, sources, cc, cflags, stdin)
-    from commanalyzer.patterns.find import find_patterns
-    from commanalyzer.record import compile_request
+    from commanalyzer.kernels.patterns.find import find_patterns
+    from commanalyzer.recording.record import compile_request
     from commanalyzer.report.terminal.patterns_text import patterns_json, show_patterns
 
     _, module = compile_request(request)

@@ -22,7 +22,7 @@ from commanalyzer.cli.parameters.output import (
     quiet_option,
     shown_progress,
 )
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 

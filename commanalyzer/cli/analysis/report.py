@@ -10,7 +10,7 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.output import force_option, quiet_option
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ def command(
     require_writable(output, force)
     if output.resolve() in {path.resolve() for path in results}:
         raise ConfigError("expected another file for the page, found a result", where=str(output))
+    from commanalyzer.kernels.tasks.document import load_tasks
     from commanalyzer.machine.catalog import find_machine
     from commanalyzer.report.html.chapters.learning import load_training
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
     from commanalyzer.result.artifacts import load
-    from commanalyzer.tasks.document import load_tasks
 
     laws = None if laws_file is None else _laws(laws_file, dict(sizes), nodes, weak_parameter)
     machines = [_named(find_machine(name), name) for name in machine_names]
@@ -153,8 +153,8 @@ def _throughput(value: float | None) -> Parameter | None:
 
 
 def _laws(path: Path, sizes: dict[str, float], nodes: tuple[int, ...], weak_parameter: str) -> LawsRequest:
-    from commanalyzer.laws.document import load_laws
     from commanalyzer.report.html.chapters.laws import LawsRequest
+    from commanalyzer.scaling.laws.document import load_laws
 
     return LawsRequest(load_laws(path), sizes, nodes, weak_parameter)
 

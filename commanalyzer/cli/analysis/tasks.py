@@ -18,7 +18,7 @@ from commanalyzer.cli.parameters.output import check_outputs, force_option, json
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
-    from commanalyzer.tasks.graph import TaskGraph
+    from commanalyzer.kernels.tasks.graph import TaskGraph
 
 _FILE = click.Path(path_type=Path)
 
@@ -69,12 +69,12 @@ def command(
     for path in filter(None, (dot, graphml, picture)):
         require_writable(path, force)
     request = interpreted_request(ctx, sources, cc, cflags, stdin, regions)
-    from commanalyzer.record import compile_request
+    from commanalyzer.kernels.tasks.celerity import celerity_text
+    from commanalyzer.kernels.tasks.document import tasks_json
+    from commanalyzer.kernels.tasks.find import find_tasks
+    from commanalyzer.recording.record import compile_request
     from commanalyzer.report.terminal.tasks_text import show_tasks
     from commanalyzer.report.terminal.text import make_console
-    from commanalyzer.tasks.celerity import celerity_text
-    from commanalyzer.tasks.document import tasks_json
-    from commanalyzer.tasks.find import find_tasks
 
     _, module = compile_request(request)
     given = b"" if stdin is None else stdin.read_bytes()
@@ -100,9 +100,9 @@ def _write(
     force: bool,
 ) -> None:
     """Write the files that were asked for."""
+    from commanalyzer.kernels.tasks.document import tasks_json
     from commanalyzer.report.task_drawing import save_tasks
     from commanalyzer.report.task_files import dot_text, graphml_text
-    from commanalyzer.tasks.document import tasks_json
 
     for path, make in ((dot, dot_text), (graphml, graphml_text), (document, tasks_json)):
         if path is not None:

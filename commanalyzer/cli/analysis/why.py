@@ -40,9 +40,9 @@ def command(
     if len(pair) not in (0, 2):
         raise click.UsageError("expected two nodes, SENDER and RECEIVER, or none")
     check_outputs(None, json_output, force)
-    from commanalyzer.causes import causes_of
     from commanalyzer.report.terminal.causes_text import causes_json, show_causes
     from commanalyzer.result.artifacts import load
+    from commanalyzer.result.causes import causes_of
 
     found = causes_of(load(result), nodes, (pair[0], pair[1]) if pair else None, method=method)
     emit_document(

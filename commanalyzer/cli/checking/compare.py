@@ -20,9 +20,9 @@ from commanalyzer.request import MODELS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commanalyzer.comparison.compare import Comparison
-    from commanalyzer.comparison.measured import MeasuredRuns
     from commanalyzer.machine.parameters import MachineParameters
+    from commanalyzer.result.comparison.compare import Comparison
+    from commanalyzer.result.comparison.measured import MeasuredRuns
 
 
 @click.command()
@@ -60,9 +60,9 @@ def command(
     With --times, measured times are set against the bounds of the machine (see: commanalyzer bound).
     """
     check_outputs(None, json_output, force)
-    from commanalyzer.comparison.compare import compare
     from commanalyzer.report.terminal.comparison_text import comparison_text, show_comparison
     from commanalyzer.result.artifacts import load
+    from commanalyzer.result.comparison.compare import compare
 
     found = compare(load(predicted), load(counted), model=model or "", method=method, region=region)
     runs = None if times is None else _measured(found, times, machine)
@@ -78,6 +78,6 @@ def command(
 
 
 def _measured(comparison: Comparison, times: str, machine: MachineParameters) -> MeasuredRuns:
-    from commanalyzer.comparison.measured import measured_runs, parse_times
+    from commanalyzer.result.comparison.measured import measured_runs, parse_times
 
     return measured_runs(comparison, parse_times(times), machine)

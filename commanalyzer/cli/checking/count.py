@@ -51,7 +51,7 @@ def command(
     """
     check_outputs(output, json_output, force)
     check_outputs(profile, None, force)
-    from commanalyzer.counting.launch import CountRequest, count
+    from commanalyzer.checking.counting.launch import CountRequest, count
 
     result = count(
         CountRequest(

@@ -14,7 +14,7 @@ from commanalyzer.cli.parameters.output import (
     json_option,
     quiet_option,
 )
-from commanalyzer.errors import EXIT_WORSE
+from commanalyzer.foundation.errors import EXIT_WORSE
 from commanalyzer.request import MODELS
 
 
@@ -54,9 +54,9 @@ def command(
 ) -> None:
     """Compare two saved results: BEFORE and AFTER a change of program, input or division."""
     check_outputs(None, json_output, force)
-    from commanalyzer.comparison.difference import differences
     from commanalyzer.report.terminal.difference_text import change_text, differences_json, show_differences
     from commanalyzer.result.artifacts import load
+    from commanalyzer.result.comparison.difference import differences
 
     found = differences(load(before), load(after), model=model or "", methods=methods)
     emit_document(

@@ -12,12 +12,12 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.output import force_option, quiet_option, shown_progress
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
-    from commanalyzer.validation.document import Document
-    from commanalyzer.validation.run import Selection
+    from commanalyzer.checking.validation.document import Document
+    from commanalyzer.checking.validation.run import Selection
 
 _CASES = Path("workloads/validation.toml")
 _MARKDOWN, _HTML = "ACCURACY.md", "accuracy.html"
@@ -67,10 +67,10 @@ def command(
     files = _outputs(output)
     for path in files:
         require_writable(path, force)
+    from commanalyzer.checking.validation.run import Selection
     from commanalyzer.report.document_files import html_text, markdown_text
     from commanalyzer.report.terminal.document_text import show_document
     from commanalyzer.report.terminal.text import make_console
-    from commanalyzer.validation.run import Selection
 
     names = tuple(name.strip() for name in workloads.split(",") if name.strip())
     words = _command(names, nodes, quick, ablation, cases)
@@ -112,10 +112,10 @@ def _command(names: tuple[str, ...], nodes: tuple[int, ...], quick: bool, ablati
 def _document(
     cases: Path, selection: Selection, ablation: bool, words: str, quiet: bool, jobs: int
 ) -> Document:
-    from commanalyzer.validation.ablation import ablate
-    from commanalyzer.validation.cases import read_cases
-    from commanalyzer.validation.document import validation_document
-    from commanalyzer.validation.run import selected, validate, versions
+    from commanalyzer.checking.validation.ablation import ablate
+    from commanalyzer.checking.validation.cases import read_cases
+    from commanalyzer.checking.validation.document import validation_document
+    from commanalyzer.checking.validation.run import selected, validate, versions
 
     found = read_cases(cases)
     selected(found, selection)

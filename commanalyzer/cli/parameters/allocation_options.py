@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.machine.parameters import MachineParameters
 
 if TYPE_CHECKING:
-    from commanalyzer.allocations.workload import Site, Workload
+    from commanalyzer.scaling.allocations.workload import Site, Workload
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NETWORKS = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
@@ -113,15 +113,15 @@ class Common:
 
 def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
     """Find, show and write the allocations."""
-    from commanalyzer.allocations.configurations import configurations, phase_model, rates_of
-    from commanalyzer.allocations.decisions import Limits, decide
-    from commanalyzer.allocations.injection import injection_of
     from commanalyzer.report.predictions.allocations_text import (
         AllocationReport,
         allocations_json,
         show_allocations,
     )
     from commanalyzer.report.terminal.text import make_console
+    from commanalyzer.scaling.allocations.configurations import configurations, phase_model, rates_of
+    from commanalyzer.scaling.allocations.decisions import Limits, decide
+    from commanalyzer.scaling.allocations.injection import injection_of
 
     machine = common.machine
     _check(asked, common)
@@ -179,9 +179,9 @@ def _check(asked: AllocationQuestion, common: Common) -> None:
 
 
 def _site(asked: AllocationQuestion, common: Common) -> Site:
-    from commanalyzer.allocations.metrics import units_of
-    from commanalyzer.allocations.workload import Site
-    from commanalyzer.simulation.routes import make_network
+    from commanalyzer.machine.simulation.routes import make_network
+    from commanalyzer.scaling.allocations.metrics import units_of
+    from commanalyzer.scaling.allocations.workload import Site
 
     network = make_network(asked.network, max(common.nodes)) if asked.network else None
     units = common.machine.units or (units_of(network) if network is not None else ())
@@ -192,18 +192,18 @@ def _site(asked: AllocationQuestion, common: Common) -> Site:
 def _workload(common: Common, asked: AllocationQuestion) -> Workload:
     memory = math.nan if asked.memory is None else asked.memory
     if common.source.suffix == ".toml":
-        from commanalyzer.allocations.workload import read_halo
+        from commanalyzer.scaling.allocations.workload import read_halo
 
         return read_halo(common.source)
     steps = _steps(asked.steps, common.sizes)
     if common.source.suffix == ".cmz":
-        from commanalyzer.allocations.workload import ResultWorkload
         from commanalyzer.result.artifacts import load
+        from commanalyzer.scaling.allocations.workload import ResultWorkload
 
         return ResultWorkload(load(common.source), max(1, round(steps)), asked.memory_traffic, memory)
-    from commanalyzer.allocations.workload import LawsWorkload
-    from commanalyzer.laws.document import load_laws
-    from commanalyzer.laws.projection import usual_division
+    from commanalyzer.scaling.allocations.workload import LawsWorkload
+    from commanalyzer.scaling.laws.document import load_laws
+    from commanalyzer.scaling.laws.projection import usual_division
 
     document = load_laws(common.source)
     division = common.division or usual_division(document.laws)

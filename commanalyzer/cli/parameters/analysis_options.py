@@ -11,7 +11,7 @@ import click
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.division_options import division_options
 from commanalyzer.cli.parameters.machine_options import machine_options
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions, ProgramOutput
 
 _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"

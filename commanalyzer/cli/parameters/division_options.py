@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.request import EFFORTS
 
 _OPTIONS = (
@@ -74,7 +74,7 @@ def division_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _checked(rules: tuple[str, ...]) -> tuple[str, ...]:
     """The rules, once each is known to be one."""
     if rules:
-        from commanalyzer.partition.regular.rules import parse_rule
+        from commanalyzer.division.regular.rules import parse_rule
 
         for text in rules:
             try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from commanalyzer.errors import ConfigError, MachineModelError
+from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.foundation.quantities import (
     parse_bandwidth,
     parse_bytes,

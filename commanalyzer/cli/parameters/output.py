@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:

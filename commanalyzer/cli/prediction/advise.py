@@ -25,7 +25,7 @@ from commanalyzer.cli.parameters.output import (
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 
 if TYPE_CHECKING:
-    from commanalyzer.laws.projection import Division
+    from commanalyzer.scaling.laws.projection import Division
 
 
 def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
@@ -99,9 +99,9 @@ def command(
         )
         advise_allocations(common, AllocationQuestion(**asked))
         return
-    from commanalyzer.laws.document import load_laws
-    from commanalyzer.laws.projection import advise, gain_of_best, project
     from commanalyzer.report.predictions.projection_text import projection_json, show_projection
+    from commanalyzer.scaling.laws.document import load_laws
+    from commanalyzer.scaling.laws.projection import advise, gain_of_best, project
 
     document = load_laws(source)
     known_gap = None if gap is None else Parameter(gap, "s", "given", note="command line")

@@ -16,12 +16,12 @@ from commanalyzer.cli.parameters.output import (
     json_option,
     quiet_option,
 )
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS
 
 if TYPE_CHECKING:
-    from commanalyzer.roofline.traffic import Placement
+    from commanalyzer.machine.roofline.traffic import Placement
 
 
 @click.command()

@@ -35,8 +35,8 @@ def command(
     are too small for that.
     """
     check_outputs(html, json_output, force)
-    from commanalyzer.classification.classify import classify
-    from commanalyzer.classification.document import classes_json
+    from commanalyzer.profiles.classification.classify import classify
+    from commanalyzer.profiles.classification.document import classes_json
     from commanalyzer.profiles.document import read_profiles
     from commanalyzer.report.extrapolation.text import show_classes
     from commanalyzer.report.terminal.text import make_console

@@ -48,9 +48,9 @@ def command(
     on the cores.
     """
     check_outputs(figure, json_output, force)
-    from commanalyzer.composition.answer import answer
-    from commanalyzer.composition.design import load_design
-    from commanalyzer.composition.systems import parse_system, with_counts
+    from commanalyzer.kernels.composition.answer import answer
+    from commanalyzer.kernels.composition.design import load_design
+    from commanalyzer.kernels.composition.systems import parse_system, with_counts
     from commanalyzer.report.predictions.composition_text import answer_json, show_answer
 
     loaded = load_design(design)

@@ -15,7 +15,7 @@ from commanalyzer.cli.parameters.output import (
     shown_progress,
 )
 from commanalyzer.cli.parameters.profile_options import class_options
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 
 
@@ -61,8 +61,8 @@ def command(
         raise ConfigError("expected --project with --only, found none", hint="other models are kept there")
     if output is not None and not targets:
         raise ConfigError("expected --to with -o, found none", hint="for example --to p=64,n=512")
-    from commanalyzer.extrapolation.passes import Choices, parse_targets, run_passes
-    from commanalyzer.extrapolation.profiles import extrapolate, write_extrapolated
+    from commanalyzer.profiles.extrapolation.passes import Choices, parse_targets, run_passes
+    from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
     from commanalyzer.report.extrapolation.text import extrapolation_json, show_extrapolation
     from commanalyzer.report.terminal.text import make_console
 

@@ -19,8 +19,8 @@ from commanalyzer.cli.parameters.output import (
 )
 
 if TYPE_CHECKING:
-    from commanalyzer.laws.data import Observations
-    from commanalyzer.laws.law import Law
+    from commanalyzer.scaling.laws.data import Observations
+    from commanalyzer.scaling.laws.law import Law
 
 FAMILIES = ("polynomial", "lattice", "pmnf", "power")
 
@@ -106,11 +106,11 @@ def command(
     """
     check_outputs(output, json_output, force)
     check_outputs(exported, None, force)
-    from commanalyzer.laws.data import MACHINE_METRICS, read_observations
-    from commanalyzer.laws.document import laws_json, save_laws
-    from commanalyzer.laws.law import require_whole
-    from commanalyzer.laws.pipeline import fit_observations
     from commanalyzer.report.predictions.laws_text import predictions_content, show_laws
+    from commanalyzer.scaling.laws.data import MACHINE_METRICS, read_observations
+    from commanalyzer.scaling.laws.document import laws_json, save_laws
+    from commanalyzer.scaling.laws.law import require_whole
+    from commanalyzer.scaling.laws.pipeline import fit_observations
 
     seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
     wanted = tuple(filter(None, metrics.replace(" ", "").split(",")))
@@ -136,7 +136,7 @@ def command(
 def _second_opinions(
     seen: Observations, laws: Sequence[Law], extra_p: str, imported: Path | None
 ) -> tuple[Law, ...]:
-    from commanalyzer.laws.families.extrap import import_models, second_opinion
+    from commanalyzer.scaling.laws.families.extrap import import_models, second_opinion
 
     found: list[Law] = list(import_models(imported)) if imported is not None else []
     if extra_p:
@@ -149,9 +149,9 @@ def _second_opinions(
 def _export(seen: Observations, laws: Sequence[Law], path: Path, force: bool) -> None:
     import numpy as np
 
-    from commanalyzer.errors import ConfigError
-    from commanalyzer.export.extrap import write_extrap, write_extrap_text
-    from commanalyzer.laws.families.extrap import measurements
+    from commanalyzer.foundation.errors import ConfigError
+    from commanalyzer.result.export.extrap import write_extrap, write_extrap_text
+    from commanalyzer.scaling.laws.families.extrap import measurements
 
     writers = {".jsonl": write_extrap, ".txt": write_extrap_text}
     if path.suffix not in writers:

@@ -57,10 +57,10 @@ def command(
     check_outputs(output, json_output, force)
     from typing import cast
 
-    from commanalyzer.learning.estimators import Kind
-    from commanalyzer.learning.model import Target, save_model
-    from commanalyzer.learning.runs import read_runs
-    from commanalyzer.learning.training import FeatureSet, TrainingOptions, train
+    from commanalyzer.kernels.learning.estimators import Kind
+    from commanalyzer.kernels.learning.model import Target, save_model
+    from commanalyzer.kernels.learning.runs import read_runs
+    from commanalyzer.kernels.learning.training import FeatureSet, TrainingOptions, train
     from commanalyzer.report.predictions.learning_text import model_json, show_insight, show_model
     from commanalyzer.report.terminal.text import make_console
 
@@ -71,7 +71,7 @@ def command(
     model = train(runs, options, machine)
     found = None
     if insight:
-        from commanalyzer.learning.insight import find_insight
+        from commanalyzer.kernels.learning.insight import find_insight
 
         found = find_insight(runs, options)
     save_model(model, output, force=force)

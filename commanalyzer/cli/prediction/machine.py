@@ -19,11 +19,11 @@ from commanalyzer.cli.prediction.machine_campaign import (
     measure_campaign,
     phases,
 )
-from commanalyzer.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
+from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
 from commanalyzer.foundation.files import require_writable
 
 if TYPE_CHECKING:
-    from commanalyzer.learning.overheads import OverheadTable
+    from commanalyzer.kernels.learning.overheads import OverheadTable
     from commanalyzer.machine.measuring.job import MeasurementRequest
 
 
@@ -258,7 +258,7 @@ def _measure_pairs(
     """Measure all pairs of range mappers on the ranks of this job, or on a simulated network."""
     from dataclasses import replace
 
-    from commanalyzer.learning.overheads import save_overheads
+    from commanalyzer.kernels.learning.overheads import save_overheads
     from commanalyzer.report.predictions.learning_text import show_overheads
     from commanalyzer.report.terminal.text import make_console
 
@@ -267,9 +267,9 @@ def _measure_pairs(
         table = _on_ranks(output, elements, repetitions, name, force, quiet)
     else:
         require_writable(output, force)
-        from commanalyzer.learning.range_benchmark import measure_on_platform
+        from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
         from commanalyzer.machine.catalog import find_machine
-        from commanalyzer.simulation.platforms import link_parameters, make_platform
+        from commanalyzer.machine.simulation.platforms import link_parameters, make_platform
 
         link = link_parameters(find_machine(base))
         platform = make_platform(topology, max(nodes), link)
@@ -290,7 +290,7 @@ def _on_ranks(
     output: Path, elements: int, repetitions: int, name: str, force: bool, quiet: bool
 ) -> OverheadTable | None:
     from commanalyzer.foundation.progress import SilentProgress
-    from commanalyzer.learning.range_benchmark import measure_on_ranks
+    from commanalyzer.kernels.learning.range_benchmark import measure_on_ranks
     from commanalyzer.machine.measuring.mpi import launcher_rank, world
     from commanalyzer.report.progress import LineProgress
 

@@ -10,7 +10,7 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.output import force_option
-from commanalyzer.errors import EXIT_USER_ERROR, CommAnalyzerError
+from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 
 DEFAULT_NODES = (8, 16, 32, 64, 128)
@@ -74,7 +74,6 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
     """
     from dataclasses import replace
 
-    from commanalyzer.allocations.campaign import machine_of_campaign
     from commanalyzer.machine.catalog import find_machine
     from commanalyzer.machine.machine_file import write_machine
     from commanalyzer.machine.measuring.phase_campaign import read_points
@@ -82,6 +81,7 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
     from commanalyzer.machine.phase_times import parse_condition
     from commanalyzer.report.predictions.machine_text import show_machine
     from commanalyzer.report.terminal.text import make_console
+    from commanalyzer.scaling.allocations.campaign import machine_of_campaign
 
     found = read_points(table)
     start = find_machine(base) if base else MachineParameters(name or output.stem)

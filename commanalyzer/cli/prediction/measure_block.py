@@ -63,8 +63,8 @@ def command(
     Every call sees fresh data of a fixed random sequence. Measure on an idle machine.
     """
     check_outputs(output, json_output, force)
-    from commanalyzer.composition.measured import block_json, save_block
-    from commanalyzer.composition.measurement import BlockRequest, measure_block
+    from commanalyzer.kernels.composition.measured import block_json, save_block
+    from commanalyzer.kernels.composition.measurement import BlockRequest, measure_block
     from commanalyzer.report.predictions.composition_text import show_block
 
     request = BlockRequest(

@@ -6,7 +6,7 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.machine_options import machine_options
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.quantities import (
     Bytes,
     Dimensionless,
@@ -16,7 +16,7 @@ from commanalyzer.foundation.quantities import (
     format_seconds,
 )
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.roofline.equations import (
+from commanalyzer.machine.roofline.equations import (
     communication_intensity,
     machine_bound,
     parallel_time_lower_bound,

@@ -54,13 +54,13 @@ def command(
         raise click.UsageError("--overheads and --machine are for the application of --tasks")
     if items < 0:
         raise click.BadParameter(f"expected 0 or more, found {items:g}", param_hint="--items")
-    from commanalyzer.learning.inputs import predict_application, read_inputs
-    from commanalyzer.learning.model import load_model
-    from commanalyzer.learning.overheads import load_overheads
+    from commanalyzer.kernels.learning.inputs import predict_application, read_inputs
+    from commanalyzer.kernels.learning.model import load_model
+    from commanalyzer.kernels.learning.overheads import load_overheads
+    from commanalyzer.kernels.tasks.document import load_tasks
     from commanalyzer.machine.catalog import find_machine
     from commanalyzer.report.predictions.learning_text import prediction_json, show_prediction
     from commanalyzer.report.terminal.text import make_console
-    from commanalyzer.tasks.document import load_tasks
 
     trained = load_model(model)
     runs = read_inputs(inputs, devices, items, names)

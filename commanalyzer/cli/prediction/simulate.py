@@ -18,15 +18,15 @@ from commanalyzer.cli.parameters.output import (
     quiet_option,
     shown_progress,
 )
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.request import MODELS
 
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters
+    from commanalyzer.machine.simulation.mapping import HostOrder
+    from commanalyzer.machine.simulation.platforms import Platform
+    from commanalyzer.machine.simulation.run import SimulationOptions
     from commanalyzer.result.results import AnalysisResult, Decomposition
-    from commanalyzer.simulation.mapping import HostOrder
-    from commanalyzer.simulation.platforms import Platform
-    from commanalyzer.simulation.run import SimulationOptions
 
 _TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
 
@@ -108,8 +108,8 @@ def command(
     """
     check_outputs(None, json_output, force)
     _check_keep(keep, force)
+    from commanalyzer.machine.simulation.run import SimulationOptions
     from commanalyzer.result.artifacts import load
-    from commanalyzer.simulation.run import SimulationOptions
 
     found = load(result)
     chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
@@ -153,8 +153,8 @@ def _check_keep(keep: Path | None, force: bool) -> None:
 def _platform(
     network: _Network, found: AnalysisResult, machine: MachineParameters, chosen: list[Decomposition]
 ) -> Platform:
-    from commanalyzer.simulation.platform_files import read_platform
-    from commanalyzer.simulation.platforms import check_topology, link_parameters, make_platform
+    from commanalyzer.machine.simulation.platform_files import read_platform
+    from commanalyzer.machine.simulation.platforms import check_topology, link_parameters, make_platform
 
     if network.platform not in _TOPOLOGIES and ("." in network.platform or "/" in network.platform):
         return read_platform(Path(network.platform), network.hosts)
@@ -174,14 +174,14 @@ def _run(
     force: bool,
     quiet: bool,
 ) -> None:
+    from commanalyzer.machine.simulation.run import simulate
+    from commanalyzer.machine.simulation.smpirun import smpi_version
     from commanalyzer.report.predictions.simulation_text import (
         SimulationReport,
         show_simulation,
         simulation_text,
     )
     from commanalyzer.result.provenance import collect_provenance
-    from commanalyzer.simulation.run import simulate
-    from commanalyzer.simulation.smpirun import smpi_version
 
     version = smpi_version()
     with shown_progress(quiet) as progress:

@@ -19,13 +19,13 @@ from commanalyzer.cli.parameters.analysis_options import (
     request_from,
 )
 from commanalyzer.cli.parameters.output import quiet_option
-from commanalyzer.errors import EXIT_INCOMPLETE, EXIT_OK, ConfigError
+from commanalyzer.foundation.errors import EXIT_INCOMPLETE, EXIT_OK, ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
-    from commanalyzer.sweep.executors import Engine
-    from commanalyzer.sweep.run import Sweep
-    from commanalyzer.sweep.state import SweepOutcome
+    from commanalyzer.scaling.sweep.executors import Engine
+    from commanalyzer.scaling.sweep.run import Sweep
+    from commanalyzer.scaling.sweep.state import SweepOutcome
 
 _COMMAND_LINE = "commanalyzer.sweep_command"
 _SHARE_OF_MEMORY = 0.8  # of what is available when the sweep starts
@@ -185,8 +185,8 @@ def _sweep(
     output: Path | None,
     given: dict[str, Any],
 ) -> Sweep:
-    from commanalyzer.sweep.points import grid, parse_axis, read_points
-    from commanalyzer.sweep.run import Sweep
+    from commanalyzer.scaling.sweep.points import grid, parse_axis, read_points
+    from commanalyzer.scaling.sweep.run import Sweep
 
     if not sources or output is None:
         raise click.UsageError("expected SOURCES and -o DIR (or --gather DIR)")
@@ -198,8 +198,8 @@ def _sweep(
 
 
 def _engine(where: _Where, stack: ExitStack) -> Engine | None:
-    from commanalyzer.partition.libraries.concurrency import usable_cores
-    from commanalyzer.sweep.executors import dask_engine, mpi_engine, process_engine
+    from commanalyzer.division.libraries.concurrency import usable_cores
+    from commanalyzer.scaling.sweep.executors import dask_engine, mpi_engine, process_engine
 
     if where.task is not None or where.slurm is not None:
         return None
@@ -219,7 +219,7 @@ def _free_memory() -> int:
 def _run(sweep: Sweep, engine: Engine, budget_bytes: int, retry_failed: bool, quiet: bool) -> int:
     from commanalyzer.report.sweep_progress import SweepProgress
     from commanalyzer.report.terminal.text import make_console
-    from commanalyzer.sweep.run import run_sweep
+    from commanalyzer.scaling.sweep.run import run_sweep
 
     with SweepProgress(make_console(sys.stderr), quiet=quiet) as progress:
         outcome = run_sweep(
@@ -233,7 +233,7 @@ def _run(sweep: Sweep, engine: Engine, budget_bytes: int, retry_failed: bool, qu
 
 
 def _task(sweep: Sweep, index: int) -> int:
-    from commanalyzer.sweep.run import run_task
+    from commanalyzer.scaling.sweep.run import run_task
 
     record = run_task(sweep, index)
     if record.error is None:
@@ -244,7 +244,7 @@ def _task(sweep: Sweep, index: int) -> int:
 
 
 def _gather(folder: Path, quiet: bool) -> int:
-    from commanalyzer.sweep.run import gather
+    from commanalyzer.scaling.sweep.run import gather
 
     return _finish(gather(folder), quiet)
 
@@ -260,8 +260,8 @@ def _finish(outcome: SweepOutcome, quiet: bool) -> int:
 def _write_script(
     sweep: Sweep, script: Path, slurm_options: tuple[str, ...], retry_failed: bool, force: bool
 ) -> int:
-    from commanalyzer.sweep.run import prepare_sweep
-    from commanalyzer.sweep.slurm import slurm_script
+    from commanalyzer.scaling.sweep.run import prepare_sweep
+    from commanalyzer.scaling.sweep.slurm import slurm_script
 
     require_writable(script, force)
     outcome = prepare_sweep(sweep, retry_failed=retry_failed)

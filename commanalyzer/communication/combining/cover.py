@@ -13,8 +13,8 @@ import numpy as np
 
 from commanalyzer.communication.combining import cover_kernels as kernels
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.structure.segments import order_by, pointer_from_counts
+from commanalyzer.graph.structure.segments import order_by, pointer_from_counts
+from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 Pairs = Int32 | Int64
 Net = tuple[Int32, Int32, Int64, Int64, Int32, Int32]

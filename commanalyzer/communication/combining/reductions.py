@@ -16,9 +16,9 @@ from commanalyzer.communication.kernels import MOST, VALUE
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, Rows
-from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.structure.segments import order_by
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.structure.segments import order_by
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 
 _ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed like all else
 

@@ -34,9 +34,9 @@ from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.foundation.compiled import compiled_in_place, frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph
-from commanalyzer.vcg.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 _MOST_SITES = 4096  # matrices of sites x sites
 # Share of the rounds of the most frequent exchange. It may have one more, for the first state.

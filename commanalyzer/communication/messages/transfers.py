@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.foundation.errors import GraphInvariantError
+from commanalyzer.graph.value_graph import Int32, Int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from commanalyzer.errors import CommAnalyzerError, MachineModelError
+from commanalyzer.foundation.errors import CommAnalyzerError, MachineModelError
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.mpi import world

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.errors import EXIT_INTERNAL, CommAnalyzerError, MachineModelError
+from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError, MachineModelError
 from commanalyzer.foundation.files import require_writable
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.version import tool_version

@@ -21,8 +21,8 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from commanalyzer.errors import MachineModelError
 from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import pattern_times
 from commanalyzer.machine.measuring.patterns import ExchangePattern, random_rings, shifts

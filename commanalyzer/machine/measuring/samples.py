@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.errors import MachineModelError
 from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.files import write_atomically
 
 SAMPLES_KIND = "commanalyzer.machine-samples"

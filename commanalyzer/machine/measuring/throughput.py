@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.errors import MachineModelError, TargetRunError
+from commanalyzer.foundation.errors import MachineModelError, TargetRunError
 
 # A program started by a rank must not take itself for a part of the measurement's MPI job.
 _JOB_PREFIXES = ("PMI", "OMPI_", "PRTE_", "HYD", "MPI_", "MPIR", "PALS_")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.profiles.mix import DATA_INDEX, GROUPS, INDEX, VECTOR_LENGTHS
+from commanalyzer.program.ir.model import Instruction, IrType
 
 _OPCODES = {
     "load": "load",

@@ -12,20 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.errors import ProfileError, TargetRunError
+from commanalyzer.foundation.errors import ProfileError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.profiles.mix import SHAPE, InstructionMix
 from commanalyzer.profiles.run.plan import INSTRUCTION_BYTES, RunPlan, plan_run
 from commanalyzer.profiles.run.results import RunResult, read_results
 from commanalyzer.profiles.values import DEFAULT_WINDOW, Exchange, Profile, RankProfile
-from commanalyzer.record import compile_program
+from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.record import compile_program
+from commanalyzer.recording.runtime.build import build_native, build_profiled
+from commanalyzer.recording.runtime.launch import require_success
+from commanalyzer.recording.runtime.recorder import ProgramRuns
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.runtime.build import build_native, build_profiled
-from commanalyzer.runtime.launch import require_success
-from commanalyzer.runtime.recorder import ProgramRuns
 
 DEFAULT_WINDOWS = (DEFAULT_WINDOW, 0)
 MOST_WINDOWS = 4

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.rewrite import patched
-from commanalyzer.ir.model import Instruction, Module
 from commanalyzer.profiles.mix import SHAPE
 from commanalyzer.profiles.run.kinds import Kind, kind_of, library_name
 from commanalyzer.profiles.run.segments import (
@@ -26,6 +23,9 @@ from commanalyzer.profiles.run.segments import (
     segments_of,
     split_edges,
 )
+from commanalyzer.program.ir.model import Instruction, Module
+from commanalyzer.recording.instrument.code import FunctionPatch
+from commanalyzer.recording.instrument.rewrite import patched
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.errors import ProfileError
+from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.run.plan import INSTRUCTION_BYTES, RunPlan
 from commanalyzer.profiles.values import Branches, Footprint, Parallelism, Reuse, Spans
 

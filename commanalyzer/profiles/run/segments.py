@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from commanalyzer.ir.model import Block, Function, Instruction, IrType, Module
-from commanalyzer.ir.types import size_bytes
 from commanalyzer.profiles.run.kinds import library_name
+from commanalyzer.program.ir.model import Block, Function, Instruction, IrType, Module
+from commanalyzer.program.ir.types import size_bytes
 
 MOST_ACCESSES = 2000
 """Of one segment; at most two words each, and runtime_shim/profile/profile.c has room for LONGEST words."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from commanalyzer.extrapolation.accuracy import Accuracy
-from commanalyzer.extrapolation.data import TrainingData
-from commanalyzer.extrapolation.models import ClassModels, Models
-from commanalyzer.laws.terms import Floats
+from commanalyzer.profiles.extrapolation.accuracy import Accuracy
+from commanalyzer.profiles.extrapolation.data import TrainingData
+from commanalyzer.profiles.extrapolation.models import ClassModels, Models
 from commanalyzer.report.figures.chart import Chart
 from commanalyzer.report.figures.style import INK, LINE, MUTED, SERIES, grid_lines
+from commanalyzer.scaling.laws.terms import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

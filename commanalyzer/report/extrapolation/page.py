@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from commanalyzer.classification.classes import Classes, RunClasses
-from commanalyzer.classification.features import processes_of, run_metrics
-from commanalyzer.extrapolation.accuracy import Accuracy
-from commanalyzer.extrapolation.passes import Made
-from commanalyzer.extrapolation.profiles import ExtrapolatedRun
-from commanalyzer.laws.terms import Floats
+from commanalyzer.profiles.classification.classes import Classes, RunClasses
+from commanalyzer.profiles.classification.features import processes_of, run_metrics
+from commanalyzer.profiles.extrapolation.accuracy import Accuracy
+from commanalyzer.profiles.extrapolation.passes import Made
+from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.values import Profile
 from commanalyzer.report.extrapolation.figures import graph_chart, radar_chart, scatter_chart, trend_chart
 from commanalyzer.report.extrapolation.text import error_text, group_text, model_text, scale_text
@@ -29,6 +28,7 @@ from commanalyzer.report.html.blocks import (
     Words,
 )
 from commanalyzer.report.html.page import Page
+from commanalyzer.scaling.laws.terms import Floats
 
 _SPOKES = (
     "LSys",
@@ -82,7 +82,7 @@ def _run_section(classes: Classes, run: RunClasses, profile: Profile, number: in
         if len(run.members(c))
     ]
     if all(r.exchange is not None for r in profile.ranks) and 1 < processes_of(profile) <= _MOST_GRAPH:
-        from commanalyzer.classification.classify import exchanged
+        from commanalyzer.profiles.classification.classify import exchanged
 
         own = np.zeros(processes_of(profile), dtype=np.int64)
         own[[process for process, _ in run.threads]] = run.classes

@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.classification.classes import Classes, Group, RunClasses
-from commanalyzer.extrapolation.accuracy import Accuracy
-from commanalyzer.extrapolation.functions import CDF, END, LARGEST
-from commanalyzer.extrapolation.grid_count import GridCount
-from commanalyzer.extrapolation.models import Part
-from commanalyzer.extrapolation.passes import Made
-from commanalyzer.extrapolation.profiles import ExtrapolatedRun
-from commanalyzer.laws.formula import formula_text
-from commanalyzer.laws.law import Formula, Law
+from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses
+from commanalyzer.profiles.extrapolation.accuracy import Accuracy
+from commanalyzer.profiles.extrapolation.functions import CDF, END, LARGEST
+from commanalyzer.profiles.extrapolation.grid_count import GridCount
+from commanalyzer.profiles.extrapolation.models import Part
+from commanalyzer.profiles.extrapolation.passes import Made
+from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
+from commanalyzer.scaling.laws.formula import formula_text
+from commanalyzer.scaling.laws.law import Formula, Law
 
 SCHEMA = "commanalyzer.extrapolation/1"
 _MOST_RANKS = 8

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.errors import ConfigError
+from commanalyzer.division.selection import Division
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.selection import Division
+from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import draw_network
 from commanalyzer.report.figures.pictures import (
@@ -27,8 +29,6 @@ from commanalyzer.report.figures.pictures import (
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
-from commanalyzer.roofline.bound import ScalingBound
-from commanalyzer.vcg.graph import ValueGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

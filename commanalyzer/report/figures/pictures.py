@@ -1,6 +1,6 @@
 """Arrays of a program as pictures of ownership: value graph + owners -> owner of each element, in slices.
 
-Which arrays have a shape is found as for the structured divisions (``partition/regular/shapes.py``). An array
+Which arrays have a shape is found as for the structured divisions (``division/regular/shapes.py``). An array
 is shown along two dimensions, one with more in slices along its fastest two, a vector as a strip.
 """
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.partition.regular.shapes import Shaped, find_arrays, shape_families
-from commanalyzer.partition.selection import Division, cheapest_regular
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.division.regular.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.division.selection import Division, cheapest_regular
+from commanalyzer.graph.value_graph import Int32, Int64, ValueGraph
 
 LARGEST_SIDE = 768  # points of a picture; longer vectors are thinned out
 MOST_SLICES = 4

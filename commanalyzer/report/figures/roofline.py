@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.roofline.bound import ScalingBound
+from commanalyzer.machine.roofline.equations import machine_bound
 from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines, short_name
-from commanalyzer.roofline.bound import ScalingBound
-from commanalyzer.roofline.equations import machine_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_count
+from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines, short_name
-from commanalyzer.roofline.bound import ScalingBound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,15 +7,15 @@ from pathlib import PurePath
 
 import numpy as np
 
-from commanalyzer.causes import causes_of
 from commanalyzer.communication.attribution import LineTraffic
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
-from commanalyzer.ir.names.symbol_names import source_name
+from commanalyzer.graph.value_graph import HomeKind
+from commanalyzer.program.ir.names.symbol_names import source_name
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.sources import Source, find_source
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
-from commanalyzer.vcg.graph import HomeKind
+from commanalyzer.result.causes import causes_of
 
 _MOST_VARIABLES = 15
 _MOST_LINES = 12

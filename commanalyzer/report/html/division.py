@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_seconds
-from commanalyzer.partition.regular.shapes import Shaped
+from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.pictures import (
     Picture,
@@ -24,7 +25,6 @@ from commanalyzer.report.figures.territory import draw_territory, map_colors, to
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, counted_graph
 from commanalyzer.result.results import Decomposition
-from commanalyzer.vcg.graph import ValueGraph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,6 +15,7 @@ from commanalyzer.foundation.quantities import (
     format_throughput,
 )
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, ScalingBound
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
@@ -24,7 +25,6 @@ from commanalyzer.report.terminal.confidence_text import COLUMNS, NOT_FOUND, TIT
 from commanalyzer.report.terminal.text import extent
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import Decomposition
-from commanalyzer.roofline.bound import BETTER, BoundPoint, ScalingBound
 
 _METHOD = (
     "The bound is Eq. 4 of the paper, E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap "

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.files import write_atomically, write_text
 from commanalyzer.report.figures.chart import FORMATS, Chart, save_chart
 

@@ -14,6 +14,8 @@ from commanalyzer.foundation.quantities import (
     format_percent,
     format_work,
 )
+from commanalyzer.graph.value_graph import HomeKind
+from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
@@ -21,8 +23,6 @@ from commanalyzer.report.html.efficiency import binding
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name, place_of
 from commanalyzer.report.terminal.confidence_text import NOT_FOUND
 from commanalyzer.result.results import Decomposition
-from commanalyzer.roofline.bound import ScalingBound
-from commanalyzer.vcg.graph import HomeKind
 
 GOOD_EFFICIENCY = 0.8
 _LARGE_SHARE = 0.05

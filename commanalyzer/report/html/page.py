@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_work
 from commanalyzer.foundation.version import tool_version
+from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.figures.chart import Chart, inline_svg
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
@@ -30,7 +31,6 @@ from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, machines
 from commanalyzer.report.html.talk import talk_section
 from commanalyzer.report.predictions.allocations_text import AllocationReport
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.tasks.graph import TaskGraph
 
 if TYPE_CHECKING:
     from jinja2 import Environment

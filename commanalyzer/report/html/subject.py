@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from commanalyzer.graph.contraction.dissolve import dissolve_registers
+from commanalyzer.graph.value_graph import HomeObject, ValueGraph
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from commanalyzer.roofline.bound import ScalingBound, scaling_bound
-from commanalyzer.vcg.contraction.dissolve import dissolve_registers
-from commanalyzer.vcg.graph import HomeObject, ValueGraph
 
 MOST_SHOWN_NODES = 4  # node counts with pictures of their own
 

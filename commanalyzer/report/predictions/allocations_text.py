@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.allocations.decisions import Configurations, Decision, Limits, sbatch_lines
-from commanalyzer.errors import ArtifactError
 from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
-from commanalyzer.laws.terms import Floats
+from commanalyzer.scaling.allocations.decisions import Configurations, Decision, Limits, sbatch_lines
+from commanalyzer.scaling.laws.terms import Floats
 
 SCHEMA = "commanalyzer.allocations/1"
 _FLOATS = ("compute_s", "comm_s", "node_bytes")
@@ -183,7 +183,7 @@ def load_allocations(path: Path) -> AllocationReport:
     Raises:
         ArtifactError: If it is missing, of another schema or damaged.
     """
-    from commanalyzer.allocations.decisions import decide
+    from commanalyzer.scaling.allocations.decisions import decide
 
     try:
         data = parse_json(path.read_text(encoding="utf-8"), is_finite=True)

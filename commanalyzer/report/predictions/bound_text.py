@@ -13,10 +13,10 @@ from rich.text import Text
 from commanalyzer.foundation.quantities import format_percent, format_seconds, format_work
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 from commanalyzer.report.json_document import provenance_document
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 
 SCHEMA = "commanalyzer.bound/1"
 _BAR_WIDTH = 12

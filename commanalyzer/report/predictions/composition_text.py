@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.composition.answer import Answer
-from commanalyzer.composition.formulas import formula_of, formula_of_sum
-from commanalyzer.composition.measured import MeasuredBlock
 from commanalyzer.foundation.quantities import format_count, format_percent, format_seconds
-from commanalyzer.laws.formula import accuracy_text, law_text
+from commanalyzer.kernels.composition.answer import Answer
+from commanalyzer.kernels.composition.formulas import formula_of, formula_of_sum
+from commanalyzer.kernels.composition.measured import MeasuredBlock
+from commanalyzer.scaling.laws.formula import accuracy_text, law_text
 
 SCHEMA = "commanalyzer.composition/1"
 

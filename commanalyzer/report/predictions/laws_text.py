@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.laws.document import LawsDocument
-from commanalyzer.laws.formula import accuracy_text, formula_text, grid_note, law_text, number_text
-from commanalyzer.laws.law import CONFIDENCE, Law
-from commanalyzer.laws.naming import law_name
-from commanalyzer.laws.terms import Floats
+from commanalyzer.scaling.laws.document import LawsDocument
+from commanalyzer.scaling.laws.formula import accuracy_text, formula_text, grid_note, law_text, number_text
+from commanalyzer.scaling.laws.law import CONFIDENCE, Law
+from commanalyzer.scaling.laws.naming import law_name
+from commanalyzer.scaling.laws.terms import Floats
 
 _MOST_SHOWN = 3
 _DISAGREEMENT = 0.1  # relative difference at twice the largest values

@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
-from commanalyzer.laws.document import LawsDocument
-from commanalyzer.laws.law import CONFIDENCE
-from commanalyzer.laws.projection import Advice, Projection
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.predictions.allocations_text import memory_line
 from commanalyzer.report.predictions.bound_text import machine_line
 from commanalyzer.report.predictions.laws_text import or_null
+from commanalyzer.scaling.laws.document import LawsDocument
+from commanalyzer.scaling.laws.law import CONFIDENCE
+from commanalyzer.scaling.laws.projection import Advice, Projection
 
 SCHEMA = "commanalyzer.projection/1"
 _ENDS = tuple(f"{name}{end}" for name in ("comm_bytes", "efficiency") for end in ("", "_low", "_high"))

@@ -17,9 +17,9 @@ from commanalyzer.foundation.quantities import (
     format_throughput,
 )
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import Provenance
-from commanalyzer.simulation.run import SimulatedRun, Simulation, SimulationOptions
 
 SCHEMA = "commanalyzer.simulation/1"
 _WHERE = {

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.sweep_progress import label_of
-from commanalyzer.sweep.state import SweepOutcome
-from commanalyzer.sweep.table import STATE_FILE, TABLE_FILE, SweepTable
+from commanalyzer.scaling.sweep.state import SweepOutcome
+from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, SweepTable
 
 _MOST_LINES = 200
 _MOST_WARNINGS = 5

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.division.selection import headline
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
-from commanalyzer.partition.selection import headline
 from commanalyzer.result.results import Decomposition
 
 _COLUMNS = ("bytes", "messages", "neighbours", "imbalance", "bracket", "found in")

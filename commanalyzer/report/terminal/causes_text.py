@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.causes import Causes, VariableTraffic
 from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
-from commanalyzer.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.symbol_names import source_name
 from commanalyzer.report.terminal.text import place_of_home
+from commanalyzer.result.causes import Causes, VariableTraffic
 
 SCHEMA = "commanalyzer.causes/1"
 _MOST = 12

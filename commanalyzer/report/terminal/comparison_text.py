@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.comparison.compare import Comparison, accuracy, ratio
-from commanalyzer.comparison.measured import MeasuredRuns
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.report.terminal.measured_text import measured_document
 from commanalyzer.report.terminal.text import object_lines
 from commanalyzer.result.artifact_header import Json
+from commanalyzer.result.comparison.compare import Comparison, accuracy, ratio
+from commanalyzer.result.comparison.measured import MeasuredRuns
 
 SCHEMA = "commanalyzer.comparison/1"
 _MAX_PRINTED = 16

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.comparison.difference import Change, Difference
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
+from commanalyzer.result.comparison.difference import Change, Difference
 
 SCHEMA = "commanalyzer.difference/1"
 _MOST = 8

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Section
 
 
 def show_document(document: Document, console: Console, *, quiet: bool = False) -> None:

@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.comparison.measured import MeasuredPoint, MeasuredRuns
 from commanalyzer.foundation.quantities import format_percent, format_seconds
 from commanalyzer.report.predictions.bound_text import machine_line
 from commanalyzer.result.artifact_header import Json
+from commanalyzer.result.comparison.measured import MeasuredPoint, MeasuredRuns
 
 _COLUMNS = ("nodes", "time", "least time", "efficiency", "with latency", "bound (Eq. 4)", "reached")
 

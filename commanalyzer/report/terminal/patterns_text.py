@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_count, format_percent
-from commanalyzer.patterns.find import ForbiddingFlow, FoundPattern
+from commanalyzer.kernels.patterns.find import ForbiddingFlow, FoundPattern
 
 SCHEMA = "commanalyzer.patterns/1"
 _MOST_REASONS = 3

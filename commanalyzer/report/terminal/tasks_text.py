@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
-from commanalyzer.tasks.folding import FoldedGraph, fold
-from commanalyzer.tasks.graph import Kernel, TaskGraph
+from commanalyzer.kernels.tasks.folding import FoldedGraph, fold
+from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
 
 _ORDERS = {"any": "", "reduction": "combined", "ordered": "one after the other"}
 

@@ -19,6 +19,8 @@ from commanalyzer.foundation.quantities import (
     format_throughput,
 )
 from commanalyzer.foundation.work import WorkUnit
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.terminal.candidates_text import show_candidates
 from commanalyzer.report.terminal.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
@@ -27,8 +29,6 @@ from commanalyzer.report.terminal.matrix_text import matrix_lines
 from commanalyzer.report.terminal.work_text import work_line
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from commanalyzer.vcg.graph import HomeKind, HomeObject
-from commanalyzer.vcg.storage.store import GraphStore
 
 _TOP_OBJECTS = 5
 _METHOD_WIDTH = 24

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.runtime.launch import run_target
-from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.graph.build import build_store
+from commanalyzer.graph.value_graph import ValueGraph
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.recording.runtime.launch import run_target
+from commanalyzer.recording.trace import read_trace
 from tests.recorded import LIMITS, instrumented
 
 SOURCE = Path(__file__).parent / "behind_the_back.c"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import TraceError, UnsupportedIrError
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.instrument.sites import SiteTable
-from commanalyzer.interpreter.run import interpret
-from commanalyzer.ir.model import Module
-from commanalyzer.runtime.build import build_native
-from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_store
+from commanalyzer.foundation.errors import TraceError, UnsupportedIrError
+from commanalyzer.graph.build import build_store
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.instrument.sites import SiteTable
+from commanalyzer.recording.interpreter.run import interpret
+from commanalyzer.recording.runtime.build import build_native
+from commanalyzer.recording.trace import read_trace
 from tests.recorded import instrumented
 
 OFTEN, NOT_AT_ALL = -1, 0

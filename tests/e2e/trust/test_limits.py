@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import TraceError
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.runtime.launch import TargetRun, run_target
-from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_store
+from commanalyzer.foundation.errors import TraceError
+from commanalyzer.graph.build import build_store
+from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.recording.runtime.launch import TargetRun, run_target
+from commanalyzer.recording.trace import read_trace
 from tests.recorded import LIMITS, instrumented
 
 Run = Callable[[str, Path], TargetRun]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import commanalyzer
-import commanalyzer.sweep.work  # before there is a stub of the pipeline, which it uses
+import commanalyzer.scaling.sweep.work  # before there is a stub of the pipeline, which it uses
 from commanalyzer.cli.main import main
-from commanalyzer.errors import CompileError, GraphInvariantError, TargetRunError
+from commanalyzer.foundation.errors import CompileError, GraphInvariantError, TargetRunError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.result.artifacts import load, save
@@ -295,7 +295,7 @@ def test_model(capsys: Capture) -> None:
 def test_export(
     saved: Path, tmp_path: Path, capsys: Capture, form: str, check: Callable[[str], bool]
 ) -> None:
-    pytest.importorskip("commanalyzer.export.extrap")
+    pytest.importorskip("commanalyzer.result.export.extrap")
     target = tmp_path / "out"
     command = ["export", str(saved), "--format", form, "-o", str(target), "--param", "n=256"]
     assert main(command) == 0

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from commanalyzer.cli.main import main
-from commanalyzer.partition.libraries.concurrency import usable_cores
-from commanalyzer.sweep import run
-from commanalyzer.sweep.executors import Engine
-from commanalyzer.sweep.run import Sweep
-from commanalyzer.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
-from commanalyzer.sweep.store import PointError, PointRecord
-from tests.unit.sweep.records import record
+from commanalyzer.division.libraries.concurrency import usable_cores
+from commanalyzer.scaling.sweep import run
+from commanalyzer.scaling.sweep.executors import Engine
+from commanalyzer.scaling.sweep.run import Sweep
+from commanalyzer.scaling.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
+from commanalyzer.scaling.sweep.store import PointError, PointRecord
+from tests.unit.scaling.sweep.records import record
 
 Capture = pytest.CaptureFixture[str]
 

@@ -10,7 +10,7 @@ import pytest
 from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.vcg.graph import Site, ValueGraph
+from commanalyzer.graph.value_graph import Site, ValueGraph
 from tests.graphs import build, chain, folded, grid, grid_parts, row
 
 LINES = (Site("f", "a.c", 7, "store", 8), Site("g", "a.c", 9, "store", 8))

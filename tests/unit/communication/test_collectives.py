@@ -6,8 +6,9 @@ import pytest
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from commanalyzer.foundation.errors import GraphInvariantError
+from commanalyzer.foundation.flows import Fold
+from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site, ValueGraph
 from tests.graphs import plain_rows
 
 PARTS = np.array([0, 0, 1, 1, 2, 2, 3, 3, 0], dtype=np.int32)

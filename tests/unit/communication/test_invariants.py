@@ -10,7 +10,7 @@ import pytest
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.errors import GraphInvariantError
+from commanalyzer.foundation.errors import GraphInvariantError
 from tests.graphs import build, row
 
 GRAPH = build(3, [row(1, 0), row(2, 0)])

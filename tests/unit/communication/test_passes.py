@@ -15,9 +15,9 @@ from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.vcg.graph import Bool, Int32
-from commanalyzer.vcg.storage.large import LargeGraph
-from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.graph.storage.large import LargeGraph
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import Bool, Int32
 from tests.graphs import build, folded, row
 from tests.strategies import Case, cases
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume, count_volume
-from commanalyzer.errors import ConfigError
-from commanalyzer.vcg.graph import Int32, SourceRole
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.value_graph import Int32
 from tests.graphs import build, chain, folded, grid, grid_parts, row
 from tests.reference.counting import matrix_of, volume_transfers
 from tests.strategies import Case, cases

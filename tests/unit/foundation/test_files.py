@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.files import require_writable, scratch_directory, write_text
 
 

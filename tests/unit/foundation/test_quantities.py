@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commanalyzer.errors import MachineModelError
 from commanalyzer.foundation import quantities as q
+from commanalyzer.foundation.errors import MachineModelError
 
 
 @pytest.mark.parametrize(

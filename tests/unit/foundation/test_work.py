@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, Operations, WorkCounts, WorkWeights
 
 

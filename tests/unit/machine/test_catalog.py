@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine import catalog
 from commanalyzer.machine.catalog import find_machine, published_machines
 

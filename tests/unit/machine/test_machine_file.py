@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.machine_file import write_machine
 from commanalyzer.machine.parameters import MachineParameters, Parameter, load_machine

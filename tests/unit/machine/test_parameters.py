@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter, load_machine
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.allocations.model import model_of, read_model
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.catalog import find_machine
 from commanalyzer.machine.machine_file import write_machine
 from commanalyzer.machine.measuring.phase_campaign import (
@@ -18,6 +17,7 @@ from commanalyzer.machine.measuring.phase_campaign import (
 )
 from commanalyzer.machine.parameters import load_machine
 from commanalyzer.machine.phase_times import AreaFormula, PhaseTimes, parse_condition, read_phase_times
+from commanalyzer.scaling.allocations.model import model_of, read_model
 
 POINT = MeasuredPoint(CampaignPoint(2, 1, 1, 64, "ring"), "1", (5, 9), 1.25e-6)
 

@@ -12,7 +12,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from commanalyzer.errors import ArtifactError, ProfileError
+from commanalyzer.foundation.errors import ArtifactError, ProfileError
 from commanalyzer.profiles.document import FIELDS, profile_text, read_profile, read_profiles, write_profile
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.mix import DATA_LENGTHS, GROUPS, TYPES, VECTOR_LENGTHS

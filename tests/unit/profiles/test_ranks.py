@@ -9,14 +9,14 @@ import pytest
 
 from commanalyzer.communication.counted import CallCounts, CountedRun
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.errors import ProfileError
-from commanalyzer.partition.coded import Owners
+from commanalyzer.division.coded import Owners
+from commanalyzer.foundation.errors import ProfileError
+from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.profiles.document import FIELDS, profile_text
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.ranks import counted_profile, rank_profiles
 from commanalyzer.profiles.values import Profile
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import grid
 from tests.samples import sample_decomposition, sample_result
 from tests.unit.profiles.profiles import some_profile, some_rank

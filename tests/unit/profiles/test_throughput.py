@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.errors import MachineModelError, ProfileError
+from commanalyzer.foundation.errors import MachineModelError, ProfileError
 from commanalyzer.profiles.document import write_profile
 from commanalyzer.profiles.mix import DATA_INDEX, INDEX, InstructionMix, no_instructions
 from commanalyzer.profiles.throughput import Processor, load_processor, rank_seconds, throughput_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from commanalyzer.partition.selection import leading
+from commanalyzer.division.selection import leading
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.terminal.candidates_text import show_candidates
 from commanalyzer.report.terminal.text import make_console

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.allocations.decisions import Configurations, Limits, decide
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.report.figures.chart import inline_svg
 from commanalyzer.report.html.chapters.allocations import allocations_chapter
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
@@ -19,6 +18,7 @@ from commanalyzer.report.predictions.allocations_text import (
     load_allocations,
     remarks_of,
 )
+from commanalyzer.scaling.allocations.decisions import Configurations, Limits, decide
 from tests.samples import sample_result
 from tests.unit.report.html.pages import read_page
 

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from commanalyzer.report.predictions.sweep_text import show_sweep
 from commanalyzer.report.sweep_progress import SweepProgress
-from commanalyzer.sweep.drive import SweepStatus
-from commanalyzer.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
-from commanalyzer.sweep.store import PointError, PointRecord
-from tests.unit.sweep.records import record
+from commanalyzer.scaling.sweep.drive import SweepStatus
+from commanalyzer.scaling.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
+from commanalyzer.scaling.sweep.store import PointError, PointRecord
+from tests.unit.scaling.sweep.records import record
 
 FAILED = PointRecord("k", {"n": "9"}, PointError("TargetRunError", "out of [memory]"))
 STATUSES = (

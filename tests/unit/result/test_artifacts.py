@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.graph.storage.coding import encoded
+from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.json_document import json_document
 from commanalyzer.result.artifacts import SCHEMA, load, save
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.vcg.storage.coding import encoded
-from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import assert_same_graph
 from tests.samples import sample_decomposition, sample_result, with_hub
 from tests.sealed import change, put

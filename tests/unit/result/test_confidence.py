@@ -11,17 +11,17 @@ from functools import partial
 import numpy as np
 import pytest
 
-from commanalyzer.decompose import CountOptions, decompose
+from commanalyzer.division.decompose import CountOptions, decompose
+from commanalyzer.division.portfolio import Portfolio
+from commanalyzer.division.selection import evenness
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.partition.portfolio import Portfolio
-from commanalyzer.partition.selection import evenness
+from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.report.json_document import json_text
 from commanalyzer.report.terminal.confidence_text import confidence_cells
 from commanalyzer.report.terminal.text import make_console, show_result
 from commanalyzer.result.artifact_header import header_of
 from commanalyzer.result.confidence import Confidence, confidence_of, method_of
 from commanalyzer.result.results import Decomposition
-from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import grid
 from tests.samples import sample_decomposition, sample_result
 

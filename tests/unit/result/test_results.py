@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.errors import ConfigError, GraphInvariantError
-from commanalyzer.partition.coded import Owners
+from commanalyzer.division.coded import Owners
+from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
 from tests.samples import sample_decomposition, sample_result
 
 

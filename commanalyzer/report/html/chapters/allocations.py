@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from commanalyzer.allocations.decisions import sbatch_lines
 from commanalyzer.foundation.quantities import format_percent, format_seconds
 from commanalyzer.report.figures.allocations import draw_front
 from commanalyzer.report.figures.chart import Chart, Values
@@ -21,6 +20,7 @@ from commanalyzer.report.html.blocks import (
     Words,
 )
 from commanalyzer.report.predictions.allocations_text import AllocationReport, decision_lines, remarks_of
+from commanalyzer.scaling.allocations.decisions import sbatch_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

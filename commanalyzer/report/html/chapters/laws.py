@@ -10,12 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
-from commanalyzer.laws.document import LawsDocument
-from commanalyzer.laws.formula import accuracy_text, law_text
-from commanalyzer.laws.law import CONFIDENCE, Law
-from commanalyzer.laws.naming import law_name
-from commanalyzer.laws.projection import Projection, advise, project
-from commanalyzer.laws.terms import NODES
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
@@ -32,6 +26,12 @@ from commanalyzer.report.html.blocks import (
 )
 from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.predictions.projection_text import advice_lines, size_text
+from commanalyzer.scaling.laws.document import LawsDocument
+from commanalyzer.scaling.laws.formula import accuracy_text, law_text
+from commanalyzer.scaling.laws.law import CONFIDENCE, Law
+from commanalyzer.scaling.laws.naming import law_name
+from commanalyzer.scaling.laws.projection import Projection, advise, project
+from commanalyzer.scaling.laws.terms import NODES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

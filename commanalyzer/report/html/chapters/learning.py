@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commanalyzer.errors import ArtifactError
 from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.html.blocks import Chapter, Column, Figures, Row, Section, Table, Words
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from commanalyzer.foundation.quantities import format_bytes, format_count
+from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.report.html.blocks import Chapter, Column, Figures, Row, Section, Table, Words
 from commanalyzer.report.task_drawing import tasks_chart
 from commanalyzer.report.terminal.tasks_text import range_text
-from commanalyzer.tasks.graph import TaskGraph
 
 
 def tasks_chapter(graph: TaskGraph) -> Chapter:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals
-from commanalyzer.vcg.graph import Int32, ValueGraph
+from commanalyzer.graph.value_graph import Int32, ValueGraph
 from tests.graphs import build
 
 PARTS, VALUES = 3, 6

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.phases import note_arrivals, reads_of_sites, step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.graph import HomeKind, HomeObject, Site, ValueGraph
+from commanalyzer.foundation.errors import GraphInvariantError
+from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site, ValueGraph
 from tests.graphs import plain_rows
 from tests.strategies import graphs
 

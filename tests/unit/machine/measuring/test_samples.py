@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.measuring.samples import Series, read_samples, write_samples
 
 TIMES_S = np.array([[1.5e-6, np.nan], [2.0, 3.25e-7]])

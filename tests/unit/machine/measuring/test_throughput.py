@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from commanalyzer.errors import MachineModelError, TargetRunError
+from commanalyzer.foundation.errors import MachineModelError, TargetRunError
 from commanalyzer.machine.measuring.throughput import run_times
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.errors import ProfileError
-from commanalyzer.ir.parsing.parser import parse_module
+from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.run.measure import ProfileRequest
 from commanalyzer.profiles.run.plan import plan_run
 from commanalyzer.profiles.run.results import HISTORY, branches_of
 from commanalyzer.profiles.values import RankProfile, Reuse
+from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.request import AnalysisRequest
 from tests.unit.profiles.run.running import loop, profile_of
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import draw_network, hidden_pairs, place_nodes
 from commanalyzer.report.figures.roofline import draw_roofline, eq4, roof_of
@@ -19,7 +20,6 @@ from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw
 from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 from commanalyzer.report.predictions.bound_text import bound_text
-from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from tests.samples import sample_result
 
 MATRIX = np.array([[0, 2000, 0], [40, 0, 1], [0, 0, 0]], dtype=np.int64)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
 from commanalyzer.report.figures.pictures import (
     array_pictures,
     centres,
@@ -14,7 +15,6 @@ from commanalyzer.report.figures.pictures import (
     divided_dimensions,
     shaped_arrays,
 )
-from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import build, row
 from tests.samples import sample_decomposition
 

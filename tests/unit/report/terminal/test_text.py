@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.terminal.matrix_text import matrix_lines
 from commanalyzer.report.terminal.text import make_console, object_lines, show_result
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.vcg.graph import HomeKind, HomeObject
 from tests.samples import sample_decomposition, sample_result
 
 

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from commanalyzer.errors import FitError
-from commanalyzer.laws.document import LawsDocument
-from commanalyzer.laws.law import Formula, Law
-from commanalyzer.laws.terms import Factor
+from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.html.chapters.laws import LawsRequest, laws_chapter
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
+from commanalyzer.scaling.laws.document import LawsDocument
+from commanalyzer.scaling.laws.law import Formula, Law
+from commanalyzer.scaling.laws.terms import Factor
 from tests.samples import sample_result
 from tests.unit.report.html.pages import read_page
 

@@ -1,0 +1,214 @@
+"""Validation cases: the data file -> workloads with their sizes, process grids, owners and excesses.
+
+The file (``workloads/validation.toml``) describes its own keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from commanalyzer.checking.validation.formulas import evaluate
+from commanalyzer.foundation.documents import parse_toml
+from commanalyzer.foundation.errors import ConfigError
+
+Side = Literal["counted", "predicted"]
+Tasks = Literal["", "most", "highest"]
+_SIDES: tuple[Side, ...] = ("counted", "predicted")
+_TASKS: tuple[Tasks, ...] = ("", "most", "highest")
+_Word = TypeVar("_Word", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayBlocks:
+    """Owners of the elements of all arrays with so many elements, as the MPI program divides them.
+
+    Attributes:
+        shape: Formulas, elements per dimension, the slowest first; their product finds the arrays.
+        points: Formulas, points that the process grid divides, per divided dimension (the first ones of
+            ``shape``). None: all elements belong to rank 0.
+        shift: Index of the first point; what lies before it or behind the last one belongs to its neighbour.
+        leads: Tasks go where these arrays are, if they use any of them.
+    """
+
+    shape: tuple[str, ...]
+    points: tuple[str, ...]
+    shift: int = 0
+    leads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Bytes that one side has and the other has not, for a reason that is known.
+
+    Attributes:
+        name: Short name.
+        side: ``counted``: the MPI program sends them without need. ``predicted``: the model charges what the
+            program has already received before its main loop, or what is no communication.
+        bytes: Formula; empty if ``counts`` has the numbers.
+        counts: Bytes by ``ARGUMENTS on P``, where they depend on the data.
+        why: A sentence.
+    """
+
+    name: str
+    side: Side
+    bytes: str
+    counts: Mapping[str, int] = field(hash=False)
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A sequential program, its MPI counterpart and the runs to compare.
+
+    Attributes:
+        name: Name; several entries of one name are variants of one workload.
+        sources: Files of the sequential program.
+        mpi_sources: Files of the MPI program.
+        flags: Compiler flags of both.
+        region: Function that holds the sequential main loop.
+        counted_region: Marked region of the MPI program; empty if ``MPI_Pcontrol`` encloses its main loop.
+        parameters: Names of the leading whole-number arguments, empty for those that formulas cannot use.
+        sizes: Arguments of the runs, the smallest first.
+        mpi_arguments: What of the arguments the MPI program takes (their number), -1 for all.
+        grids: Process grid by number of processes, as the MPI program takes it; empty text if it takes none.
+        own_replaces: (argument, replacement) to analyse the same problem in an order that blocks describe.
+        arrays: Owners in the MPI program.
+        tasks: How connected values outside these arrays (the work on one element) are placed: where ``most``
+            of the values are that they use, at the ``highest`` rank of them; empty: one by one.
+        excesses: Known differences at the MPI program's own decomposition.
+        note: Sentences about what the table shows.
+    """
+
+    name: str
+    sources: tuple[Path, ...]
+    mpi_sources: tuple[Path, ...]
+    flags: tuple[str, ...]
+    region: str
+    counted_region: str
+    parameters: tuple[str, ...]
+    sizes: tuple[tuple[str, ...], ...]
+    mpi_arguments: int
+    grids: Mapping[int, str] = field(hash=False)
+    own_replaces: tuple[tuple[str, str], ...]
+    arrays: tuple[ArrayBlocks, ...]
+    tasks: Tasks
+    excesses: tuple[Excess, ...]
+    note: str
+
+    def values(self, arguments: Sequence[str], nodes: int) -> dict[str, int]:
+        """What formulas may name: parameters, p, extents g0, g1, g2 of the process grid."""
+        grid = self.extents(nodes)
+        named = zip(self.parameters, arguments, strict=False)
+        return {
+            **{name: int(text) for name, text in named if name},
+            "p": nodes,
+            **{f"g{d}": extent for d, extent in enumerate(grid)},
+        }
+
+    def extents(self, nodes: int) -> tuple[int, ...]:
+        """Process grid, the slowest dimension first."""
+        return tuple(map(int, self.grids[nodes].lstrip("=").split("x")))
+
+    def mpi_words(self, arguments: Sequence[str], nodes: int) -> tuple[str, ...]:
+        """Arguments of the MPI program; a grid that begins with ``=`` is not one of them."""
+        taken = tuple(arguments if self.mpi_arguments < 0 else arguments[: self.mpi_arguments])
+        grid = self.grids[nodes]
+        return taken if grid.startswith("=") else (*taken, grid)
+
+    def own_arguments(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        """Arguments of the sequential run that is counted at the MPI program's decomposition."""
+        replaced = dict(self.own_replaces)
+        return tuple(replaced.get(word, word) for word in arguments)
+
+    def excess_bytes(self, arguments: Sequence[str], nodes: int) -> dict[Excess, int]:
+        """Known differences of one run, bytes.
+
+        Raises:
+            ConfigError: If a formula is wrong, or there is no count of this run.
+        """
+        return {item: self._excess(item, arguments, nodes) for item in self.excesses}
+
+    def _excess(self, item: Excess, arguments: Sequence[str], nodes: int) -> int:
+        if item.bytes:
+            return evaluate(item.bytes, self.values(arguments, nodes))
+        run = f"{' '.join(arguments)} on {nodes}"
+        if run not in item.counts:
+            raise ConfigError(f"expected a count of {run!r}, found none", where=f"{self.name}: {item.name}")
+        return item.counts[run]
+
+
+def read_cases(path: Path) -> tuple[Workload, ...]:
+    """Workloads in ``path``; its folder is where their files are.
+
+    Raises:
+        ConfigError: If the file is missing, or is not such a file.
+    """
+    try:
+        document = parse_toml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"expected a file of validation cases, found: {error.strerror}",
+            where=str(path),
+            hint="run in a checkout of the tool, or name the file with --cases",
+        ) from error
+    except ValueError as error:
+        raise ConfigError(f"expected TOML, found: {error}", where=str(path)) from error
+    try:
+        found = tuple(_workload(path.parent, entry) for entry in document["workload"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"expected the keys that the file describes, found: {error!r}", where=str(path)
+        ) from error
+    if not found:
+        raise ConfigError("expected at least one workload, found none", where=str(path))
+    return found
+
+
+def _workload(folder: Path, entry: Mapping[str, Any]) -> Workload:
+    return Workload(
+        name=str(entry["name"]),
+        sources=_files(folder, entry["sources"]),
+        mpi_sources=_files(folder, entry["mpi"]),
+        flags=tuple(entry.get("flags", ())),
+        region=str(entry["region"]),
+        counted_region=str(entry.get("counted_region", "")),
+        parameters=tuple(entry.get("parameters", ())),
+        sizes=tuple(tuple(str(text).split()) for text in entry["sizes"]),
+        mpi_arguments=int(entry.get("mpi_arguments", -1)),
+        grids={int(nodes): str(grid) for nodes, grid in sorted(entry["grids"].items(), key=_number)},
+        own_replaces=tuple(entry.get("own_replaces", {}).items()),
+        arrays=tuple(_array(item) for item in entry.get("array", ())),
+        tasks=_one_of(entry.get("tasks", ""), "tasks", _TASKS),
+        excesses=tuple(_excess(item) for item in entry.get("excess", ())),
+        note=" ".join(str(entry.get("note", "")).split()),
+    )
+
+
+def _number(item: tuple[str, object]) -> int:
+    return int(item[0])
+
+
+def _files(folder: Path, names: Sequence[str]) -> tuple[Path, ...]:
+    return tuple(folder / name for name in names)
+
+
+def _array(item: Mapping[str, Any]) -> ArrayBlocks:
+    shape, points = (tuple(map(str, item[key])) for key in ("shape", "points"))
+    return ArrayBlocks(shape, points, int(item.get("shift", 0)), bool(item.get("leads", False)))
+
+
+def _excess(item: Mapping[str, Any]) -> Excess:
+    side = _one_of(item["side"], "side", _SIDES)
+    counts = {str(run): int(number) for run, number in item.get("counts", {}).items()}
+    why = " ".join(str(item["why"]).split())
+    return Excess(str(item["name"]), side, "" if counts else str(item["bytes"]), counts, why)
+
+
+def _one_of(text: object, key: str, known: Sequence[_Word]) -> _Word:
+    for word in known:
+        if text == word:
+            return word
+    raise ValueError(f"{key} must be one of {', '.join(map(repr, known))}, found {text!r}")

@@ -1,0 +1,316 @@
+"""Rows of a validation -> sections with tables and sentences, for any output format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from commanalyzer.checking.validation.ablation import VARIANTS, AblationRow
+from commanalyzer.checking.validation.cases import Workload
+from commanalyzer.checking.validation.jobs import Failure
+from commanalyzer.checking.validation.run import OwnDecomposition, Row
+from commanalyzer.foundation.errors import ConfigError
+
+_NONE = "-"
+_ACCURATE = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document.
+
+    Attributes:
+        title: Heading.
+        paragraphs: Sentences before the table.
+        columns: Titles of the table; empty for none.
+        rows: Cells.
+        text_columns: Leading columns that are text, not numbers.
+        items: List after the table.
+    """
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    text_columns: int = 1
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Title and sections."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+
+def validation_document(
+    found: Sequence[Row | Failure],
+    ablation: Sequence[AblationRow | Failure],
+    command: str,
+    versions: Sequence[str],
+) -> Document:
+    """Everything that a validation says.
+
+    Args:
+        found: Comparisons, at least one, and what failed.
+        ablation: Rows of the ablation, and what failed; may be empty.
+        command: Command that made them.
+        versions: Tool, compiler, MPI.
+
+    Raises:
+        ConfigError: If every case failed.
+    """
+    rows = [item for item in found if isinstance(item, Row)]
+    failures = [item for item in (*found, *ablation) if isinstance(item, Failure)]
+    variants = [item for item in ablation if isinstance(item, AblationRow)]
+    if not rows:
+        raise ConfigError(f"expected a case that can be compared, found none: {failures[0].reason}")
+    sections = [
+        _head(rows, command, versions),
+        _summary(rows),
+        _found(rows),
+        _reasons(rows),
+        _own(rows),
+        _excesses(rows),
+        _notes(rows),
+        _failed(failures),
+    ]
+    if variants:
+        sections.append(_ablation(variants))
+    return Document("Accuracy", tuple(section for section in sections if section is not None))
+
+
+def percent(value: float | None) -> str:
+    """``97.3 %``; a dash for nothing."""
+    return _NONE if value is None else f"{100 * value:.1f} %"
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _least(values: Iterable[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _workloads(rows: Sequence[Row]) -> list[Workload]:
+    return list(dict.fromkeys(row.workload for row in rows))
+
+
+def _head(rows: Sequence[Row], command: str, versions: Sequence[str]) -> Section:
+    paragraphs = (
+        f"Made by `{command}` with {', '.join(versions)}. Do not edit: notes and cases are in the data file.",
+        "Counted: bytes between different ranks that the MPI counterpart of a workload sends in its loop "
+        "(collectives at least volume). Predicted: what the analysis of the sequential program says for the "
+        "same loop and as many parts; it never sees the MPI program. Accuracy is 1 - |predicted - counted| / "
+        "counted. The pair agreement compares the matrices entry by entry, 2 sum min / (sum + sum), after "
+        "the best numbering of the parts.",
+        "Predicted is the likeliest number. The analysis looks for the cheapest decomposition, "
+        "the MPI programs use blocks: a ratio below 1 lowers the accuracy. The found decomposition is "
+        "better than the program for certain only if the upper end is below the counted bytes as well; if"
+        " the bracket contains the counted bytes, it may or may not be. A second table of cases takes the"
+        " choice out: both use the blocks of the MPI program.",
+        "Blocks fix the arrays only. Where other values are (work on one element, sums in registers) "
+        "follows from rules of the data file; these rules were chosen with the counted bytes of some of "
+        "these runs in view.",
+    )
+    count = f"{len(rows)} runs of {len({row.workload.name for row in rows})} workloads."
+    return Section("How to read this", (*paragraphs, count), text_columns=0)
+
+
+def _summary(rows: Sequence[Row]) -> Section:
+    names = list(dict.fromkeys(row.workload.name for row in rows))
+    lines = [_summary_line(name, [r for r in rows if r.workload.name == name]) for name in names]
+    lines.append(_summary_line("all runs", rows))
+    columns = (
+        *("workload", "runs", "accuracy, mean", "worst", "better than MPI", "MPI in bracket", "ratio"),
+        *("pair agreement", "least found, mean", "hpdc18, mean", "MPI's blocks, mean", "worst", "exact"),
+    )
+    return Section("Summary", (), columns, tuple(lines))
+
+
+def _summary_line(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    ratios = [row.predicted_bytes / row.counted_bytes for row in rows if row.counted_bytes]
+    own = [row.own_accuracy for row in rows]
+    known = [value for value in own if value is not None]
+    better = sum(row.high_bytes < row.counted_bytes for row in rows)
+    inside = sum(row.predicted_bytes <= row.counted_bytes <= row.high_bytes for row in rows)
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else _NONE
+    return (
+        name,
+        str(len(rows)),
+        percent(_mean(row.accuracy for row in rows)),
+        percent(_least(row.accuracy for row in rows)),
+        f"{better} of {len(rows)}",
+        f"{inside} of {len(rows)}",
+        spread,
+        percent(_mean(row.agreement for row in rows)),
+        percent(_mean(row.least_accuracy for row in rows)),
+        percent(_mean(row.paper_accuracy for row in rows)),
+        percent(_mean(own)),
+        percent(_least(own)),
+        f"{sum(value == 1.0 for value in known)} of {len(known)}" if known else _NONE,
+    )
+
+
+def _found(rows: Sequence[Row]) -> Section:
+    columns = (
+        *("workload", "arguments", "MPI blocks", "division", "p", "counted", "predicted"),
+        *("upper end", "ratio", "accuracy", "pair agreement", "imbalance", "least found", "its bytes"),
+        *("its accuracy", "hpdc18", "accuracy of hpdc18"),
+    )
+    text = (
+        "What a programmer would write, model `volume`; bytes: the cheapest regular blocks, or one array by "
+        "a table. Least found: by any means."
+    )
+    return Section("Division found", (text,), columns, tuple(map(_found_cells, rows)), 4)
+
+
+def _found_cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.workload.name,
+        " ".join(row.arguments),
+        row.workload.grids[row.nodes].lstrip("="),
+        row.method,
+        str(row.nodes),
+        f"{row.counted_bytes:,}",
+        f"{row.predicted_bytes:,}",
+        f"{row.high_bytes:,}",
+        f"{row.predicted_bytes / row.counted_bytes:.3f}" if row.counted_bytes else _NONE,
+        percent(row.accuracy),
+        percent(row.agreement),
+        f"{row.imbalance:.3f}",
+        row.least_method,
+        f"{row.least_bytes:,}",
+        percent(row.least_accuracy),
+        _NONE if row.paper_bytes is None else f"{row.paper_bytes:,}",
+        percent(row.paper_accuracy),
+    )
+
+
+def _reasons(rows: Sequence[Row]) -> Section | None:
+    """Difference of every run that is not accurate, as a sum of its reasons."""
+    misfits = [(row, row.own) for row in rows if row.own is not None and row.accuracy < _ACCURATE]
+    if not misfits:
+        return None
+    columns = (
+        *("workload", "arguments", "p", "predicted - counted", "division found", "known differences", "rest"),
+        "accuracy of the rest",
+    )
+    text = (
+        f"Runs of less than {percent(_ACCURATE)}, in percent of the counted bytes. Division found: bytes of "
+        "that division less those of the MPI program's blocks, both predicted; negative where the "
+        "search has found something cheaper than the program's blocks, positive where it has missed them. "
+        "Known differences: the excesses listed below. Rest: what is left; this alone is error of the model."
+    )
+    cells = tuple(_reason_cells(row, own) for row, own in misfits)
+    return Section("Reasons of differences", (text,), columns, cells, 2)
+
+
+def _reason_cells(row: Row, own: OwnDecomposition) -> tuple[str, ...]:
+    division = row.predicted_bytes - own.predicted_bytes
+    known = own.excess("predicted") - own.excess("counted")
+    difference = row.predicted_bytes - row.counted_bytes
+    shares = (difference, division, known, difference - division - known)
+    return (
+        row.workload.name,
+        " ".join(row.arguments),
+        str(row.nodes),
+        *(f"{100 * amount / row.counted_bytes:+.1f} %" for amount in shares),
+        percent(row.own_accuracy),
+    )
+
+
+def _own(rows: Sequence[Row]) -> Section | None:
+    known = [(row, row.own) for row in rows if row.own is not None]
+    if not known:
+        return None
+    columns = (
+        *("workload", "arguments", "MPI blocks", "p", "counted", "without excess", "predicted"),
+        *("upper end", "without excess", "difference", "accuracy", "pair agreement"),
+    )
+    text = (
+        "Every array divided as in the MPI program; bytes. Excesses are known differences, listed below. The "
+        "pair agreement is that of the plain matrices, rank by rank."
+    )
+    cells = tuple(_own_cells(row, own) for row, own in known)
+    return Section("Decomposition of the MPI program", (text,), columns, cells, 3)
+
+
+def _own_cells(row: Row, own: OwnDecomposition) -> tuple[str, ...]:
+    counted = row.counted_bytes - own.excess("counted")
+    predicted = own.predicted_bytes - own.excess("predicted")
+    return (
+        row.workload.name,
+        " ".join(row.arguments),
+        row.workload.grids[row.nodes].lstrip("="),
+        str(row.nodes),
+        f"{row.counted_bytes:,}",
+        f"{counted:,}",
+        f"{own.predicted_bytes:,}",
+        f"{own.high_bytes:,}",
+        f"{predicted:,}",
+        f"{predicted - counted:+,}" if predicted != counted else "0",
+        percent(row.own_accuracy),
+        percent(own.agreement),
+    )
+
+
+def _excesses(rows: Sequence[Row]) -> Section | None:
+    lines = []
+    for workload in _workloads(rows):
+        for item in workload.excesses:
+            mine = [row for row in rows if row.workload == workload and row.own is not None]
+            amounts = [(row.own.excesses[item], row.counted_bytes) for row in mine if row.own is not None]
+            shares = [amount / counted for amount, counted in amounts if counted]
+            where = "sent by the MPI program only" if item.side == "counted" else "predicted only"
+            amount = item.bytes.replace("**", "^").replace("*", "x") if item.bytes else "counted per run"
+            most = percent(max(shares, default=None))
+            lines.append((workload.name, item.name, where, item.why, amount, most))
+    if not lines:
+        return None
+    columns = ("workload", "excess", "where", "why", "bytes", "most of counted")
+    text = "p is the number of ranks, g0, g1, g2 the process grid, other names are arguments of the program."
+    return Section("Excesses", (text,), columns, tuple(dict.fromkeys(lines)), 5)
+
+
+def _notes(rows: Sequence[Row]) -> Section | None:
+    notes = [f"**{w.name}**: {w.note}" for w in _workloads(rows) if w.note]
+    return Section("Notes", items=tuple(dict.fromkeys(notes)), text_columns=0) if notes else None
+
+
+def _failed(failures: Sequence[Failure]) -> Section | None:
+    items = [f"**{f.workload.name}** {' '.join(f.arguments)}: {' '.join(f.reason.split())}" for f in failures]
+    return Section("Not compared", items=tuple(items), text_columns=0) if items else None
+
+
+def _ablation(rows: Sequence[AblationRow]) -> Section:
+    names = list(dict.fromkeys(row.workload.name for row in rows))
+    best = _ablation_lines("best", rows, names, lambda row: row.best_accuracy)
+    own = _ablation_lines("MPI program's", rows, names, lambda row: row.own_accuracy)
+    text = (
+        "Mean accuracy with one rule left out, smallest size of each workload, against equal counted bytes. "
+        "Negative: more than twice as much is predicted as counted. A dash: not counted, or the graph would "
+        "be too large. An accuracy of the best decomposition may rise where less is seen, because then less "
+        "is counted; the decomposition of the MPI program shows what is seen."
+    )
+    return Section("Ablation", (text,), ("decomposition", "variant", *names, "mean"), (*own, *best), 2)
+
+
+def _ablation_lines(
+    label: str,
+    rows: Sequence[AblationRow],
+    names: Sequence[str],
+    value: Callable[[AblationRow], float | None],
+) -> list[tuple[str, ...]]:
+    lines = []
+    for variant in VARIANTS:
+        mine = [row for row in rows if row.variant == variant]
+        if all(value(row) is None for row in mine):
+            continue
+        means = [_mean(value(row) for row in mine if row.workload.name == name) for name in names]
+        lines.append((label, variant.name, *map(percent, means), percent(_mean(map(value, mine)))))
+    return lines

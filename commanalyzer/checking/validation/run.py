@@ -1,0 +1,300 @@
+"""Runs validation cases: builds and counts the MPI program, analyses the sequential one, compares.
+
+Input: workloads. Output: one :class:`Row` per workload, arguments and number of processes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.checking.counting.launch import CountRequest, count
+from commanalyzer.checking.counting.mpi import find_mpi
+from commanalyzer.checking.validation.cases import Excess, Side, Workload
+from commanalyzer.checking.validation.jobs import Case, Failure, each_case
+from commanalyzer.checking.validation.mpi_build import build_mpi, mpi_tool
+from commanalyzer.checking.validation.owners import owners_by_blocks
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.views import volume_view
+from commanalyzer.foundation.errors import ConfigError, TargetRunError
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.foundation.progress import Progress, SilentProgress
+from commanalyzer.graph.value_graph import ValueGraph
+from commanalyzer.pipeline import analyze
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.recording.record import record
+from commanalyzer.request import MODELS, AnalysisRequest, CompilerOptions, Model
+from commanalyzer.result.comparison.compare import accuracy, compare
+from commanalyzer.result.provenance import collect_provenance
+from commanalyzer.result.results import AnalysisResult
+
+HIGH = 0.9
+_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDecomposition:
+    """The prediction where values are divided as in the MPI program.
+
+    Attributes:
+        predicted_bytes: Lower end of the bracket.
+        high_bytes: Upper end.
+        excesses: Known differences and their bytes.
+        agreement: Of the matrices per pair of ranks, 0 to 1, no part relabelled.
+    """
+
+    predicted_bytes: int
+    high_bytes: int
+    excesses: Mapping[Excess, int]
+    agreement: float
+
+    def excess(self, side: Side) -> int:
+        """Known bytes of one side that the other has not."""
+        return sum(amount for item, amount in self.excesses.items() if item.side == side)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison.
+
+    Attributes:
+        workload: Its entry.
+        arguments: Arguments of the program.
+        nodes: Processes p.
+        counted_bytes: Bytes between ranks in the MPI program's main loop.
+        predicted_bytes: What a programmer would write, model ``volume``.
+        high_bytes: Upper end.
+        paper_bytes: Best decomposition, model ``hpdc18``; ``None`` if its graph would be too large.
+        method: What found that division.
+        imbalance: Of that division.
+        agreement: Of the matrices per pair of ranks after the best relabelling, 0 to 1.
+        least_method: What found the least bytes, whoever can write it.
+        least_bytes: These.
+        own: At the MPI program's decomposition; ``None`` if the file does not say how it divides.
+    """
+
+    workload: Workload
+    arguments: tuple[str, ...]
+    nodes: int
+    counted_bytes: int
+    predicted_bytes: int
+    high_bytes: int
+    paper_bytes: int | None
+    method: str
+    imbalance: float
+    agreement: float
+    least_method: str
+    least_bytes: int
+    own: OwnDecomposition | None
+
+    @property
+    def accuracy(self) -> float:
+        """Of what a programmer would write."""
+        return accuracy(self.predicted_bytes, self.counted_bytes) or 0.0
+
+    @property
+    def least_accuracy(self) -> float:
+        """Of the least found."""
+        return accuracy(self.least_bytes, self.counted_bytes) or 0.0
+
+    @property
+    def paper_accuracy(self) -> float | None:
+        """Of the paper's model; ``None`` if it was not counted."""
+        return None if self.paper_bytes is None else accuracy(self.paper_bytes, self.counted_bytes)
+
+    @property
+    def own_accuracy(self) -> float | None:
+        """At the MPI program's decomposition, known excesses subtracted; ``None`` without one."""
+        if self.own is None:
+            return None
+        predicted = self.own.predicted_bytes - self.own.excess("predicted")
+        return accuracy(predicted, self.counted_bytes - self.own.excess("counted"))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cases to run.
+
+    Attributes:
+        workloads: Names; empty for all.
+        nodes: Numbers of processes; empty for all of the file.
+        quick: The smallest size of each entry only, up to 4 processes.
+    """
+
+    workloads: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
+    quick: bool = False
+
+    def sizes(self, workload: Workload) -> tuple[tuple[str, ...], ...]:
+        """Arguments to run."""
+        return workload.sizes[:1] if self.quick else workload.sizes
+
+    def processes(self, workload: Workload) -> tuple[int, ...]:
+        """Numbers of processes to run."""
+        wanted = self.nodes or ((4, 8) if self.quick else tuple(workload.grids))
+        fits = tuple(p for p in workload.grids if p in wanted)
+        return fits[:1] if self.quick and not self.nodes else fits
+
+
+def selected(workloads: Sequence[Workload], selection: Selection) -> tuple[Workload, ...]:
+    """Workloads of a selection.
+
+    Raises:
+        ConfigError: If a name is unknown, or nothing is left to run.
+    """
+    names = {item.name for item in workloads}
+    unknown = [name for name in selection.workloads if name not in names]
+    if unknown:
+        raise ConfigError(f"expected workloads of {', '.join(sorted(names))}, found {', '.join(unknown)}")
+    wanted = set(selection.workloads) or names
+    found = tuple(w for w in workloads if w.name in wanted and selection.processes(w))
+    if not found:
+        raise ConfigError("expected numbers of processes that a workload can use, found none that fits")
+    return found
+
+
+def validate(
+    workloads: Sequence[Workload], selection: Selection, progress: Progress, jobs: int = 1
+) -> Iterator[Row | Failure]:
+    """Rows of all selected cases, as they are ready; a case that fails does not end the others.
+
+    Args:
+        workloads: Entries of the data file.
+        selection: Which of them, and what of them.
+        progress: Receives one step per case.
+        jobs: Processes that run cases side by side; the rows are the same.
+
+    Raises:
+        ConfigError: If the selection is empty.
+    """
+    cases = [(w, arguments) for w in selected(workloads, selection) for arguments in selection.sizes(w)]
+    yield from each_case(partial(_rows, selection), cases, "compare", progress, jobs)
+
+
+def versions() -> tuple[str, ...]:
+    """Tool, compiler and MPI, for the record."""
+    mpi = find_mpi(mpi_tool("mpiexec"))
+    compiler = bundled_toolchain().version
+    made = collect_provenance(compiler=compiler, flags=(), input_hashes=(), seed=0)
+    revision = f" revision {made.git_revision[:12]}" if made.git_revision else ""
+    return (f"commanalyzer {made.tool_version}{revision}", compiler, mpi.version)
+
+
+def request_for(
+    workload: Workload,
+    arguments: Sequence[str],
+    nodes: Sequence[int],
+    models: tuple[Model, ...] = ("volume",),
+) -> AnalysisRequest:
+    """Analysis of the sequential program's main loop."""
+    return AnalysisRequest(
+        workload.sources,
+        tuple(arguments),
+        nodes=tuple(nodes),
+        models=models,
+        regions=(workload.region,),
+        compiler=CompilerOptions(flags=workload.flags),
+        program_output="discard",
+        timeout_s=_TIMEOUT_S,
+    )
+
+
+def counted_run(workload: Workload, arguments: Sequence[str], nodes: int, program: Path) -> AnalysisResult:
+    """Counted bytes of the MPI program's main loop.
+
+    Raises:
+        TargetRunError: If it fails.
+    """
+    command = (str(mpi_tool("mpiexec")), "-n", str(nodes), str(program))
+    result = count(
+        CountRequest(
+            command=(*command, *workload.mpi_words(arguments, nodes)),
+            region=workload.counted_region,
+            timeout_s=_TIMEOUT_S,
+            discard_output=True,
+        )
+    )
+    if result.recording.exit_status:
+        raise TargetRunError(
+            f"expected the MPI program to succeed, found exit status {result.recording.exit_status}",
+            where=" ".join((workload.name, *workload.mpi_words(arguments, nodes), f"on {nodes} ranks")),
+        )
+    return result
+
+
+def _rows(selection: Selection, case: Case) -> list[Row]:
+    workload, arguments = case
+    nodes = selection.processes(workload)
+    with scratch_directory() as folder:
+        program = Path(folder) / "mpi"
+        build_mpi(workload.mpi_sources, program, workload.flags)
+        counted = [counted_run(workload, arguments, p, program) for p in nodes]
+    predicted = _prediction(workload, arguments, nodes)
+    graph = own_graph(workload, arguments, predicted.graph)
+    return [_row(case, p, predicted, run, graph) for p, run in zip(nodes, counted, strict=True)]
+
+
+def _row(case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisResult, own: ValueGraph) -> Row:
+    workload, arguments = case
+    found = compare(predicted, counted, model="volume")
+    paper = predicted.best(nodes, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
+    least = predicted.best(nodes, "volume")
+    return Row(
+        workload,
+        arguments,
+        nodes,
+        found.counted.comm_bytes,
+        found.predicted.comm_bytes,
+        found.predicted.communication.high_bytes,
+        paper,
+        found.predicted.method,
+        found.predicted.imbalance,
+        found.relabelling.agreement,
+        least.method,
+        least.comm_bytes,
+        own_decomposition(workload, arguments, nodes, own, found.counted.communication.comm_bytes),
+    )
+
+
+def _prediction(workload: Workload, arguments: Sequence[str], nodes: Sequence[int]) -> AnalysisResult:
+    """Analysis with both models; with ``volume`` only where the paper's graph would be too large."""
+    try:
+        return analyze(request_for(workload, arguments, nodes, MODELS), SilentProgress())
+    except ConfigError:
+        return analyze(request_for(workload, arguments, nodes), SilentProgress())
+
+
+def own_graph(workload: Workload, arguments: Sequence[str], analysed: ValueGraph) -> ValueGraph:
+    """Graph of the same problem in the order that the blocks of the file describe."""
+    own = workload.own_arguments(arguments)
+    if own == tuple(arguments) or not workload.arrays:
+        return analysed
+    return record(request_for(workload, own, (2,)), SilentProgress()).store.graph()
+
+
+def own_decomposition(
+    workload: Workload, arguments: Sequence[str], nodes: int, graph: ValueGraph, counted: NDArray[np.int64]
+) -> OwnDecomposition | None:
+    """Prediction at the decomposition of the MPI program, against its matrix int64[p, p]."""
+    if not workload.arrays:
+        return None
+    values, grid = workload.values(arguments, nodes), workload.extents(nodes)
+    if math.prod(grid) != nodes:
+        raise ConfigError(f"expected a process grid of {nodes}, found {workload.grids[nodes]}")
+    flat, hubs = volume_view(graph, HIGH)
+    owners = owners_by_blocks(flat, hubs, workload, grid, values)
+    found = charge_volume(flat, owners, nodes, hubs).communication(flat)
+    shared = int(np.minimum(found.comm_bytes, counted).sum())
+    total = found.total_bytes + int(counted.sum())
+    return OwnDecomposition(
+        found.total_bytes,
+        found.high_bytes,
+        workload.excess_bytes(arguments, nodes),
+        2 * shared / total if total else 1.0,
+    )

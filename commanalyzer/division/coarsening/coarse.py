@@ -1,0 +1,363 @@
+"""Coarse view of a large graph: value graph + coarse vertices -> affinity graphs and nets between them.
+
+All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up in a
+hash table, and nets whose pins are the same coarse vertices made one. Inside a coarse vertex there is no
+communication, so the nets count a division into whole coarse vertices nearly exactly (each value with its
+most frequent use).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.division.coarsening.links import Links, find_links
+from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
+from commanalyzer.division.coarsening.tiles import Tiling, by_anchor
+from commanalyzer.division.libraries.adjacency import Adjacency, component_labels
+from commanalyzer.division.libraries.hypergraph import Hypergraph, build_hypergraph, incidence
+from commanalyzer.division.owners import HubTraffic
+from commanalyzer.division.refinement.refine import placed
+from commanalyzer.foundation.compiled import compiled_in_place, frozen
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.structure.segments import group_starts, pointer_from_counts, sorted_unique
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, ValueGraph
+
+_MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
+_MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseView:
+    """Everything that divides and counts coarse vertices; owners of all values from theirs, and back.
+
+    What is given for some values comes first, then what is given for the values that they follow, then the
+    owner of the coarse vertex; hubs go where most of what they exchange is.
+
+    Attributes:
+        tiling: Coarse vertices.
+        adjacency: Affinity graph, edges weigh bytes.
+        hubs: Traffic of the values that take no part.
+        hypergraph: Nets; ``None`` where there would be too many pins. Its vertices are the coarse ones, then
+            terms that may be computed in several places.
+        operand: int64[T], of each such term the operand that the fewest others read.
+    """
+
+    tiling: Tiling
+    adjacency: Adjacency
+    hubs: HubTraffic
+    hypergraph: Hypergraph | None
+    operand: Int64
+
+    def on_coarse(self, value_part: Int32, *, leads: bool = False) -> Int32:
+        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one.
+
+        With ``leads``, values that follow others take the parts of these; see :meth:`led`.
+        """
+        tiling = self.tiling
+        coarse = np.full(tiling.num_vertices, -1, np.int32)
+        own = self.led(lambda: value_part) if leads else self._told(value_part)
+        known = (tiling.vertex >= 0) & (own >= 0)
+        coarse[tiling.vertex[known]] = own[known]  # of several, the last one stays
+        return coarse
+
+    def completed(self, coarse: Int32, value_part: Int32, num_parts: int) -> Int32:
+        """Return int32[V], owners: given ones, then those of anchors, then those of coarse vertices."""
+        part = self.owners(coarse, num_parts)
+        of_anchor = self._told(value_part)[self.tiling.neighbours.anchor]
+        np.copyto(part, of_anchor, where=of_anchor >= 0)
+        np.copyto(part, value_part, where=value_part >= 0)
+        return part
+
+    def led(self, owners: Callable[[], Int32]) -> Int32:
+        """Return ``owners()`` with values that follow others at the owner of these, if they have one.
+
+        Entries of a sparse matrix are as many as would be some per point, but not the same number at each.
+        """
+        value_part = self._told(owners())
+        of_anchor = value_part[self.tiling.neighbours.anchor]
+        np.copyto(of_anchor, value_part, where=of_anchor < 0)
+        return of_anchor
+
+    def _told(self, value_part: Int32) -> Int32:
+        """Return ``value_part`` without owners of idle values, which say nothing about what these follow."""
+        idle = self.tiling.neighbours.idle
+        if not len(idle):
+            return value_part
+        told = value_part.copy()
+        told[idle] = -1
+        return told
+
+    def owners(self, coarse: Int32, num_parts: int) -> Int32:
+        """Return int32[V], owners of all values where those of coarse vertices are known."""
+        vertex, hubs = self.tiling.vertex, self.hubs
+        part = coarse[np.maximum(vertex, 0)]
+        part[hubs.hub] = hubs.owners(coarse, num_parts)
+        return part
+
+
+def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:
+    """Return the links between the coarse vertices of ``tiling`` and hubs; ``None`` if more than ``most``."""
+    n, hubs = tiling.num_vertices, int(np.count_nonzero(removed))
+    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most=most)
+
+
+def _numbers(removed: Bool, tiling: Tiling) -> Int32:
+    """Return int32[V], coarse vertices, and numbers from N on for hubs."""
+    number, hub = tiling.vertex.copy(), np.flatnonzero(removed)
+    number[hub] = tiling.num_vertices + np.arange(len(hub), dtype=np.int32)
+    return number
+
+
+def build_coarse(
+    graph: AnyGraph, removed: Bool, tiling: Tiling, links: Links | None = None, *, with_terms: bool = False
+) -> CoarseView:
+    """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        tiling: Coarse vertices.
+        links: What :func:`coarse_links` found; found if not given.
+        with_terms: Whether terms of reductions are vertices of the hypergraph.
+    """
+    n, hub, number = tiling.num_vertices, np.flatnonzero(removed), _numbers(removed, tiling)
+    links = links or coarse_links(graph, removed, tiling)
+    assert links is not None
+    work = _work(graph, number, n, hub, links)
+    inner = links.other < n
+    one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
+    operand, nets = np.zeros(0, np.int64), None
+    adjacency = Adjacency.of_links(one, other, sums[:, 0], work)
+    hubs = _hub_traffic(links, n, hub)
+    del links, inner, one, other, sums
+    if with_terms and isinstance(graph, ValueGraph):
+        nets, operand = build_hypergraph(graph, tiling.vertex.astype(np.int64), work)
+    else:
+        nets = build_nets(graph, number, n, tiling.neighbours, work)
+    return CoarseView(tiling, adjacency, hubs, nets, operand)
+
+
+def build_by_value(
+    graph: AnyGraph, removed: Bool, near: Neighbours | None = None, *, with_terms: bool = False
+) -> CoarseView:
+    """Return the view whose vertices are all values but hubs (``removed``), in their order.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        near: What :func:`~.neighbours.find_neighbours` found; found if not given.
+        with_terms: Whether terms of reductions are vertices of the hypergraph.
+    """
+    near = near or find_neighbours(graph, removed)
+    alone = replace(near, anchor=np.arange(len(removed), dtype=np.int32))
+    tiling = replace(by_anchor(alone, removed, near.anchor), neighbours=near)
+    return build_coarse(graph, removed, tiling, with_terms=with_terms)
+
+
+def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> Float64:
+    """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
+    work_flops = graph.work_flops
+    work = work_by_number(number, work_flops, n)
+    into = np.flatnonzero((links.sums[:, 2] > 0) & (links.one < n))
+    which, uses = links.other[into] - n, links.sums[into, 2].astype(np.float64)
+    total = np.bincount(which, uses, len(hub))
+    share = uses / total[which] * work_flops[hub][which] if len(into) else uses
+    return np.asarray(work + np.bincount(links.one[into], share, n))
+
+
+def work_by_number(number: Int32, work_flops: Float64, count: int) -> Float64:
+    """Return float64[count], the work of the values with each number (int32[V]); hubs have others."""
+    return np.bincount(np.minimum(number, count), work_flops, count + 1)[:count].astype(np.float64)
+
+
+def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
+    both = links.one >= n
+    one, other = links.one[both] - n, links.other[both] - n
+    _, group = component_labels(Adjacency.of_links(one, other, np.ones_like(one), np.zeros(len(hub))))
+    mixed = (links.one < n) & (links.other >= n)
+    return HubTraffic(
+        hub,
+        group,
+        links.other[mixed] - n,
+        links.one[mixed],
+        links.sums[mixed, 0],
+    )
+
+
+def build_nets(
+    graph: AnyGraph,
+    number: Int32,
+    num_coarse: int,
+    near: Neighbours,
+    work: Float64,
+    rows: Sliceable | None = None,
+    most_nets: int = _MOST_PINS,
+    side: Int32 | None = None,
+) -> Hypergraph | None:
+    """Return the nets between coarse vertices; ``None`` where they are too many or have too many pins.
+
+    Args:
+        graph: Value graph.
+        number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
+        num_coarse: Number of coarse vertices N.
+        near: Uses of the values.
+        work: float64[N], work of the coarse vertices.
+        rows: Rows of the graph among which are all that have pins; None for all.
+        most_nets: Nets that there may be.
+        side: int32[V], parts: terms of reductions whose operands are in one part are computed there, though
+            these are several vertices; None for vertices instead.
+    """
+    sides = frozen(number if side is None else side, np.int32)
+    pins = _pins(graph, number, num_coarse, near.readers, sides, rows)
+    if pins is None:
+        return None
+    first = group_starts(pins >> 32)
+    net, other = pins[first] >> 32, (pins & 0xFFFFFFFF).astype(np.int32)
+    folds, value = np.divmod(net, len(number))
+    own, size = number[value], np.diff(first, append=len(pins))
+    times = np.minimum(near.most[value], np.maximum(graph.versions[value], 1))
+    volume = np.where(folds > 0, near.most_folded[value], times) * graph.width_bytes[value].astype(np.int64)
+    # Nets with the same pins are one: those with the same sum of mixed numbers.
+    signature = np.add.reduceat(_mixed(other), first) + _mixed(own) if len(first) else _mixed(own)
+    _, lead, group = np.unique(signature, return_index=True, return_inverse=True)
+    net_bytes = np.zeros(len(first), np.int64)  # in the place of the first net of each
+    net_bytes[lead] = np.bincount(group, volume, len(lead))
+    kept = np.flatnonzero(net_bytes)
+    if len(kept) > max(most_nets, 0):
+        return None
+    pointer = pointer_from_counts(size[kept] + 1)
+    place = np.searchsorted(pins, net[kept] << 32 | own[kept]) - first[kept] + pointer[:-1]
+    del pins
+    pin = np.insert(other[np.repeat(net_bytes > 0, size)], place - np.arange(len(kept)), own[kept])
+    return Hypergraph(pointer, pin.astype(np.int64), net_bytes[kept], work)
+
+
+def _mixed(number: Int32) -> NDArray[np.uint64]:
+    """Return numbers whose sums differ for different sets, as good as surely (splitmix64)."""
+    mixed = (number + np.int64(1)).astype(np.uint64)
+    mixed *= _MULTIPLIER
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= _MIX
+    mixed ^= mixed >> np.uint64(27)
+    return mixed
+
+
+def _pins(
+    graph: AnyGraph, number: Int32, num_coarse: int, readers: Int32, side: Int32, rows: Sliceable | None
+) -> Int64 | None:
+    """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many.
+
+    Most pins that would be listed again are not (see :func:`.net_list_pins`);
+    those that are, are dropped before they take more memory than the distinct ones.
+    """
+    found, waiting, most, v = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED, graph.num_vertices
+    last, last_folded = np.full(v, -1, np.int32), np.zeros(0, np.int32)
+    for piece in row_slices(graph if rows is None else rows):
+        if not len(last_folded) and piece.row_fold.any():
+            last_folded = np.full(v, -1, np.int32)
+        out = np.empty(piece.num_flows, np.int64)
+        count = _list_pins(piece, readers, number, side, num_coarse, last, last_folded, out)
+        found.append(out[:count].copy())
+        waiting += count
+        if waiting > most:
+            found, waiting = [_distinct(found)], 0
+            most = max(_LEAST_DROPPED, len(found[0]))
+            if len(found[0]) > _MOST_PINS:
+                return None
+    pins = _distinct(found)
+    return pins if len(pins) <= _MOST_PINS else None
+
+
+def _distinct(pins: list[Int64]) -> Int64:
+    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many."""
+    every = np.concatenate(pins)
+    pins.clear()
+    return sorted_unique(every)
+
+
+def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:
+    """Return ``part`` with the missing ones (-1) filled in: where most bytes of a vertex go."""
+    one = adjacency.vertex_of_edge()
+    once = one < adjacency.neighbour
+    ends, net_bytes = np.column_stack((one, adjacency.neighbour))[once], adjacency.edge_bytes[once]
+    edges = Hypergraph(np.arange(len(ends) + 1) * 2, np.ravel(ends), net_bytes, adjacency.work_flops)
+    return placed(edges, incidence(edges), part, num_parts)
+
+
+@compiled_in_place
+def _leading_operand(rows: Any, t: Any, readers: Any, number: Any, side: Any, num_coarse: Any) -> Any:
+    """Return the operand whose owner computes a term of a reduction, -1 where that of the sink does.
+
+    Operands on one side are combined there, unless all of them have other readers and come along anyway.
+    """
+    found, place = -1, -1
+    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+        s = rows.source[i]
+        if number[s] >= num_coarse:
+            continue
+        if place >= 0 and side[s] != place:
+            return -1
+        place = side[s]
+        if found < 0 and readers[s] <= 1:
+            found = s
+    return found
+
+
+@compiled_in_place
+def _row_pins(
+    rows: Any, r: Any, readers: Any, number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any,
+    out: Any, n: Any,
+) -> Any:  # fmt: skip
+    """Write the pins that row ``r`` adds to ``out`` from place ``n`` on; return the place behind them."""
+    sink, values = rows.row_sink[r], np.int64(len(number))
+    if number[sink] >= num_coarse:
+        return n
+    for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
+        k = number[sink]
+        if rows.row_fold[r] != 0:
+            lead = _leading_operand(rows, t, readers, number, side, num_coarse)
+            if lead >= 0:
+                k = number[lead]
+                if k != number[sink] and last_folded[sink] != k:
+                    last_folded[sink] = k
+                    out[n] = ((values + sink) << 32) | np.int64(k)
+                    n += 1
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            s = rows.source[i]
+            if last[s] != k and number[s] != k and number[s] < num_coarse:
+                last[s] = k
+                out[n] = (np.int64(s) << 32) | np.int64(k)
+                n += 1
+    return n
+
+
+@compiled_in_place
+def _list_pins(
+    rows: Any, readers: Any, number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any
+) -> Any:
+    """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
+
+    The net of a value has the value's number, that of a reduction V plus its sink's. A pin that is the last
+    one of its net already is left out: rows of one place read the same values.
+
+    Args:
+        rows: Rows of the slice.
+        readers: Source entries that read each vertex.
+        number: Coarse vertex of each vertex, hubs from ``num_coarse`` on.
+        side: Operands of a term that have the same number here are combined where one of them is.
+        num_coarse: Number of coarse vertices.
+        last: The last pin of the net of each value, -1 before the first slice.
+        last_folded: The same of its reduction; may be empty where no row folds.
+        out: Output, one place per flow.
+    """
+    n = 0
+    for r in range(len(rows.row_sink)):
+        n = _row_pins(rows, r, readers, number, side, num_coarse, last, last_folded, out, n)
+    return n

@@ -1,0 +1,72 @@
+"""Links of a large graph: value graph + numbers of its values -> bytes between each two numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.division.coarsening import link_kernels as kernels
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.value_graph import Int32, Int64, UInt8
+
+_FIRST_SLOTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links between coarse vertices (0 to N - 1) and hubs (from N), each pair once, in order of pairs.
+
+    Attributes:
+        one: int64[L], the lower number.
+        other: int64[L], the higher one.
+        sums: int64[L, 3], bytes, bytes shared by readers (in 64ths), and uses by hubs.
+    """
+
+    one: Int64
+    other: Int64
+    sums: Int64
+
+
+def find_links(
+    graph: AnyGraph,
+    number: Int32,
+    num_coarse: int,
+    num_numbers: int,
+    readers: Int32,
+    *,
+    most: int | None = None,
+    kind: UInt8 | None = None,
+) -> Links | None:
+    """Return the links of all pairs of numbers; ``None`` as soon as there are too many.
+
+    Args:
+        graph: Value graph.
+        number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
+        num_coarse: Coarse vertices N.
+        num_numbers: These and hubs.
+        readers: int32[V], source entries that read each value.
+        most: Links between two coarse vertices that may be found; None for any number.
+        kind: uint8 of each number: only links between kinds 0 and 1 are found; None for all links.
+    """
+    keys, sums = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64)
+    count, versions, width_bytes = np.zeros(2, np.int64), graph.versions, graph.width_bytes
+    linked, place = np.full(num_numbers, -1, np.int32), np.zeros(num_numbers, np.int32)
+    kind = np.zeros(0, np.uint8) if kind is None else kind
+    for piece in row_slices(graph):
+        row = term = 0
+        while True:  # one step per growth of the table
+            row, term = kernels.add_links(
+                *(piece, row, term, versions, width_bytes, readers),
+                *(number, num_coarse, kind, keys, sums, count, linked, place),
+            )
+            if row == piece.num_rows:
+                break
+            keys, sums = kernels.grown(keys, sums)
+            linked.fill(-1)
+        if most is not None and count[kernels.INNER] > most:
+            return None
+    filled = np.flatnonzero(keys >= 0)
+    order = filled[np.argsort(keys[filled])]
+    return Links(keys[order] >> 32, keys[order] & 0xFFFFFFFF, sums[order])

@@ -1,0 +1,301 @@
+"""Value graph to decompositions: partitions for every node count and model, counted and bounded.
+
+Input: a graph and what to count. Output: :class:`Decomposition` values, one best per (nodes, model).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
+
+import numpy as np
+
+from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.division.budget import budget_seconds
+from commanalyzer.division.coded import Owners
+from commanalyzer.division.libraries.concurrency import (
+    LEAST_SECONDS,
+    Caller,
+    StoppedError,
+    ending_early,
+    side_by_side,
+)
+from commanalyzer.division.memory import affordable_jobs, require_memory, tiled_jobs
+from commanalyzer.division.options import PortfolioOptions, is_large
+from commanalyzer.division.owners import in_order
+from commanalyzer.division.policy import SEARCH
+from commanalyzer.division.portfolio import Candidate, Portfolio
+from commanalyzer.division.regular.owner_map import read_owner_map
+from commanalyzer.division.regular.rules import parse_rule
+from commanalyzer.division.selection import best_of, evenness, headline, promising
+from commanalyzer.division.views import View, paper_view
+from commanalyzer.foundation.errors import GraphInvariantError
+from commanalyzer.foundation.heap import give_back
+from commanalyzer.foundation.progress import Progress
+from commanalyzer.foundation.quantities import Bytes, Flop, format_seconds
+from commanalyzer.graph.invariants import check_graph
+from commanalyzer.graph.storage import slices
+from commanalyzer.graph.storage.large import LargeGraph
+from commanalyzer.graph.storage.slices import Sliceable
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import Int32
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.roofline.equations import communication_intensity, machine_bound
+from commanalyzer.request import PartitionRequest
+from commanalyzer.result.confidence import Confidence, open_brackets
+from commanalyzer.result.results import Decomposition, SingletonCounts
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CountOptions(PartitionRequest):
+    """What to decompose and how to count it; ``memory_limit_bytes`` as in :class:`AnalysisRequest`.
+
+    ``jobs`` is how many cores may be used at a time; the result does not depend on it. ``given`` are owners
+    by number of nodes, int32[V] with -1 for what follows: these are counted, and nothing is looked for.
+    """
+
+    memory_limit_bytes: int | None = None
+    jobs: int = 1
+    given: Mapping[int, Int32] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Decompositions of a graph or for one node count; what the paper's singleton rule says."""
+
+    decompositions: tuple[Decomposition, ...]
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Methods that did not fit into the budget of dividing, one sentence each."""
+    helper_bytes: int = 0
+    """Largest memory of the processes that partitioners ran in, together."""
+    singletons: SingletonCounts | None = None
+    vcg_words: int = 0
+
+
+def decompose(store: GraphStore, work: int, options: CountOptions, progress: Progress) -> Counted:
+    """Partition a graph for every node count with every method, and count each with its model.
+
+    Graphs that are divided by tiles are never expanded as a whole, but for the paper's model.
+
+    Args:
+        store: Value graph as recorded.
+        work: Work W, operations.
+        options: What to count.
+        progress: Told about steps.
+
+    Raises:
+        PartitionError: If a node count is impossible.
+        GraphInvariantError: With ``options.check``, if a conservation law is violated.
+    """
+    large, may_be_tiled = LargeGraph(store), options.coarsen != "never"
+    is_tiled = may_be_tiled and is_large(large)
+    hint = "allow more memory, or analyse a smaller problem"
+    if not is_tiled and options.coarsen != "auto":
+        hint += "; --coarsen auto needs less"
+    require_memory(store, options.memory_limit_bytes, hint, is_tiled=is_tiled)
+    graph = large if is_tiled else store.graph()
+    if options.check:
+        check_graph(graph)
+    is_asked = "hpdc18" in options.models
+    singletons, words = paper_view(graph, options.high, is_asked=is_asked, check=options.check)
+    make_view = partial(View.of, high=options.high, may_be_tiled=may_be_tiled, jobs=options.jobs)
+    views = [make_view(model, graph) for model in options.models]
+    progress.stage("partition and count", len(views) * len(options.nodes) * 2)
+    budget_s = budget_seconds(options.effort, store.num_flows, store.nbytes)
+    before = slices.flows_visited
+    divided = [item for v in views for item in _decompose_view(v, work, options, budget_s, progress)]
+    passes = (slices.flows_visited - before) / max(store.num_flows, 1)
+    logger.info("divided and counted in about %.0f passes over %d flows", passes, store.num_flows)
+    found = [d for item in divided for d in item.decompositions]
+    left_out = tuple(dict.fromkeys(text for item in divided for text in item.left_out))
+    order: dict[str, int] = {model: i for i, model in enumerate(options.models)}
+    found.sort(key=lambda d: (d.nodes, order[d.model], not d.best, d.method))
+    warnings = (*(text for item in divided for text in item.warnings), *open_brackets(found))
+    return Counted(tuple(found), warnings, left_out, max(d.helper_bytes for d in divided), singletons, words)
+
+
+def _decompose_view(
+    view: View, work: int, options: CountOptions, budget_s: float, progress: Progress
+) -> list[Counted]:
+    """Decompositions of a view by node count; at last what is to be said of it, and memory of helpers."""
+    is_tiled = options.coarsen != "never" and is_large(view.graph)  # divisions are found on coarse vertices
+    lock, limit = Lock(), options.memory_limit_bytes
+    jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
+    give_back()
+    caller = Caller(jobs, LEAST_SECONDS)
+    portfolio = _portfolio(view, options, budget_s, caller)
+
+    def advance() -> None:
+        give_back()
+        with lock:
+            progress.advance()
+
+    count = partial(_count, view, work=work, options=options, portfolio=portfolio)
+    divide = partial(_divide, view, portfolio, count, caller, advance)
+    with ending_early(caller, options.time_limit_s):
+        if jobs > 1:
+            with suppress(StoppedError):
+                portfolio.prepare()
+            if is_tiled:
+                caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
+        try:
+            divided = side_by_side(divide, options.nodes, caller)
+        finally:
+            caller.close()
+    warnings = []
+    for item in divided if not view.removed.all() else ():
+        best = next(d for d in item.decompositions if d.best)
+        if not best.is_balanced:
+            warnings.append(
+                f"no decomposition on {best.nodes} nodes ({best.model}) with at most "
+                f"{portfolio.allowed(best.nodes):.3f} times the mean work in one part was found; "
+                f"the best has {best.imbalance:.3f}"
+            )
+        if best.nodes > 1 and (doubt := Confidence.of(item.decompositions).doubt):
+            warnings.append(doubt)
+    if caller.stopped:
+        warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
+    return [*divided, Counted((), tuple(warnings), helper_bytes=caller.peak_bytes)]
+
+
+def _divide(
+    view: View,
+    portfolio: Portfolio,
+    counted: Callable[..., Decomposition],
+    caller: Caller,
+    advance: Callable[[], None],
+    nodes: int,
+) -> Counted:
+    """Decompositions for one node count, one of them best, and what has to be said about them."""
+    count = partial(counted, nodes=nodes)
+    if view.removed.all() and nodes > 1:
+        whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
+        advance()
+        advance()
+        lone = replace(count(whole), best=True, efficiency_bound=None)
+        text = f"{nodes} nodes ({view.model}): nothing can be divided: of the values, {view.values_found}; "
+        # the recording says where there is nothing
+        return Counted((lone,), (text + "all stay on one node",) if len(view.removed) else ())
+    view.require_values(nodes)
+    found = caller.each(count, _until_stopped(portfolio.candidates(nodes)))
+    if not found:
+        found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
+    advance()
+    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+    first, *rest = (found[i] for i in promising(volumes, imbalances, portfolio.allowed(nodes), SEARCH.far))
+    rest.sort(key=lambda d: bool(first.grid and d.grid))  # two regular ones begin much alike
+    best = [first, *rest][: SEARCH.refined]
+    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in best)
+    found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
+    found += caller.each(count, _until_stopped(portfolio.of_one_array(_irregular(found, portfolio), nodes)))
+    found = _with_bound(found, portfolio, nodes)
+    warnings = tuple(f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes))
+    advance()
+    times = portfolio.left_out(nodes).items()
+    left_out = tuple(f"at {nodes} nodes: {n}, about {format_seconds(s)} (--effort)" for n, s in times)
+    return Counted(_chosen(found, portfolio), warnings, left_out)
+
+
+def _irregular(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Candidate]:
+    """Yield the best division if it is irregular, and no regular one sends nearly as little."""
+    chosen = _chosen(found, portfolio)
+    best, written = next(d for d in chosen if d.best), headline(chosen)
+    if (written is best and not best.grid) or written.comm_bytes > SEARCH.plain * best.comm_bytes:
+        yield Candidate(best.method, best.part, best.seconds, best.coarse_vertices)
+
+
+def _chosen(found: list[Decomposition], portfolio: Portfolio) -> tuple[Decomposition, ...]:
+    """``found`` with one of them marked as best; what is as even as a balanced best is balanced, too."""
+    even = evenness(found, [portfolio.allowed(d.nodes, d.method) for d in found])
+    imbalance = np.array([d.imbalance for d in found])
+    for _ in range(2):  # the second time with what is as even as the best of the first
+        best = best_of([d.comm_bytes for d in found], np.where(even, 1.0, imbalance).tolist(), 1.0)
+        even |= even[best] & (imbalance <= imbalance[best])
+    return tuple(replace(d, best=i == best, is_balanced=bool(even[i])) for i, d in enumerate(found))
+
+
+def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    """What is found before an interrupt or the end of the time."""
+    with suppress(StoppedError):
+        yield from candidates
+
+
+def _portfolio(view: View, options: CountOptions, budget_s: float, caller: Caller) -> Portfolio:
+    """Candidates of a view, on as many coarse vertices as the user says."""
+    chosen = PortfolioOptions(
+        options.nodes,
+        options.seed,
+        options.imbalance,
+        tuple(map(parse_rule, options.decompose)),
+        None if options.owner_map is None else read_owner_map(options.owner_map),
+        structured=view.model == "volume" and not options.given,
+        given=options.given,
+        caller=caller,
+        budget_s=budget_s,
+    )
+    wanted = options.coarsen if isinstance(options.coarsen, int) else 0
+    if options.coarsen == "never":
+        wanted = view.graph.num_vertices
+    return Portfolio(view.graph, view.removed, chosen, view.counted_cost, wanted)
+
+
+def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
+    known = portfolio.structure
+    if known is None:
+        return found
+    allowed = portfolio.allowed(nodes)
+    least = known.bound_bytes(nodes, allowed)
+    below = [d.method for d in found if d.comm_bytes < least and d.imbalance <= allowed]
+    if below:
+        raise GraphInvariantError(f"a provable minimum of {least} bytes is above what {below[0]} sends")
+    return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
+
+
+def _count(
+    view: View, candidate: Candidate, nodes: int, work: int, options: CountOptions, portfolio: Portfolio
+) -> Decomposition:
+    part = candidate.part
+    rows = _rows_between(view, portfolio, part, nodes)
+    charges = view.charge(part, nodes, rows)
+    communication, object_bytes = view.communication(part, charges, rows)
+    intensity, efficiency_bound = bounds_of(communication, work, options.machine)
+    cost = view.cost(part, charges, communication.total_bytes)
+    if options.check:
+        check_charges(view.graph, part, charges, view.removed if view.singletons is not None else None)
+        check_matrix(charges, communication)
+    return Decomposition(
+        nodes=nodes,
+        model=view.model,
+        method=candidate.method,
+        best=False,
+        communication=communication,
+        owners=Owners.of(part),
+        intensity=intensity,
+        efficiency_bound=efficiency_bound,
+        imbalance=cost.imbalance,
+        object_bytes=object_bytes,
+        seconds=candidate.seconds,
+        coarse_vertices=candidate.coarse_vertices,
+    )
+
+
+def bounds_of(
+    communication: Communication, work: int, machine: MachineParameters
+) -> tuple[float, float | None]:
+    """Intensity and bound of the efficiency where work W communicates so much."""
+    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
+    nodes, message_bytes = communication.num_parts, communication.mean_message_bytes
+    return intensity, machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
+
+
+def _rows_between(view: View, portfolio: Portfolio, part: Int32, p: int) -> Sliceable | None:
+    """Rows among which are all that join several parts; ``None`` where these are looked for in all rows."""
+    return portfolio.surface.rows(part, p) if view.singletons is None else None

@@ -1,0 +1,112 @@
+"""Undirected weighted graphs for graph partitioners; quality of partitions of them.
+
+Vertices are coarse vertices of a value graph with the work spent on them; an edge weighs the bytes that flow
+between two, both ways together.
+
+Reference: paper Section 4.2.1 (edge weight = number of uses) and 4.2.2 (balance the work, minimise the cut,
+connected components per node).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.foundation.errors import PartitionError
+from commanalyzer.graph.structure.segments import pointer_from_counts
+from commanalyzer.graph.value_graph import Float64, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """Undirected weighted graph in compressed sparse row form; every edge is stored in both directions.
+
+    Partitioners check nothing and read past the end of short arrays: :meth:`of_links` makes it, and its edges
+    are symmetric by construction.
+
+    Attributes:
+        pointer: int64[N + 1].
+        neighbour: int64[2E], ascending within each vertex, never the vertex itself.
+        edge_bytes: int64[2E], positive.
+        work_flops: float64[N], not negative.
+
+    Raises:
+        PartitionError: If weights are what no partitioner takes.
+    """
+
+    pointer: Int64
+    neighbour: Int64
+    edge_bytes: Int64
+    work_flops: Float64
+
+    def __post_init__(self) -> None:
+        if not np.all(np.isfinite(self.work_flops) & (self.work_flops >= 0)):
+            raise PartitionError("graph cannot be partitioned: work must be finite and not negative")
+        if not np.all(self.edge_bytes > 0):
+            raise PartitionError("graph cannot be partitioned: edge weights must be positive")
+        for f in fields(self):
+            getattr(self, f.name).setflags(write=False)
+
+    @classmethod
+    def of_links(cls, one: Int64, other: Int64, link_bytes: Int64, work_flops: Float64) -> Adjacency:
+        """Return the graph of int64[L] links between different vertices; parallel ones are added up."""
+        from scipy.sparse import coo_array
+
+        ends, n = (np.concatenate((one, other)), np.concatenate((other, one))), len(work_flops)
+        edges = coo_array((np.tile(link_bytes, 2), ends), shape=(n, n)).tocsr()  # ascending, added up
+        return cls(edges.indptr.astype(np.int64), edges.indices.astype(np.int64), edges.data, work_flops)
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices N."""
+        return len(self.work_flops)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of undirected edges E."""
+        return len(self.neighbour) // 2
+
+    def vertex_of_edge(self) -> Int64:
+        """Return int64[2E], the vertex that each stored edge starts from."""
+        return np.repeat(np.arange(self.num_vertices, dtype=np.int64), np.diff(self.pointer))
+
+    def steps_across(self, most_degree: float) -> tuple[int, int]:
+        """Return steps from one end of the graph to the other, nearly, and the vertices between them.
+
+        Breadth first from the vertex that is farthest from the first with links; vertices with more than
+        ``most_degree`` neighbours are not passed through.
+        """
+        from scipy.sparse.csgraph import breadth_first_order
+
+        degree = np.diff(self.pointer)
+        if not degree.any():
+            return 0, min(self.num_vertices, 1)
+        passed = np.where(degree > most_degree, 0, degree)
+        kept = np.repeat(passed > 0, degree)
+        ends = pointer_from_counts(passed), self.neighbour[kept], self.edge_bytes[kept]
+        graph = _links(*ends, self.num_vertices)
+        start = breadth_first_order(graph, int((degree > 0).argmax()))[0][-1]
+        reached, before = breadth_first_order(graph, start)
+        steps, at = 0, reached[-1]
+        while at != start:  # one step per level
+            steps, at = steps + 1, before[at]
+        return steps, len(reached)
+
+
+def _links(pointer: Int64, neighbour: Int64, weight: Int64, n: int) -> Any:
+    """Return a square matrix of scipy with an entry for each neighbour."""
+    from scipy.sparse import csr_array
+
+    return csr_array((weight, neighbour, pointer), shape=(n, n))
+
+
+def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
+    """Return the number of connected components, and int64[N], of each vertex its own: by first vertices."""
+    from scipy.sparse.csgraph import connected_components
+
+    a = adjacency
+    links = _links(a.pointer, a.neighbour, a.edge_bytes, a.num_vertices)
+    count, label = connected_components(links, directed=False)
+    return int(count), label.astype(np.int64)

@@ -1,0 +1,70 @@
+"""What divisions to try: options of the portfolios, and what the user asked for checked against them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from commanalyzer.division.libraries.concurrency import Caller
+from commanalyzer.division.regular.grids import grid_name
+from commanalyzer.division.regular.owner_map import OwnerMap
+from commanalyzer.division.regular.rules import Rule
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.value_graph import Int32
+
+LARGE_FLOWS = 3_000_000
+LARGE_VALUES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioOptions:
+    """What to try.
+
+    Attributes:
+        nodes: Numbers of parts.
+        seed: Seed of the partitioners.
+        imbalance: Allowed excess of the largest part's work over the mean.
+        rules: Divisions that the user named.
+        owner_map: Owners that the user gave.
+        structured: Try hypergraphs, grids and refinement (otherwise METIS and the user's divisions only).
+        caller: What calls partitioning libraries.
+        budget_s: CPU seconds for one number of parts, spent by estimates.
+        given: By number of parts, int32[V], owners with -1 for what follows: nothing else is tried.
+    """
+
+    nodes: tuple[int, ...]
+    seed: int
+    imbalance: float
+    rules: tuple[Rule, ...] = ()
+    owner_map: OwnerMap | None = None
+    structured: bool = True
+    caller: Caller = field(default_factory=Caller)
+    budget_s: float = math.inf
+    given: Mapping[int, Int32] = field(default_factory=dict)
+
+
+def check_asked(options: PortfolioOptions) -> None:
+    """Raise ``ConfigError`` if the user asked for a number of parts that is not analysed."""
+    nodes = ", ".join(map(str, options.nodes))
+    for rule in options.rules:
+        if rule.kind == "block" and rule.numbers and math.prod(rule.numbers) not in options.nodes:
+            raise ConfigError(
+                f"expected a process grid for one of the node counts {nodes}, "
+                f"found {grid_name(rule.numbers)} = {math.prod(rule.numbers)}",
+                where=f"--decompose {rule.text}",
+                hint=f"add --nodes {math.prod(rule.numbers)}",
+            )
+    owner_map = options.owner_map
+    if owner_map is not None and owner_map.num_parts not in options.nodes:
+        raise ConfigError(
+            f"expected an owner map for one of the node counts {nodes}, found {owner_map.num_parts} parts",
+            where=str(owner_map.path),
+            hint=f"add --nodes {owner_map.num_parts}",
+        )
+
+
+def is_large(graph: AnyGraph) -> bool:
+    """Whether a graph stays coded: expanded, it would take gigabytes."""
+    return graph.num_flows > LARGE_FLOWS or graph.num_vertices > LARGE_VALUES

@@ -1,0 +1,257 @@
+"""Refinement beside the borders of parts: owners of all values -> owners that move fewer bytes.
+
+Single values may change sides in the coarse vertices that lie at a border; everything else of a part is one
+vertex that stays. So the hypergraph is as large as the borders, not as the graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from commanalyzer.division.budget import least_gain
+from commanalyzer.division.coarsening.coarse import build_nets, work_by_number
+from commanalyzer.division.coarsening.surface import Surface
+from commanalyzer.division.coarsening.tasks import groups_of
+from commanalyzer.division.coarsening.tiles import Tiling, tiles_of
+from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
+from commanalyzer.division.refinement.refine import (
+    LEAST_GAIN,
+    MOST_COUNTS,
+    connectivity,
+    most_work,
+    refine,
+)
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
+
+_MOST_MOVABLE = 2_000_000
+_MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows are looked at, to save little
+_ROUNDS = 3
+_GAIN_PER_VERTEX = 4e-9  # of the metric: a pass over more vertices takes longer and has to save more
+_LEAST_ROUND = 4  # times what a pass has to save: a round that saves less is the last
+_PATIENCE, _MOST_MOVES = 0.1, 16384
+
+
+@dataclass(frozen=True, slots=True)
+class _Border:
+    """Hypergraph of what is beside the borders; its first p vertices are all else of each part.
+
+    Attributes:
+        number: int32[V], vertex of each value, hubs beyond the last.
+        start: int32[N], owners of the vertices.
+        first: int64[N - p], the value that stands for each vertex after the first p.
+        nets: Nets; work of what may move.
+        settled: float64[p], work of all else.
+    """
+
+    number: Int32
+    start: Int32
+    first: Int64
+    nets: Hypergraph
+    settled: Float64
+
+    def owners(self, found: Int32, part: Int32, tiling: Tiling) -> Int32:
+        """Return int32[V], ``part`` with what ``found`` (int32[N]) says of the vertices."""
+        chosen = found[np.minimum(self.number, len(found) - 1)]
+        return np.where(tiling.vertex >= 0, chosen, part).astype(np.int32)
+
+    def most_load(self, owners: Int32, num_parts: int) -> float:
+        """Return the work of the part with most."""
+        return float((np.bincount(owners, self.nets.work_flops, num_parts) + self.settled).max())
+
+
+def follow_borders(
+    surface: Surface,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    work_flops: Callable[[], Float64],
+    is_free: Bool,
+) -> Int32 | None:
+    """Return owners where single free values beside borders follow the others; ``None`` if borders are long.
+
+    Args:
+        surface: Graph and coarse view.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        allowed_imbalance: Allowed excess of the largest part's work over the mean.
+        work_flops: () -> float64[V], work where each value is owned.
+        is_free: bool[V], values that follow.
+    """
+    border = _border(surface, part, num_parts, work_flops)
+    if border is None:
+        return None
+    start = border.start.copy()
+    start[num_parts:][is_free[border.first]] = -1
+    found = _refined(border, start, num_parts, allowed_imbalance, fixed=start >= 0)
+    return border.owners(found, part, surface.view.tiling)
+
+
+def refine_borders(
+    surface: Surface,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    *,
+    work_flops: Callable[[], Float64] | None = None,
+    hopeless_bytes: float = math.inf,
+    budget_s: float = math.inf,
+) -> Int32 | None:
+    """Return better owners of all values, int32[V]; ``None`` if none were found or borders are too long.
+
+    Those are better that move fewer bytes or, where a part has too much work, share it more evenly.
+
+    Args:
+        surface: Graph and coarse view.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        allowed_imbalance: Allowed excess of the largest part's work over the mean.
+        work_flops: () -> float64[V], work where each value is owned, asked for once if there is something to
+            refine; None for that of the graph.
+        hopeless_bytes: Metric above which no further round is worth its time.
+        budget_s: CPU seconds that all of dividing may take: passes have to save more where they take long.
+    """
+    work = cache(work_flops or (lambda: surface.graph.work_flops))
+    best = part
+    for _ in range(_ROUNDS):
+        border = _border(surface, best, num_parts, work)
+        if border is None:
+            break
+        nets, start = border.nets, border.start
+        before = connectivity(nets, start, num_parts)
+        fixed, hopeless = np.arange(len(start)) < num_parts, hopeless_bytes / max(before, 1)
+        least = max(_least_gain(len(start)), least_gain(nets.num_pins, num_parts, budget_s))
+        limits = {"least": least, "hopeless": hopeless}
+        found = _refined(border, start, num_parts, allowed_imbalance, fixed=fixed, **limits)
+        after = connectivity(nets, found, num_parts)
+        most = most_work(nets.work_flops, num_parts, allowed_imbalance, float(border.settled.sum()))
+        is_relieved = border.most_load(found, num_parts) < border.most_load(start, num_parts) > most
+        if after >= before and not is_relieved:
+            break
+        best = border.owners(found, best, surface.view.tiling)
+        if before - after < _LEAST_ROUND * least * before or after > hopeless_bytes:  # another saves less
+            break
+    return None if best is part else best
+
+
+def _least_gain(num_vertices: int) -> float:
+    """Return the share of the metric that a pass over so many vertices has to save."""
+    return max(LEAST_GAIN, _GAIN_PER_VERTEX * num_vertices)
+
+
+def _refined(
+    border: _Border,
+    start: Int32,
+    num_parts: int,
+    imbalance: float,
+    *,
+    fixed: Bool,
+    least: float = 0.0,
+    hopeless: float = math.inf,
+) -> Int32:
+    return refine(
+        border.nets,
+        incidence(border.nets),
+        start,
+        num_parts,
+        imbalance=imbalance,
+        fixed=fixed,
+        settled=border.settled,
+        patience=min(_PATIENCE, _MOST_MOVES / len(start)),
+        least_gain=max(least, _least_gain(len(start))),
+        hopeless=hopeless,
+    )
+
+
+def _border(
+    surface: Surface, part: Int32, num_parts: int, work_flops: Callable[[], Float64]
+) -> _Border | None:
+    """Return what is beside the borders; ``None`` where nothing is, or too much."""
+    graph, view = surface.graph, surface.view
+    tiling = view.tiling
+    beside = surface.beside(part)
+    chosen = surface.movable(beside)
+    if _is_everywhere(tiling, len(chosen)):
+        return None
+    small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
+    # Coarse vertices that hold values of many places are nearly all at borders.
+    if len(small) > _MOST_MOVABLE:
+        chosen = surface.ends(part, num_parts)
+        small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
+    if not 0 < len(small) <= _MOST_MOVABLE:
+        return None
+    number, small = _numbered(tiling, part, num_parts, chosen, small, label)
+    total = num_parts + len(small)
+    number[view.hubs.hub] = total + np.arange(len(view.hubs.hub), dtype=np.int32)
+    rows, most = surface.rows(number, total), MOST_COUNTS // num_parts
+    nets = build_nets(graph, number, total, tiling.neighbours, np.zeros(total), rows, most, part)
+    if nets is None or not nets.num_nets:
+        return None
+    own = work_flops()
+    work = work_by_number(number, own, total)
+    hub = view.hubs.hub
+    settled = work[:num_parts] + np.bincount(part[hub], own[hub], num_parts)
+    work[:num_parts] = 0.0
+    nets = replace(nets, work_flops=work)
+    start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
+    return _Border(number, start, small, nets, settled)
+
+
+def _numbered(
+    tiling: Tiling, part: Int32, num_parts: int, chosen: Int64, first: Int64, label: Int32
+) -> tuple[Int32, Int64]:
+    """Return int32[V], the vertex of each value, and a value of each vertex after the first p.
+
+    Only values of one part move together: where those that follow an anchor, or are in one tile, are in
+    several parts, refinement would begin with another division than the one it is given.
+
+    Args:
+        tiling: Coarse vertices.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        chosen: int64[C], anchors that may move.
+        first: int64[G], a value of each group of these.
+        label: int32[C], group of each of them.
+    """
+    single = part.copy()
+    single[chosen] = num_parts + label
+    number = single[tiling.neighbours.anchor]
+    number = np.where(tiling.vertex < 0, np.int32(-1), np.where(number < num_parts, part, number))
+    start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[first]))
+    apart = np.flatnonzero((number >= num_parts) & (start[number] != part))
+    pair = number[apart].astype(np.int64) * num_parts + part[apart]
+    _, where, which = np.unique(pair, return_index=True, return_inverse=True)
+    number[apart] = num_parts + len(first) + which
+    return number, np.concatenate((first, apart[where]))
+
+
+def _is_everywhere(tiling: Tiling, movable: int) -> bool:
+    """Whether most of a large dense graph (a matrix product) is at a border: single moves save little.
+
+    Args:
+        tiling: Coarse vertices.
+        movable: Anchors beside a border.
+    """
+    near = tiling.neighbours
+    return near.is_dense and near.flows > _MOST_DENSE_FLOWS and 2 * movable > near.num_anchors
+
+
+def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int) -> tuple[Int64, Int32]:
+    """Return a value of each group that moves together, and int32, the group of each chosen value.
+
+    Elements at the same place of arrays of one family move together; where there would be too many, tiles as
+    small as their number allows.
+    """
+    if not tiling.groups or not len(chosen):
+        return chosen, np.arange(len(chosen), dtype=np.int32)
+    points = max(math.prod(group.extents) for group in tiling.groups)
+    most = _MOST_MOVABLE // 4 // max(num_tiles, 1) * tiling.num_vertices
+    is_chosen = np.zeros(graph.num_vertices, np.bool_)
+    is_chosen[chosen] = True
+    tile = tiles_of(graph, tiling.groups, max(min(points, most), 1), is_chosen)
+    return groups_of(tile[chosen], chosen)

@@ -1,0 +1,391 @@
+"""Regular divisions: which arrays are cut along which of their dimensions, on every grid of parts.
+
+The arrays that do the work are cut, others may be cut with those of their shape or follow. A division begins
+with the arrays of one shape; where others that do work have other shapes, these are cut one after the other
+as costs least beside what is cut before: on their own grids, along the dimensions that meet the same parts
+(component alignment: Li, Chen, Frontiers of Massively Parallel Computation, 1990). What a division costs is
+guessed by a :class:`Sketch`; the few that may be best are left to be counted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.division.regular.grids import Blocks, Spread, fits, grid_name, process_grids, surface
+from commanalyzer.division.regular.shapes import Shaped
+from commanalyzer.division.regular.sketch import Sketch, Sums
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.value_graph import Float64, Int32, Int64
+
+_IDLE = 0.03  # of the work: arrays with less together follow, the balance limit has room for them
+_LEADING = 0.5  # of the most work that arrays of one shape do: a division begins with such
+_STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
+_NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
+_KEPT = 3  # for each number of cut dimensions, of those that are cut alike
+_BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Arrays of one shape and where they are cut.
+
+    Attributes:
+        blocks: The arrays.
+        grid: Number of blocks along each dimension.
+        spread: Where they are cut.
+        order: Dimensions in the order in which parts are numbered; as they are if empty.
+    """
+
+    blocks: Blocks
+    grid: tuple[int, ...]
+    spread: Spread
+    order: tuple[int, ...]
+
+    @property
+    def shape_rank(self) -> int:
+        """The less, the likelier users know this shape: the one that the program shows, else the simplest."""
+        is_shown = any(s.is_known and s.components == 1 for s in self.blocks.members)
+        return -len(self.grid) if is_shown else len(self.grid)
+
+    def cuts(self) -> tuple[Int64, ...]:
+        """Return what each coordinate adds to the part."""
+        return self.blocks.cuts(self.grid, self.spread, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A regular division; the same list for graphs of all sizes.
+
+    Attributes:
+        name: ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
+            cut, or the array that has most of it.
+        pieces: Arrays that are cut; all other values follow.
+        cut_dims: Number of dimensions that are divided, of the arrays that are named first.
+        comm_bytes: Bytes by the guess; 0 where nothing guesses them.
+        score: The less, the likelier it is the best.
+    """
+
+    name: str
+    pieces: tuple[Piece, ...]
+    cut_dims: int
+    comm_bytes: float
+    score: float
+
+    @property
+    def grain(self) -> float:
+        """Work of the largest block over the mean that whole rows make; see :meth:`Blocks.grain`."""
+        return self.pieces[0].blocks.grain(self.pieces[0].grid)
+
+    def owners(self, num_vertices: int) -> Int32:
+        """Return int32[V], owners of the elements; -1 for all other values."""
+        return _owners(self.pieces, num_vertices)
+
+
+def _owners(pieces: Iterable[Piece], num_vertices: int) -> Int32:
+    owner = np.full(num_vertices, -1, np.int32)
+    for piece in pieces:
+        piece.blocks.fill(piece.cuts(), owner)
+    return owner
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """What some pieces cost, by a sketch: part of each of its values, work of each part, bytes, imbalance.
+
+    With ``keeps_terms``, the arrays are the factors of sums, which follow.
+    """
+
+    pieces: tuple[Piece, ...]
+    part: Int32
+    load: Float64
+    comm_bytes: float
+    imbalance: float
+    keeps_terms: bool = False
+
+    @property
+    def cut_dims(self) -> int:
+        """Number of dimensions that are divided, of the arrays that are cut first."""
+        return sum(g > 1 for g in self.pieces[0].grid)
+
+
+class Layouts:
+    """Regular divisions of one graph.
+
+    Args:
+        graph: Value graph.
+        families: Arrays with shapes.
+        sketch: What guesses their costs; ``None`` for the surface of blocks.
+        sums: Sums of products, where these are known.
+        is_refined: Whether values are moved one by one afterwards, which mends what is hardly uneven.
+    """
+
+    def __init__(
+        self,
+        graph: AnyGraph,
+        families: Sequence[Sequence[Shaped]],
+        sketch: Sketch | None,
+        sums: Sums | None = None,
+        *,
+        is_refined: bool = False,
+    ) -> None:
+        self._graph, self._families, self._sketch, self._sums = graph, families, sketch, sums
+        self._is_refined = is_refined
+        self._known: dict[tuple[int, ...], tuple[Blocks, _Places]] = {}
+
+    @cached_property
+    def _work(self) -> dict[int, float]:
+        """Work on each array, by its identity; the same for all where that is not known."""
+        arrays = {id(s.array): s.array for family in self._families for s in family}
+        if self._sketch is None:
+            return dict.fromkeys(arrays, 1.0)
+        return {key: float(self._sketch.work[array.vertex].sum()) for key, array in arrays.items()}
+
+    @cached_property
+    def heavy(self) -> frozenset[int]:
+        """Identities of the arrays that do the work."""
+        order = sorted(self._work, key=lambda key: -self._work[key])
+        before = np.cumsum([0.0, *(self._work[key] for key in order)])
+        least = 1.0 if self._sketch is None else 1.0 - _IDLE
+        return frozenset(k for k, done in zip(order, before, strict=False) if done < least * before[-1])
+
+    def cuts(self, num_parts: int, allowed: float) -> list[Cut]:
+        """Return the divisions that may be best, for each number of cut dimensions the likeliest first.
+
+        Args:
+            num_parts: Number of parts p.
+            allowed: Limit of the largest part's work over the mean.
+        """
+        work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
+        ways: dict[tuple[int, bool], list[_Guess]] = defaultdict(list)
+        for family, done in zip(self._families, work, strict=True):
+            for way, members in self._variants(family) if done >= _LEADING * max(work) else ():
+                found = self._beginnings(members, num_parts, allowed)
+                rest = self.heavy - {id(s.array) for s in members}
+                # what arrays that are left out cost is not guessed: such seem cheaper than they are
+                ways[way, not rest] += found
+                if rest and self._sketch is not None:
+                    found.sort(key=lambda g: _score(g, allowed))
+                    begun = found[: 2 * _STARTS]
+                    ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
+        complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
+        least = min((_score(guess, allowed) for guess in complete), default=math.inf)
+        sums = list(self._along_sums(num_parts, _NEARLY * least))
+        unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
+        chosen = [
+            g
+            for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
+            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=not self._is_refined)
+        ]
+        chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank))
+        different: dict[object, _Guess] = {}
+        for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
+            alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
+            different.setdefault(alike if self._sketch is not None else id(guess), guess)
+        return [self._cut(guess, allowed) for guess in different.values()]
+
+    def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
+        """All of a family that does work, those without several values per point, and those that do it.
+
+        The entries of a sparse matrix may only look like so many per point: their number is a multiple.
+        """
+        heavy = tuple(s for s in family if id(s.array) in self.heavy)
+        single = tuple(s for s in family if s.components == 1)
+        found: dict[tuple[int, ...], tuple[int, tuple[Shaped, ...]]] = {}
+        for way, members in enumerate((tuple(family), single, heavy)):
+            if heavy and members:
+                found.setdefault(tuple(map(id, members)), (way, members))
+        return list(found.values())
+
+    def _beginnings(self, members: tuple[Shaped, ...], num_parts: int, allowed: float) -> list[_Guess]:
+        """Guesses that begin with some arrays: on all grids, the best of these in other ways as well."""
+        blocks = self._blocks(members)
+        extents = blocks.extents
+        grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
+        grids.sort(key=lambda g: (surface(g, extents), g))
+        even = [self._guess((Piece(blocks, g, "points", ()),), num_parts) for g in grids]
+        rank = sorted(range(len(even)), key=lambda i: _score(even[i], allowed))
+        chosen = rank if self._sketch is not None else rank[:_STARTS]
+        found = [even[i] for i in chosen]
+        for i in rank[:_STARTS]:
+            grid, cuts = grids[i], even[i].pieces[0].cuts()
+            for spread in _uneven(even[i], allowed):
+                piece = Piece(blocks, grid, spread, ())
+                if not all(map(np.array_equal, piece.cuts(), cuts)):
+                    found.append(self._guess((piece,), num_parts))
+        return found
+
+    def _along_sums(self, num_parts: int, most_bytes: float) -> Iterator[_Guess]:
+        """Yield guesses that cut the factors of long sums where all terms stay: parts send partial sums."""
+        if self._sums is None or (comm_bytes := self._sums.comm_bytes * (num_parts - 1)) > most_bytes:
+            return
+        factor = self._sums.is_factor
+        known = [s for f in self._families for s in f if len(s.extents) > 1 and factor[s.array.vertex].any()]
+        # where an array has rows of its own, points of several components are a guess
+        known.sort(key=lambda s: s.components > 1)
+        factors: dict[int, Shaped] = {id(s.array): s for s in reversed(known)}
+        largest = max(factors.values(), key=lambda s: len(s.array.vertex), default=None)
+        for extent in dict.fromkeys(largest.extents if largest is not None else ()):
+            groups: dict[tuple[int, ...], list[Shaped]] = {}
+            for shaped in factors.values():
+                groups.setdefault(shaped.extents, []).append(shaped)
+            pieces = tuple(
+                Piece(self._blocks(tuple(group)), grid, "points", ())
+                for extents, group in groups.items()
+                if extent in extents and extent >= num_parts
+                for grid in [
+                    tuple(num_parts if d == extents.index(extent) else 1 for d in range(len(extents)))
+                ]
+            )
+            one, other = _owners(pieces, self._graph.num_vertices)[self._sums.pairs]
+            if 2 * np.count_nonzero((one == other) & (one >= 0)) > len(one):  # it is what is summed over
+                yield _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), comm_bytes, 1.0, True)
+
+    def _beside(self, guess: _Guess, rest: Iterable[int], num_parts: int, allowed: float) -> _Guess:
+        """Return ``guess`` with the other arrays that do work, cut as costs least one after the other."""
+        left = set(rest)
+        for family in self._families:
+            members = tuple(s for s in family if id(s.array) in left)
+            if not members:
+                continue
+            blocks = self._blocks(members)
+            tried = [
+                self._guess((*guess.pieces, Piece(blocks, g, spread, order)), num_parts, guess)
+                for g in process_grids(num_parts, len(blocks.extents))
+                if fits(g, blocks.extents)
+                for order in _orders(g)
+                for spread in dict.fromkeys(("points", guess.pieces[0].spread))
+            ]
+            if tried:
+                guess = min(tried, key=lambda g: _score(g, allowed))
+                left -= {id(s.array) for s in members}
+        return guess
+
+    def _guess(self, pieces: tuple[Piece, ...], num_parts: int, known: _Guess | None = None) -> _Guess:
+        """Return what ``pieces`` cost; all but the last of them are those of ``known``."""
+        if self._sketch is None:
+            piece = pieces[-1]
+            area = surface(piece.grid, piece.blocks.extents)
+            return _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), area, 1.0)
+        part = np.full(len(self._sketch.value), -1, np.int32) if known is None else known.part.copy()
+        load = np.zeros(num_parts) if known is None else known.load.copy()
+        piece = pieces[-1]
+        places, cuts = self._known[tuple(map(id, piece.blocks.members))][1], piece.cuts()
+        places.enter(cuts, part, load)
+        total = float(load.sum())
+        imbalance = float(load.max()) * num_parts / total if total > 0 else 1.0
+        return _Guess(pieces, part, load, float(self._sketch.comm_bytes(part, num_parts)), imbalance)
+
+    def _blocks(self, members: tuple[Shaped, ...]) -> Blocks:
+        key = tuple(map(id, members))
+        if key not in self._known:
+            blocks = Blocks(self._graph, members, None if self._sketch is None else self._sketch.work)
+            self._known[key] = blocks, _Places(blocks, self._sketch)
+        return self._known[key][0]
+
+    def _cut(self, guess: _Guess, allowed: float) -> Cut:
+        shapes = [len(family[0].extents) for family in self._families]
+        several = len(guess.pieces) > 1 or shapes.count(len(guess.pieces[0].grid)) > 1
+        text = " and ".join(self._text(piece, several) for piece in guess.pieces)
+        cut = {id(s) for s in guess.pieces[0].blocks.members}
+        family = next((f for f in self._families if cut < set(map(id, f))), ())
+        left = [s for s in family if id(s) not in cut]
+        if guess.keeps_terms:
+            text += ", sums follow"
+        elif left:
+            text += ", entries follow" if all(s.components > 1 for s in left) else ", others follow"
+        by_work = any(piece.spread == "work" for piece in guess.pieces)
+        comm_bytes = guess.comm_bytes if self._sketch is not None else 0.0
+        name = text + (" by work" if by_work else "")
+        return Cut(name, guess.pieces, guess.cut_dims, comm_bytes, _score(guess, allowed))
+
+    def _text(self, piece: Piece, is_one_of_several: bool) -> str:
+        """Name of a piece; a shape that the source does not show is one as which an array is seen."""
+        grid, members = piece.grid, piece.blocks.members
+        what = piece.spread if piece.spread == "cyclic" else "blocks" if len(grid) > 1 else "slabs"
+        text = f"{what} {grid_name(grid)}"
+        if not is_one_of_several:
+            return text
+        shape = grid_name(piece.blocks.extents)
+        named = max(members, key=lambda s: (s.components == 1, self._work[id(s.array)], len(s.array.vertex)))
+        name = self._graph.objects[named.array.number].name
+        text += f" of {name}" if named.components == 1 else f" of rows of {name}"
+        if len(grid) > 1 and any(s.is_known for s in members if s.extents == piece.blocks.extents):
+            return f"{text}[{shape}]"
+        names = [self._graph.objects[n].name for n in {s.array.number for f in self._families for s in f}]
+        return f"{text} as {shape}" if len(grid) > 1 or names.count(name) > 1 else text
+
+
+class _Places:
+    """Where the values of a sketch are in some arrays, and the work on these; see :class:`Blocks`."""
+
+    def __init__(self, blocks: Blocks, sketch: Sketch | None) -> None:
+        self._values: list[tuple[int, Int32, list[NDArray[np.unsignedinteger]]]] = []
+        self._work: dict[int, Float64] = {}
+        for number, shaped in blocks.points() if sketch is not None else ():
+            assert sketch is not None
+            array, extents = shaped.array, shaped.extents
+            slot = sketch.slot[array.vertex]
+            known = np.flatnonzero(slot >= 0)
+            at = shaped.coordinates(known)
+            begins, short = np.cumsum((0, *extents[:-1])), np.min_scalar_type(sum(extents))
+            places = [(c + s).astype(short) for c, s in zip(at, begins, strict=True)]
+            self._values.append((number, slot[known], places))
+            work = self._work.setdefault(number, np.zeros(extents))
+            work += shaped.on_points(sketch.work[array.vertex])
+
+    def enter(self, cuts: Sequence[Int64], part: Int32, load: Float64) -> None:
+        """Write the parts of the values, and add the work of each part, for some cuts."""
+        for number, slot, places in self._values:  # one step per array
+            part[slot] = sum(cuts[number][place] for place in places)
+        for number, work in self._work.items():  # one step per extents
+            along = np.split(cuts[number], np.cumsum(work.shape)[:-1])
+            load += np.bincount(np.ravel(sum(np.ix_(*along))), np.ravel(work), len(load))
+
+
+def _likeliest(
+    found: Sequence[_Guess], allowed: float, unseen: int, *, each_dims: bool, even: bool
+) -> Iterator[_Guess]:
+    """Yield the best of some guesses, which may be ``unseen`` bytes too low.
+
+    With ``each_dims`` the best for each number of cut dimensions; with ``even`` the least bytes that are
+    balanced as well, since the score gives balance up for bytes and large graphs are hardly refined.
+    """
+    ranked = sorted(
+        found, key=lambda g: (_score(g, allowed), max(g.imbalance, allowed), g.pieces[0].shape_rank)
+    )
+    known = sorted((g for g in ranked if even and len(g.part)), key=lambda g: -g.comm_bytes)
+    cheapest = {g.cut_dims: g for g in known if g.imbalance <= allowed}
+    seen: dict[int, int] = defaultdict(int)
+    for guess in ranked:
+        seen[guess.cut_dims] += 1
+        near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed) + unseen
+        is_best = guess is cheapest.get(guess.cut_dims) or (each_dims and seen[guess.cut_dims] == 1)
+        if is_best or (near and seen[guess.cut_dims] <= _KEPT):
+            yield guess
+
+
+def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield the orders of the dimensions that number the parts differently."""
+    divided = [d for d, count in enumerate(grid) if count > 1]
+    whole = [d for d, count in enumerate(grid) if count == 1]
+    for order in itertools.permutations(divided):
+        yield (*whole, *order)
+
+
+def _score(guess: _Guess, allowed: float) -> float:
+    """Bytes, times the imbalance where it is far above the limit: refinement mends a little."""
+    over = guess.imbalance / allowed
+    return guess.comm_bytes * (over if over > _NEARLY else 1.0)
+
+
+def _uneven(guess: _Guess, allowed: float) -> Sequence[Spread]:
+    """Other ways to cut: where points are uneven, by work and one by one."""
+    return ("work", "cyclic") if guess.imbalance > allowed else ("work",)

@@ -1,0 +1,213 @@
+"""A graph as one model sees it: what is not partitioned, and what owners of its values cost.
+
+Input: a value graph as recorded. Everything that counting needs of all rows is found once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work, work_by_value
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.collectives import with_collectives
+from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.messages.phases import StepOrder, step_order, with_phases
+from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.libraries.concurrency import LEAST_SECONDS, Caller
+from commanalyzer.division.options import is_large
+from commanalyzer.division.selection import Cost, Latest
+from commanalyzer.foundation.errors import PartitionError
+from commanalyzer.foundation.heap import give_back
+from commanalyzer.foundation.quantities import format_count
+from commanalyzer.graph.contraction.dissolve import dissolve_registers, dissolving
+from commanalyzer.graph.contraction.simplify import simplified
+from commanalyzer.graph.invariants import check_dissolved
+from commanalyzer.graph.storage.large import AnyGraph, LargeGraph, OneGraph
+from commanalyzer.graph.storage.slices import Sliceable
+from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.graph.structure.singletons import SingletonKind, find_singletons, paper_counts, passes_on
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8, ValueGraph
+from commanalyzer.request import Model
+from commanalyzer.result.results import SingletonCounts
+
+_CHARGES_BYTES = 1 << 27  # that may be remembered at least
+_MOST_SIDE_FLOWS = 50_000_000  # above it, singletons are counted only for who asks: 60 bytes per flow
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A graph as one model sees it.
+
+    Attributes:
+        model: Model.
+        graph: What is partitioned and counted.
+        removed: bool[V], hubs or singletons: they are not partitioned.
+        singletons: Values that the paper's model treats apart; None in the ``volume`` model.
+        work: Work of terms.
+        totals: Totals of all rows.
+        charges: What the latest owners move: much is counted to be compared and again to be shown.
+        order: Time steps; None in the paper's model.
+    """
+
+    model: Model
+    graph: AnyGraph
+    removed: Bool
+    singletons: UInt8 | None
+    work: TermWork
+    totals: GraphTotals
+    charges: Latest[Charges]
+    order: StepOrder | None = None
+
+    @classmethod
+    def of(cls, model: Model, graph: AnyGraph, high: float, *, may_be_tiled: bool, jobs: int) -> View:
+        """Return the view of a graph as recorded.
+
+        Args:
+            model: Model.
+            graph: Value graph.
+            high: Threshold of the singleton scores.
+            may_be_tiled: A large graph is divided by tiles: it stays coded.
+            jobs: Cores that may be used at a time.
+        """
+        # as much as a list of owners takes, and a little more for small graphs
+        room = Latest[Charges](max(_CHARGES_BYTES, 4 * graph.num_vertices))
+        if model == "hpdc18":
+            flat: AnyGraph = dissolve_registers(_expanded(graph))
+            singletons = find_singletons(flat, high)
+            return cls(model, flat, singletons > 0, singletons, term_work(flat), totals_of(flat), room)
+        if isinstance(graph, LargeGraph):
+            large = simplified(graph)
+            give_back()
+            flat = large if may_be_tiled and is_large(large) else large.store.graph()
+        else:
+            flat = simplified(graph)
+        totals, find = totals_of(flat), partial(find_hubs, flat, high)
+        both = Caller(jobs, LEAST_SECONDS).both
+        hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
+        return cls(model, flat, hubs, None, work, totals, room, order)
+
+    def charge(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Charges:
+        """Return what owners move, counted unless it was before.
+
+        Args:
+            part: int32[V], owners.
+            num_parts: Number of parts p.
+            rows: Rows among which are all that join several parts; None to look for these in all rows.
+        """
+        known = self.charges.find(part, num_parts)
+        if known is None:
+            give_back()
+            if self.singletons is None:
+                known = charge_volume(self.graph, part, num_parts, self.removed, self.totals, rows, self.work)
+            else:
+                known = charge_hpdc18(self.graph, part, num_parts, self.singletons, self.totals)
+            self.charges.note(part, num_parts, known, known.nbytes)
+        return known
+
+    def communication(
+        self, part: Int32, charges: Charges, rows: Sliceable | None
+    ) -> tuple[Communication, Int64]:
+        """Return what ``charges`` add up to, with all that is told apart, and int64[O], bytes of each array.
+
+        Other arguments as of :meth:`charge`.
+        """
+        graph, removed = self.graph, self.removed
+        exchanges = charges.exchanges(graph, self.totals, removed if self.singletons is None else None)
+        found, object_bytes = exchanges.communication(), exchanges.bytes_per_object()
+        if self.singletons is not None:
+            return with_singletons(found, graph, part, self.singletons, self.totals), object_bytes
+        found = with_collectives(found, charges, exchanges, graph, removed)
+        known = graph, part, removed, self.order, rows
+        return with_phases(found, charges, exchanges, *known), object_bytes
+
+    def cost(self, part: Int32, charges: Charges, comm_bytes: int) -> Cost:
+        """Return what owners cost, whose ``charges`` and bytes are known."""
+        p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
+        narrow = part.astype(np.min_scalar_type(p))  # many costs are kept at a time
+        known = (self.graph, self.work, self.removed, narrow, p, folded)
+        readers = self.totals.readers if charges.splits_terms else None
+        work = partial(work_by_value, *known, readers)
+        low_bytes = sum(int(np.dot(t.low, t.width_bytes)) for t in (charges.expand, charges.fold))
+        return Cost(comm_bytes, imbalance_with_folds(*known, charges.fold_terms), work, low_bytes)
+
+    def counted_cost(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Cost:
+        """Return what owners cost; arguments as of :meth:`charge`."""
+        charges = self.charge(part, num_parts, rows)
+        comm_bytes = charges.comm_bytes
+        if self.singletons is not None:
+            comm_bytes = self.communication(part, charges, rows)[0].total_bytes
+        return self.cost(part, charges, comm_bytes)
+
+    def require_values(self, nodes: int) -> None:
+        """Raise unless there are values for all nodes.
+
+        Raises:
+            PartitionError: As said.
+        """
+        free = len(self.removed) - int(np.count_nonzero(self.removed))
+        if nodes > max(free, 1):
+            raise PartitionError(
+                f"cannot divide {free} values among {nodes} parts ({self.values_found})",
+                hint="use fewer nodes or a larger problem size",
+            )
+
+    @property
+    def values_found(self) -> str:
+        """How many values there are, and how many of them are not divided."""
+        hubs = int(np.count_nonzero(self.removed))
+        found = f"{format_count(len(self.removed))} found"
+        return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
+
+
+def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:
+    """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers.
+
+    Args:
+        graph: Value graph as recorded.
+        high: Threshold of the singleton scores.
+    """
+    flat = simplified(graph)
+    return flat, find_hubs(flat, high)
+
+
+def paper_view(
+    graph: AnyGraph, high: float, *, is_asked: bool, check: bool = False
+) -> tuple[SingletonCounts | None, int]:
+    """Return singletons and graph size in words, by the graph without named registers.
+
+    Nothing, unless somebody asked for the paper's model, where that has to be made by passing on what
+    registers hold, which takes longer than dividing the graph, or where it is large.
+
+    Args:
+        graph: Value graph as recorded.
+        high: Threshold of the singleton scores.
+        is_asked: Whether somebody asked for the paper's model, whatever it costs.
+        check: Check the conservation laws.
+
+    Raises:
+        ConfigError: If the graph without registers would be too large, and was asked for.
+        GraphInvariantError: With ``check``, if a conservation law is violated.
+    """
+    if graph.num_flows > _MOST_SIDE_FLOWS and not is_asked:
+        return None, 0
+    gone = dissolving(graph)
+    if passes_on(graph, gone):
+        if not is_asked:
+            return None, 0
+        whole = _expanded(graph)
+        graph = dissolve_registers(whole)
+        if check:
+            check_dissolved(whole, graph)
+        gone = np.zeros(graph.num_vertices, np.bool_)
+    kind, words = paper_counts(graph, high, gone)
+    kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)
+    return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words
+
+
+def _expanded(graph: AnyGraph) -> ValueGraph:
+    return graph.store.graph() if isinstance(graph, LargeGraph) else graph

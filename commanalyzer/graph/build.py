@@ -1,0 +1,329 @@
+"""Trace -> value communication graph (paper Section 4.2.1).
+
+Input: a :class:`Trace` and the site table of the module that wrote it. Output: :class:`GraphStore`. The
+rows of the trace pass by in chunks: only sums per vertex, one chunk and what is coded are in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
+from commanalyzer.graph.homes import Homes, Ranges, find_homes
+from commanalyzer.graph.naming import Names, name_homes
+from commanalyzer.graph.reading.families import SITE
+from commanalyzer.graph.reading.tables import CHUNK, Chunk, Tables
+from commanalyzer.graph.storage.coding import read_only
+from commanalyzer.graph.storage.spill import Spill
+from commanalyzer.graph.storage.store import GraphStore, StoreWriter, row_columns
+from commanalyzer.graph.structure.segments import pointer_from_counts
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, Site, UInt8
+from commanalyzer.graph.work import sites_of, vertex_work
+from commanalyzer.recording.abi.trace_layout import ROW_REGISTER
+from commanalyzer.recording.instrument.sites import SiteTable
+from commanalyzer.recording.trace import Trace
+
+OUTSIDE_BITS = 40  # bits of a count below what happened between executions of the region
+
+
+def build_store(
+    trace: Trace,
+    table: SiteTable,
+    *,
+    has_regions: bool = False,
+    spill: Spill | None = None,
+    weights: WorkWeights = DEFAULT_WEIGHTS,
+) -> GraphStore:
+    """Graph of everything that was recorded.
+
+    Args:
+        trace: Recording.
+        table: Sites and objects of the instrumented module.
+        has_regions: Only part of the run was counted: values from outside it are inputs.
+        spill: Where the columns go; default is memory.
+        weights: What operations count for.
+
+    Returns:
+        The graph; chains that never happened inside the region are left out, their values are inputs. What
+        made them anew between its executions is a row without sources: it happened as often, but at most once
+        before each execution, since a region sees the last one only.
+    """
+    tables = Tables.of(trace)
+    sites = SiteColumns.of(table)
+    homes = find_homes(trace, tables, sites.width_bytes)
+    writer = StoreWriter(spill or Spill())
+    vertices = Vertices.make(tables, homes)
+    entries = trace.statistics.region_entries
+    _add_chunks(tables, homes, sites, vertices, writer, has_outside=entries > 0)
+    names, named = Names(table, trace, tables), sites_of(trace, table)
+    if entries > 1:
+        _add_entering(vertices, entries, len(named), writer)
+        named += (Site("(outside the region)", "", 0, "input", 8),)
+    columns = partial(row_columns, writer.row_columns_coded(), writer.pages)
+    work = vertex_work(columns, named, vertices.count, weights)
+    vertex_writer = _VertexWriter(vertices, work, writer)
+    _add_homes(trace, names, homes, vertex_writer, has_regions)
+    _add_defined(trace, names, tables, homes, sites, vertex_writer)
+    return writer.finish(tuple(names.objects), named)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteColumns:
+    """Per site: width of its values, fold, and which label is the sink's own version in it."""
+
+    width_bytes: Int64
+    fold: Int64
+    self_label: Int64
+
+    @classmethod
+    def of(cls, table: SiteTable) -> SiteColumns:
+        """Columns of the sites of a module."""
+        return cls(
+            np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64),
+            np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64),
+            np.array([s.self_label for s in table.sites] or [0], dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Vertices:
+    """Sums per vertex; those that rows define follow the homes.
+
+    Attributes:
+        of_row: int32[R], vertex that a row defines, -1 for none; by what labels call the row.
+        state: uint8[V], what happened first (:mod:`commanalyzer.graph.reading.form_kernels`).
+        versions: int64[V], stores.
+        producer: int32[V], site of the first store, -1 for none.
+        outside: int64[V], stores between executions of the region, then those that enter it.
+    """
+
+    of_row: Int32
+    state: UInt8
+    versions: Int64
+    producer: Int32
+    outside: Int64
+
+    @classmethod
+    def make(cls, tables: Tables, homes: Homes) -> Vertices:
+        """Numbers of all vertices, nothing noted about them."""
+        of_row = np.full(max(tables.num_rows, len(tables.kept)), -1, np.int32)
+        count = homes.count
+        for rows in tables.defining():
+            of_row[tables.names_of(rows)] = np.arange(count, count + len(rows))
+            count += len(rows)
+        if len(tables.kept):
+            of_row = of_row[tables.kept]
+        stores = np.zeros((2, count), np.int64)
+        return cls(of_row, np.zeros(count, np.uint8), stores[0], np.full(count, -1, np.int32), stores[1])
+
+    @property
+    def count(self) -> int:
+        """Number of vertices V."""
+        return len(self.state)
+
+
+def _add_chunks(
+    tables: Tables,
+    homes: Homes,
+    sites: SiteColumns,
+    vertices: Vertices,
+    writer: StoreWriter,
+    *,
+    has_outside: bool,
+) -> None:
+    """Append all rows, fills last. The rows of a chunk are coded while the next is formed."""
+    fills = [np.zeros((0, 4), np.int64)]
+    with ThreadPoolExecutor(max_workers=1) as coder:
+        coded: Future[None] | None = None
+        for chunk in tables.chunks():
+            if has_outside:
+                inside, other = _split(chunk.cells)
+                _note_outside(replace(chunk, cells=other), tables, homes, vertices)
+                chunk = replace(chunk, cells=inside)
+            rows = _form(chunk, tables, homes, sites, vertices)
+            fills.append(_fills(chunk))
+            if coded is not None:
+                coded.result()
+            coded = coder.submit(writer.add_rows, rows)
+        if coded is not None:
+            coded.result()
+    for filled in _filled(np.concatenate(fills), homes):
+        np.add.at(vertices.versions, *filled[:2])
+        writer.add_rows(_without_sources(*filled))
+
+
+def _split(cells: Int64) -> tuple[Int64, Int64]:
+    """Cells with the counts inside the region, and with those between its executions."""
+    inside, outside = cells.copy(), cells.copy()
+    inside[:, 1] &= (1 << OUTSIDE_BITS) - 1
+    outside[:, 1] >>= OUTSIDE_BITS
+    return read_only(inside), read_only(outside)
+
+
+def _note_outside(chunk: Chunk, tables: Tables, homes: Homes, vertices: Vertices) -> None:
+    """Add up stores between executions of the region; the cells of ``chunk`` count these."""
+    from commanalyzer.graph.reading.form_kernels import count_stores, find_sinks
+
+    places = homes.ranges.starts, homes.ranges.base, homes.vertex, vertices.of_row
+    happened = np.flatnonzero(chunk.cells[:, 1])
+    heads, sinks = read_only(chunk.heads[happened]), np.empty(len(happened), np.int32)
+    find_sinks(heads, read_only(tables.names_of(chunk.origin[happened])), places, sinks)
+    plain = sinks >= 0
+    stored = sinks[plain], chunk.cells[happened[plain], 1], (heads[plain, 1] & SITE).astype(np.int32)
+    count_stores(*stored, vertices.outside, np.empty_like(vertices.producer))
+    for home, count, _ in _filled(_fills(chunk), homes):
+        np.add.at(vertices.outside, home, count)
+
+
+def _add_entering(vertices: Vertices, entries: int, site: int, writer: StoreWriter) -> None:
+    """Append what changed between executions of the region and was read."""
+    from commanalyzer.graph.reading.form_kernels import READ
+
+    entering = np.where(vertices.state & READ, np.minimum(vertices.outside, entries - 1), 0)
+    vertex = np.flatnonzero(entering).astype(np.int32)
+    vertices.outside[:] = entering
+    vertices.versions[:] += entering
+    writer.add_rows(_without_sources(vertex, entering[vertex], np.full(len(vertex), site, np.int32)))
+
+
+def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: SiteColumns, vertices: Vertices) -> Rows:
+    """Rows of a chunk in final form."""
+    from commanalyzer.graph.reading.form_kernels import count_stores, find_sinks, find_sources, form_rows
+    from commanalyzer.graph.reading.trace_kernels import CACHED
+
+    ranges = homes.ranges
+    num_rows, num_labels = len(chunk.end), len(chunk.label)
+    sink, site, sinks = np.empty((3, num_rows), np.int32)
+    count, terms = np.empty((2, num_rows), np.int64)
+    fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
+    term_sources = np.empty(num_labels, np.int64)
+    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
+    places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
+    find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
+    find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
+    rows, num_terms, sources = form_rows(
+        (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled),
+        chunk.group, sinks, tables.groups,
+        (ranges.starts, ranges.length, ranges.base, homes.vertex),
+        (sites.self_label, sites.fold),
+        vertices.state,
+        (sink, count, site, fold, accumulates, terms, term_sources, source, role),
+    )  # fmt: skip
+    count_stores(sink[:rows], count[:rows], site[:rows], vertices.versions, vertices.producer)
+    return Rows(
+        sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows],
+        pointer_from_counts(terms[:rows]), pointer_from_counts(term_sources[:num_terms]),
+        source[:sources], role[:sources],
+    )  # fmt: skip
+
+
+def _fills(chunk: Chunk) -> Int64:
+    """int64[n, 4], the fills of a chunk that happened: first word, words, count, site."""
+    rows = np.flatnonzero(chunk.filled)
+    count = chunk.cells[rows, 1]
+    columns = (chunk.heads[rows, 0], chunk.filled[rows], count, chunk.heads[rows, 1] & SITE)
+    return np.asarray(np.stack(columns, axis=1)[count > 0])
+
+
+def _filled(fills: Int64, homes: Homes) -> Iterator[tuple[Int32, Int64, Int32]]:
+    """Homes that fills cover, with counts and sites; filled words that nobody else uses are no values."""
+    from commanalyzer.graph.reading.trace_kernels import next_filled
+
+    ranges = homes.ranges
+    fill, dense = 0, 0
+    while fill < len(fills):
+        home, count, site = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32)
+        rows, fill, dense = next_filled(
+            fills, fill, dense, ranges.starts, ranges.length, ranges.base, homes.vertex, home, count, site
+        )
+        yield home[:rows], count[:rows], site[:rows]
+
+
+def _without_sources(sink: Int32, count: Int64, site: Int32) -> Rows:
+    none, nothing, pointer = np.zeros(len(sink), np.uint8), np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    terms = np.zeros(len(sink) + 1, np.int64)
+    return Rows(
+        sink, count, site, none, none.astype(np.bool_), terms, pointer, nothing.astype(np.int32), nothing
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _VertexWriter:
+    """Appends vertices, some at a time."""
+
+    vertices: Vertices
+    work: Float64
+    writer: StoreWriter
+
+    def add(
+        self, first: int, places: tuple[Int64, Int64], width: UInt8, is_input: Bool, temporary: Bool
+    ) -> None:
+        """Append vertices from ``first`` on, with their objects and offsets."""
+        object_of, offset = places
+        part = slice(first, first + len(object_of))
+        self.writer.add_vertices(
+            {
+                "home_object": object_of.astype(np.int32),
+                "home_offset": offset,
+                "width_bytes": width,
+                "versions": self.vertices.versions[part] + is_input,
+                "is_temporary": temporary,
+                "is_input": is_input,
+                "producer_site": self.vertices.producer[part],
+                "work_flops": self.work[part],
+            }
+        )
+
+
+def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, has_regions: bool) -> None:
+    """Append the homes. Inputs are those that were read before anything was stored there.
+
+    Where only a region was counted, all that were read are: the order inside it is not known.
+    """
+    from commanalyzer.graph.reading.form_kernels import FIRST_READ, READ
+
+    asked = READ if has_regions else FIRST_READ
+    first = 0
+    for home, width in homes.widths():
+        behind = first + len(home)
+        is_input = (writer.vertices.state[first:behind] & asked) != 0
+        places = name_homes(names, homes.ranges, trace, home)
+        writer.add(first, places, width, is_input, np.zeros(len(home), np.bool_))
+        first = behind
+
+
+def _add_defined(
+    trace: Trace, names: Names, tables: Tables, homes: Homes, sites: SiteColumns, writer: _VertexWriter
+) -> None:
+    """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
+    vertices, ranges = writer.vertices, homes.ranges
+    is_register, is_slot = np.zeros(len(sites.fold), np.bool_), np.zeros(ranges.size, np.bool_)
+    for site, word in _defined(tables, ranges):
+        is_register[site[word < 0]] = True
+        is_slot[word[word >= 0]] = True
+    register_object, words = names.registers(is_register), np.flatnonzero(is_slot)
+    word_object, word_offset = name_homes(names, ranges, trace, words)
+    first = homes.count
+    for site, word in _defined(tables, ranges):
+        behind, is_word = first + len(site), word >= 0
+        object_of, offset = register_object[site], np.arange(first, behind) - homes.count
+        place = np.searchsorted(words, word[is_word])
+        object_of[is_word], offset[is_word] = word_object[place], word_offset[place]
+        is_input = vertices.versions[first:behind] == vertices.outside[first:behind]
+        writer.add(first, (object_of, offset), sites.width_bytes[site].astype(np.uint8), is_input, is_word)
+        first = behind
+
+
+def _defined(tables: Tables, ranges: Ranges) -> Iterator[tuple[Int64, Int64]]:
+    """Sites of rows that define vertices; dense number of the word, -1 for register values."""
+    for rows in tables.defining():
+        sink, site = tables.heads[rows].T
+        is_word = (site >> 48) & ROW_REGISTER == 0
+        word = np.full(len(rows), -1)
+        word[is_word] = ranges.number(sink[is_word])
+        yield site & SITE, word

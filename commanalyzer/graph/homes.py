@@ -1,0 +1,197 @@
+"""Home vertices: which words are the same place.
+
+Input: the tables of a trace. Output: :class:`Homes`, the vertex number of every word. Words are numbered
+densely through the named extents of program memory, so that numbering takes table look-ups instead of
+sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.graph.reading.tables import CHUNK, Tables
+from commanalyzer.recording.abi.hooks import ADDRESS_MASK
+from commanalyzer.recording.trace import Trace
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt8 = NDArray[np.uint8]
+Bool = NDArray[np.bool_]
+
+_DENSE_LIMIT = 1 << 28  # words of named memory (1 GiB) that are numbered without looking which are used
+_BLOCK_BITS = 12  # words per block of larger memory
+_GAP = 4  # dense numbers between ranges: no value reaches from one into the next
+_BELOW, _ABOVE = -(1 << 62), 1 << 62  # sentinels
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Dense numbers for words. Range 0 is an empty sentinel.
+
+    Attributes:
+        starts: int64[E + 2], first word of each range, increasing; named extents and, between them, single
+            words that belong to none; the last one is a sentinel.
+        length: int64[E + 1], words of each range.
+        base: int64[E + 1], dense number of the first word of each range.
+        extent: int64[E + 1], row of the trace's extents, -1 for unnamed words.
+        size: Number of dense numbers.
+    """
+
+    starts: Int64
+    length: Int64
+    base: Int64
+    extent: Int64
+    size: int
+
+    @classmethod
+    def of(cls, starts: Int64, lengths: Int64, extent: Int64, block_bits: int = 0) -> Ranges:
+        """Ranges in any order; with ``block_bits``, blocks are numbered instead of words."""
+        order = np.argsort(starts, kind="stable")
+        starts, lengths, extent = starts[order], lengths[order], extent[order]
+        numbers = (lengths >> block_bits) + _GAP
+        base = np.cumsum(numbers) - (lengths >> block_bits)
+        return cls(
+            np.concatenate([[_BELOW], starts, [_ABOVE]]).astype(np.int64),
+            np.concatenate([[0], lengths]).astype(np.int64),
+            np.concatenate([[0], base]).astype(np.int64),
+            np.concatenate([[-1], extent]).astype(np.int64),
+            int(numbers.sum()) + _GAP,
+        )
+
+    def number(self, words: Int64) -> Int64:
+        """Dense number of words that lie in ranges."""
+        which = np.searchsorted(self.starts, words, side="right") - 1
+        return np.asarray(self.base[which] + (words - self.starts[which]))
+
+    def range_of(self, dense: Int64) -> Int64:
+        """Range that each dense number belongs to."""
+        return np.asarray(np.searchsorted(self.base, dense, side="right") - 1)
+
+    def word(self, dense: Int64) -> Int64:
+        """Word of each dense number."""
+        which = self.range_of(dense)
+        return np.asarray(self.starts[which] + (dense - self.base[which]))
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Vertex numbers of words.
+
+    Attributes:
+        ranges: Dense numbering.
+        vertex: int32[ranges.size], vertex of each dense number, -1 for words that are no home, less for parts
+            of one (``-1 - distance``).
+        width: uint8[ranges.size], width of the widest value stored there, 0 if none was.
+        count: Number of memory vertices; they are numbered in the order of their words.
+    """
+
+    ranges: Ranges
+    vertex: Int32
+    width: UInt8
+    count: int
+
+    def widths(self) -> Iterator[tuple[Int64, UInt8]]:
+        """Yield dense numbers of homes, some at a time, and the width of the widest value stored there.
+
+        An input that was never stored has no store that tells its width; its neighbours do: 4 bytes when the
+        next word is a home, else 8.
+        """
+        for first in range(0, len(self.vertex), CHUNK):
+            home = first + np.flatnonzero(self.vertex[first : first + CHUNK] >= 0)
+            width = self.width[home]
+            unknown = np.flatnonzero(width == 0)
+            width[unknown] = np.where(self.vertex[home[unknown] + 1] >= 0, 4, 8)
+            yield home, width
+
+
+def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
+    """Number the homes among all words that are stored to or read.
+
+    Args:
+        trace: Recording.
+        tables: Its columns.
+        site_width: int64, width of the values of each site, bytes.
+    """
+    starts, lengths, extent = _named_extents(trace)
+    is_large = int(lengths.sum()) > _DENSE_LIMIT
+    shift = _BLOCK_BITS if is_large else 0
+    ranges = Ranges.of(starts, lengths, extent, shift)
+    width, is_read, outside = _marked(tables, ranges, site_width, shift)
+    if is_large:
+        starts, lengths, extent = _touched(ranges, (width > 0) | is_read)
+    if is_large or len(outside):
+        ranges = Ranges.of(
+            np.append(starts, outside),
+            np.append(lengths, np.ones(len(outside), np.int64)),
+            np.append(extent, np.full(len(outside), -1)),
+        )
+        width, is_read, _ = _marked(tables, ranges, site_width, 0)
+    vertex = _numbered(width, is_read)
+    return Homes(ranges, vertex, width, int(vertex.max(initial=-1)) + 1)
+
+
+def _numbered(width: UInt8, is_read: Bool) -> Int32:
+    """Return ``vertex`` of :class:`Homes`.
+
+    A word that nobody stores to and that is covered by a wider value is a part of that value.
+    """
+    is_home, distance = (width > 0) | is_read, np.zeros(len(width), np.uint8)
+    for words in (3, 2, 1):  # the nearest one counts
+        distance[words:][(width[words:] == 0) & (width[:-words] > 4 * words)] = words
+    is_home &= distance == 0
+    vertex = np.cumsum(is_home, dtype=np.int32)
+    vertex -= 1
+    vertex[~is_home] = -1
+    is_part = is_read & (distance > 0)
+    vertex[is_part] -= distance[is_part]
+    return vertex
+
+
+def _named_extents(trace: Trace) -> tuple[Int64, Int64, Int64]:
+    """First words, lengths in words and numbers of the extents that differ, in order."""
+    extents = np.asarray(trace.extents)
+    starts = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)
+    lengths = ((extents["size"] + np.uint64(3)) >> np.uint64(2)).astype(np.int64)
+    order = np.lexsort((lengths, starts))
+    starts, lengths, number = starts[order], lengths[order], order.astype(np.int64)
+    kept = np.ones(len(starts), bool)
+    kept[:-1] = starts[1:] != starts[:-1]  # of empty and equal ones the largest
+    kept &= lengths > 0
+    return starts[kept], lengths[kept], number[kept]
+
+
+def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, Int64]:
+    """Widths stored and what is read, per dense number or block; distinct words in no range."""
+    from commanalyzer.graph.reading.mark_kernels import mark
+    from commanalyzer.graph.reading.trace_kernels import CACHED
+
+    width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
+    places = ranges.starts, ranges.length, ranges.base, shift
+    row_of = np.full(int(tables.names.max(initial=-1)) + 1, -1, np.int64)  # that labels call by each name
+    row_of[tables.names] = np.arange(len(tables.names))
+    known, cache = (tables.heads, row_of, site_width, places), np.zeros(CACHED + 1, np.int64)
+    outside = np.zeros(0, np.int64)
+    for chunk in tables.chunks():
+        words = np.empty(len(chunk.heads) + len(chunk.label), np.int64)
+        rows, state = (chunk.heads, chunk.label, chunk.end), (cache, words)
+        found = mark(rows, *known, is_read.view(np.uint8), width, state)
+        outside = np.union1d(outside, words[:found])
+    return width, is_read, outside
+
+
+def _touched(ranges: Ranges, is_touched: Bool) -> tuple[Int64, Int64, Int64]:
+    """Extents cut down to the blocks in which words occur: programs may use huge ranges sparsely.
+
+    Neighbouring blocks stay one range, so that no value is cut.
+    """
+    blocks = np.flatnonzero(is_touched)
+    first = np.flatnonzero(np.diff(blocks, prepend=-2) != 1)  # gaps separate the ranges
+    counts = np.diff(np.append(first, len(blocks)))
+    which = ranges.range_of(blocks[first])
+    offset = (blocks[first] - ranges.base[which]) << _BLOCK_BITS
+    length = np.minimum(counts << _BLOCK_BITS, ranges.length[which] - offset)
+    return ranges.starts[which] + offset, length, ranges.extent[which]

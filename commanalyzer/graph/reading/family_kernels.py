@@ -1,0 +1,550 @@
+"""Compiled loops over the families of a trace, see :mod:`commanalyzer.graph.reading.families`.
+
+Columns of the trace and of the result are those of :mod:`.trace_kernels`, contents of families those of
+``comm_shim.h``. A row is *called* by its number in the trace; rows that were not recorded are called by the
+numbers behind these. The place of a segment or entry is that of its first unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
+from commanalyzer.graph.reading.trace_kernels import (
+    COUNT,
+    FLAGS,
+    LOW,
+    NONE,
+    hash_of_row,
+    kept_label,
+    mixed,
+    plain_label,
+    units_of,
+    wide,
+    write_group,
+)
+from commanalyzer.recording.abi.hooks import REGISTER, WORD_MASK
+from commanalyzer.recording.abi.trace_layout import (
+    ROW_FAMILY,
+    ROW_FILL,
+    ROW_REGISTER,
+    ROW_TEMPORARY,
+    ROW_UPDATE,
+    ROW_WIDE,
+)
+
+OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_FAMILY  # rows that no family stands for
+_NUM_LOOPS = 255  # bits of the first word
+_INITIAL = 40  # bit of the number of initial labels of a sum
+_ENTRIES = 48  # bits of the number of entries in the first word
+_LABELS = 255
+_RESULTS = 40
+_TAG = 32  # bits of a hash in the table
+
+
+@compiled_inline
+def _loops_of(units: Any, at: Any) -> Any:
+    """Number of the loops of a segment."""
+    return wide(units, at) & _NUM_LOOPS
+
+
+@compiled_inline
+def _first_entry(units: Any, at: Any) -> Any:
+    """Place of the first entry of a segment."""
+    return at + 2 + 2 * _loops_of(units, at)
+
+
+@compiled_inline
+def _behind_entry(units: Any, at: Any, loops: Any) -> Any:
+    """Where the next entry begins."""
+    head = wide(units, at)
+    labels = (head >> 32) & _LABELS
+    if head < 0:
+        return at + 2 * (2 + ((head >> _INITIAL) & _LABELS) * (1 + loops) + labels * (2 + loops))
+    return at + 2 * (1 + (1 + labels) * (1 + loops))
+
+
+@compiled_in_place
+def _size_of(units: Any, at: Any) -> Any:
+    """Rounds of a segment, entries, plain labels and labels of terms per round, sums; the place behind it."""
+    rounds, loops, entries = np.int64(1), _loops_of(units, at), wide(units, at) >> _ENTRIES
+    for d in range(loops):
+        rounds *= wide(units, at + 2 + 2 * d)
+    labels, widths, sums, at = 0, 0, 0, _first_entry(units, at)
+    for _ in range(entries):
+        head = wide(units, at)
+        if head < 0:
+            labels += (head >> _INITIAL) & _LABELS
+            widths += (head >> 32) & _LABELS
+            sums += 1
+        else:
+            labels += (head >> 32) & _LABELS
+        at = _behind_entry(units, at, loops)
+    return rounds, entries, labels, widths, sums, at
+
+
+@compiled_in_place
+def _set_round(units: Any, at: Any, turn: Any, round_: Any) -> None:
+    """Turn ``round_`` to the round of each loop of a segment after ``turn`` rounds of the innermost one."""
+    for d in range(len(round_) - 1, -1, -1):
+        rounds = wide(units, at + 2 + 2 * d)
+        round_[d], turn = turn % rounds, turn // rounds
+
+
+@compiled_inline
+def _next_round(units: Any, at: Any, round_: Any) -> None:
+    """Turn ``round_`` to the next round; the innermost loop turns fastest."""
+    d = len(round_) - 1
+    while d >= 0:
+        round_[d] += 1
+        if round_[d] < wide(units, at + 2 + 2 * d):
+            break
+        round_[d] = 0
+        d -= 1
+
+
+@compiled_inline
+def _number(units: Any, at: Any, round_: Any) -> Any:
+    """A sink or a label in a round."""
+    number = wide(units, at)
+    for d in range(len(round_)):
+        number += round_[d] * wide(units, at + 2 + 2 * d)
+    return number
+
+
+@compiled_in_place
+def count_sums(heads: Any, units: Any, is_written: Any) -> Any:
+    """Numbers of families with sums, of rows, units, groups and runs that they stand for; their largest site.
+
+    ``is_written``: result, bool per site; or empty.
+    """
+    families, rows, labels, groups, runs, largest, unit = 0, 0, 0, 0, 0, np.int64(0), 0
+    for row in range(len(heads)):
+        if (heads[row, 1] >> FLAGS) & ROW_FAMILY:
+            rounds, entries, plain, widths, sums, _ = _size_of(units, unit)
+            at = _first_entry(units, unit)
+            for _ in range(entries if sums else 0):
+                largest = max(largest, wide(units, at) & LOW)
+                if len(is_written):
+                    is_written[wide(units, at) & LOW] = True
+                at = _behind_entry(units, at, _loops_of(units, unit))
+            if sums:
+                families += 1
+                rows += rounds * entries
+                labels += rounds * plain
+                groups += rounds * sums
+                runs += rounds * widths
+        unit += units_of(heads[row, 1])
+    return families, rows, 2 * labels, groups, runs, largest
+
+
+@compiled_inline
+def first_place(table: Any, hash_: Any, name: Any, count: Any, kept: Any, out: Any, ends: Any) -> Any:
+    """Where a row is: at the end if it is the first of its kind, else where that is, and counted there.
+
+    Args:
+        table: int64[2^k], all 0 at first: upper half of the hash of a row, and where it is written + 1.
+        hash_: Of the row; who writes it puts it in its cell.
+        name: What the row is called.
+        count: How often it happened.
+        kept: Per name of a row the name of the first row that equals it.
+        out: Columns of the result, and names.
+        ends: int64[5], how many rows, units, groups and runs are written; the next name.
+    """
+    cells, names = out[1], out[6]
+    slot = hash_ & (len(table) - 1)
+    while table[slot] != 0:
+        place = (table[slot] & LOW) - 1
+        if table[slot] >> _TAG == hash_ >> _TAG and cells[place, 0] == hash_:
+            cells[place, 1] += count
+            kept[name] = names[place]
+            return place
+        slot = (slot + 1) & (len(table) - 1)
+    table[slot] = (hash_ >> _TAG) << _TAG | (ends[0] + 1)
+    return ends[0]
+
+
+@compiled_inline
+def write_head(sink: Any, word: Any, cell: Any, name: Any, out: Any, ends: Any) -> Any:
+    """Write what a row is, its hash, its count and its name; return its place."""
+    row = ends[0]
+    out[0][row, 0], out[0][row, 1] = sink, word
+    out[1][row, 0], out[1][row, 1], out[6][row] = cell[0], cell[1], name
+    ends[0] = row + 1
+    return row
+
+
+@compiled_in_place
+def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, cell: Any, out: Any, ends: Any) -> None:
+    """Write a recorded row with its units and groups; its runs and listed labels stay where they are."""
+    heads, _, units, groups, _, _ = columns
+    at = write_head(heads[row, 0], heads[row, 1], cell, row, out, ends)
+    u, g = ends[1], ends[2]
+    for k in range(units_of(heads[row, 1])):
+        out[2][u + k] = units[unit + k]
+    while group < len(groups) and groups[group, 0] == row:
+        out[3][g, 0] = at
+        for k in range(1, 4):
+            out[3][g, k] = groups[group, k]
+        group, g = group + 1, g + 1
+    ends[1], ends[2] = u + units_of(heads[row, 1]), g
+
+
+@compiled
+def _hash_of_whole(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> Any:
+    """Hash of a recorded row whose units and groups begin at ``unit`` and ``group``."""
+    heads, _, units, groups, runs, listed = columns
+    hash_ = hash_of_row(heads, row, units, unit, kept)
+    while group < len(groups) and groups[group, 0] == row:
+        first, width = groups[group, 1], groups[group, 3] & LOW
+        hash_ = mixed(mixed(hash_, groups[group, 2]), groups[group, 3])
+        if groups[group, 3] >> 32:
+            for k in range(first, first + groups[group, 2] * width):
+                hash_ = mixed(hash_, kept_label(listed[k], kept))
+        else:
+            for k in range(first, first + width):
+                hash_ = mixed(mixed(hash_, kept_label(runs[k, 0], kept)), runs[k, 1])
+        group += 1
+    return hash_
+
+
+@compiled
+def _write_sum(
+    units: Any, at: Any, round_: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
+) -> None:
+    """Write the register value of an entry in a round, unless it is known."""
+    unit, groups, runs = out[2], out[3], out[4]
+    _, u, g, n, name = ends
+    head, terms = wide(units, at), wide(units, at + 2)
+    site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
+    hash_, place = mixed(site, np.int64(NONE)), at + 4
+    for k in range(initial):
+        label = kept_label(_number(units, place, round_), kept)
+        hash_ = mixed(hash_, label)
+        unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
+        place += 2 + 2 * len(round_)
+    hash_ = mixed(mixed(hash_, terms), width)
+    for k in range(width):
+        first, stride = _number(units, place, round_), wide(units, place + 2 + 2 * len(round_))
+        runs[n + k, 0], runs[n + k, 1] = first, stride
+        hash_ = mixed(mixed(hash_, kept_label(first, kept)), stride)
+        place += 4 + 2 * len(round_)
+    if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
+        flags = (ROW_REGISTER | (ROW_WIDE if initial else 0)) << FLAGS
+        row = write_head(0, site | initial << 32 | flags, (hash_, count), name, out, ends)
+        groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3] = row, n, terms, width
+        ends[1], ends[2], ends[3] = u + 2 * initial, g + 1, n + width
+
+
+@compiled
+def _write_store(
+    units: Any, at: Any, round_: Any, results: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
+) -> None:
+    """Write the store of an entry in a round, unless it is known."""
+    unit, u, name = out[2], ends[1], ends[4]
+    head, size = wide(units, at), 2 + 2 * len(round_)
+    site, labels = head & LOW, (head >> 32) & _LABELS
+    place = at + 2
+    sink = _number(units, place, round_)
+    hash_ = mixed(site, sink)
+    for k in range(labels):
+        place += size
+        label = _number(units, place, round_)
+        if (head >> (_RESULTS + k)) & 1:
+            label = REGISTER | results[label]
+        label = kept_label(label, kept)
+        hash_ = mixed(hash_, label)
+        unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
+    if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
+        write_head(sink, site | labels << 32 | ROW_WIDE << FLAGS, (hash_, count), name, out, ends)
+        ends[1] = u + 2 * labels
+
+
+@compiled
+def _write_family(units: Any, unit: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
+    """Write all rows of a family with sums."""
+    rounds, entries, _, _, sums, _ = _size_of(units, unit)
+    results, round_ = np.empty(sums, np.int64), np.zeros(_loops_of(units, unit), np.int64)
+    for _ in range(rounds):
+        at, found = _first_entry(units, unit), 0
+        for _ in range(entries):
+            if wide(units, at) < 0:
+                _write_sum(units, at, round_, count, table, kept, out, ends)
+                results[found] = kept[ends[4]]
+                found += 1
+            else:
+                _write_store(units, at, round_, results, count, table, kept, out, ends)
+            ends[4] += 1
+            at = _behind_entry(units, at, len(round_))
+        _next_round(units, unit, round_)
+
+
+@compiled
+def write_sums(columns: Any, is_written: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
+    """Write all rows, those of families with sums one by one, each where it comes first.
+
+    Args:
+        columns: Of the trace.
+        is_written: bool, per site: families with sums stand for rows of it.
+        table: As :func:`first_place` has it, with the next three.
+        kept: int64[names].
+        out: Columns of the result.
+        ends: int64[5].
+    """
+    heads, cells, units, groups, _, _ = columns
+    unit, group = 0, 0
+    for row in range(len(heads)):
+        flags, count = heads[row, 1] >> FLAGS, cells[row, 1]
+        if flags & ROW_FAMILY and _size_of(units, unit)[4]:
+            _write_family(units, unit, count, table, kept, out, ends)
+        else:
+            at, hash_ = ends[0], cells[row, 0]
+            if is_written[heads[row, 1] & LOW] and not flags & OTHERS:
+                hash_ = _hash_of_whole(columns, row, unit, group, kept)
+                at = first_place(table, hash_, row, count, kept, out, ends)
+            if at == ends[0]:
+                _write_recorded(columns, row, unit, group, (hash_, count), out, ends)
+        unit += units_of(heads[row, 1])
+        while group < len(groups) and groups[group, 0] == row:
+            group += 1
+
+
+@compiled_in_place
+def find_spans(heads: Any, units: Any, scratch: Any, spans: Any) -> Any:
+    """Count the runs of stores in innermost loops; write, into ``spans`` if it is not empty, what they are.
+
+    Families have no sums, in this function and those below.
+
+    Args:
+        heads: Of the trace, as the next one.
+        units: Of the trace.
+        scratch: int64[255], the loops that there may be; overwritten.
+        spans: int64[n, 4], result: site, first and last sink, rounds.
+    """
+    n, unit = 0, 0
+    for row in range(len(heads)):
+        at = unit
+        unit += units_of(heads[row, 1])
+        while (heads[row, 1] >> FLAGS) & ROW_FAMILY and at < unit:
+            loops = _loops_of(units, at)
+            rounds, entries, _, _, _, behind = _size_of(units, at)
+            inner, round_ = wide(units, at + 2 * loops), scratch[:loops]
+            if not len(spans):
+                n += rounds // inner * entries
+                rounds = np.int64(0)
+            for turn in range(0, rounds, inner):
+                _set_round(units, at, turn, round_)
+                entry = _first_entry(units, at)
+                for _ in range(entries):
+                    first = _number(units, entry + 2, round_)
+                    spans[n, 0], spans[n, 1], spans[n, 3] = wide(units, entry) & LOW, first, inner
+                    spans[n, 2] = first + (inner - 1) * wide(units, entry + 2 + 2 * loops)
+                    entry = _behind_entry(units, entry, loops)
+                    n += 1
+            at = behind
+    return n
+
+
+@compiled_in_place
+def find_touched(heads: Any, cells: Any, units: Any, touched: Any) -> Any:
+    """Count what stores with labels and their loads touch in all rounds; write it into ``touched`` with rows.
+
+    ``touched``: int64[n, 3], result: row, store and number in it; first and last word.
+    """
+    n, unit = 0, 0
+    for row in range(len(heads)):
+        at = unit
+        unit += units_of(heads[row, 1])
+        while (heads[row, 1] >> FLAGS) & ROW_FAMILY and at < unit:
+            loops, place = _loops_of(units, at), _first_entry(units, at)
+            for e in range(wide(units, at) >> _ENTRIES):
+                labels = (wide(units, place) >> 32) & _LABELS
+                place += 2
+                for k in range(1 + labels):
+                    word, low, high = wide(units, place), np.int64(0), np.int64(0)
+                    if labels and cells[row, 1] > 0 and (k == 0 or (word != 0 and word & REGISTER == 0)):
+                        for d in range(loops if len(touched) else 0):
+                            way = (wide(units, at + 2 + 2 * d) - 1) * wide(units, place + 2 + 2 * d)
+                            low, high = low + min(way, 0), high + max(way, 0)
+                        if len(touched):
+                            touched[n, 0] = row << 32 | e << 16 | k
+                            touched[n, 1], touched[n, 2] = (word & WORD_MASK) + low, (word & WORD_MASK) + high
+                        n += 1
+                    place += 2 + 2 * loops
+            at = place
+    return n
+
+
+@compiled_in_place
+def _hash_of_store(units: Any, entry: Any, round_: Any) -> Any:
+    """Hash of the row of a store in a round, that of an equal plain row."""
+    head, place = wide(units, entry), entry + 2
+    hash_ = mixed(head & LOW, _number(units, place, round_))
+    for _ in range((head >> 32) & _LABELS):
+        place += 2 + 2 * len(round_)
+        hash_ = mixed(hash_, _number(units, place, round_))
+    return hash_
+
+
+@compiled_in_place
+def hash_merged(
+    heads: Any, cells: Any, units: Any, is_merged: Any, kept: Any, scratch: Any, hash_: Any, count: Any
+) -> Any:
+    """Write hash and count of each row of a merged site, in order; return how many there are."""
+    place, unit = 0, 0
+    for row in range(len(heads)):
+        at, flags = unit, heads[row, 1] >> FLAGS
+        unit += units_of(heads[row, 1])
+        while flags & ROW_FAMILY and at < unit:
+            rounds, entries, _, _, _, behind = _size_of(units, at)
+            round_ = scratch[: _loops_of(units, at)]
+            _set_round(units, at, 0, round_)
+            for _ in range(rounds):
+                entry = _first_entry(units, at)
+                for _ in range(entries):
+                    if is_merged[wide(units, entry) & LOW]:
+                        hash_[place], count[place] = _hash_of_store(units, entry, round_), cells[row, 1]
+                        place += 1
+                    entry = _behind_entry(units, entry, len(round_))
+                _next_round(units, at, round_)
+            at = behind
+        if is_merged[heads[row, 1] & LOW] and not flags & (OTHERS | ROW_REGISTER):
+            begin = unit - units_of(heads[row, 1])
+            hash_[place], count[place] = hash_of_row(heads, row, units, begin, kept), cells[row, 1]
+            place += 1
+    return place
+
+
+@compiled_in_place
+def chunk_end(heads: Any, units: Any, groups: Any, begin: Any, most_labels: Any, most_rows: Any) -> Any:
+    """Where a chunk ends: as ``begin``; labels and rows in it.
+
+    ``begin`` is where it begins: row, its first unit, segment (of other rows that unit), round in it, group.
+    """
+    row, unit, at, turn, group = begin
+    labels, rows = 0, 0
+    while row < len(heads) and rows < most_rows:
+        behind = unit + units_of(heads[row, 1])
+        if (heads[row, 1] >> FLAGS) & ROW_FAMILY:
+            rounds, entries, width, _, _, next_ = _size_of(units, at)
+            fitting = min((most_rows - rows) // entries, (most_labels - labels) // max(width, 1))
+            if fitting <= 0 and rows > 0:
+                break
+            taken = min(rounds - turn, max(fitting, 1))
+            rows += taken * entries
+            labels += taken * width
+            turn += taken
+            if turn < rounds:
+                break
+            at, turn = next_, 0
+            if at < behind:
+                continue
+        else:
+            total = 0 if (heads[row, 1] >> FLAGS) & ROW_FILL else (heads[row, 1] >> 32) & COUNT
+            g = group
+            while g < len(groups) and groups[g, 0] == row:
+                total += groups[g, 2] * (groups[g, 3] & LOW)
+                g += 1
+            if labels + total > most_labels and rows > 0:
+                break
+            labels += total
+            rows += 1
+            group = g
+        row += 1
+        unit = at = behind
+    return row, unit, at, turn, group, labels, rows
+
+
+@compiled_inline
+def _write_round(
+    units: Any, at: Any, round_: Any, row: Any, count: Any, merged: Any, place: Any, out: Any, rows: Any,
+    labels: Any,
+) -> Any:  # fmt: skip
+    """Write the rows of a round; return the next place, and the rows and labels written."""
+    head, cell, origin, label, end, filled = out
+    entry, step = _first_entry(units, at), 2 + 2 * len(round_)
+    for _ in range(wide(units, at) >> _ENTRIES):
+        site, number, times = wide(units, entry) & LOW, (wide(units, entry) >> 32) & _LABELS, count
+        if merged[0][site]:
+            times = merged[1][place]
+            place += 1
+        if times >= 0:
+            head[rows, 0], head[rows, 1] = _number(units, entry + 2, round_), site | number << 32
+            cell[rows, 0], cell[rows, 1], origin[rows], filled[rows] = 0, times, row, 0
+            for k in range(number):
+                label[labels + k] = _number(units, entry + 2 + (1 + k) * step, round_)
+            labels += number
+            end[rows] = labels
+            rows += 1
+        entry += 2 + (1 + number) * step
+    return place, rows, labels
+
+
+@compiled_inline
+def _write_plain(
+    heads: Any, cells: Any, units: Any, row: Any, unit: Any, times: Any, out: Any, rows: Any, labels: Any
+) -> Any:
+    """Write a row that is no family, without its groups; return the labels written so far."""
+    head, cell, origin, label, end, filled = out
+    head[rows, 0], head[rows, 1], origin[rows], filled[rows] = heads[row, 0], heads[row, 1], row, 0
+    cell[rows, 0], cell[rows, 1] = cells[row, 0], times
+    if (heads[row, 1] >> FLAGS) & ROW_FILL:
+        filled[rows] = wide(units, unit)
+    else:
+        for k in range((heads[row, 1] >> 32) & COUNT):
+            label[labels] = plain_label(heads, row, units, unit, k)
+            labels += 1
+    end[rows] = labels
+    return labels
+
+
+@compiled_in_place
+def write_rows(trace: Any, merged: Any, begin: Any, behind: Any, scratch: Any, out: Any) -> Any:
+    """Write a chunk's rows, each of a merged site where it comes first.
+
+    Args:
+        trace: Its columns: heads, cells, units, groups, runs, listed.
+        merged: Columns of :class:`~commanalyzer.graph.reading.families.Merged`.
+        begin: Where the chunk begins, as :func:`chunk_end` has it, and the place in merged rows.
+        behind: Row, segment and round behind it.
+        scratch: Overwritten.
+        out: Of a :class:`.tables.Chunk`: heads, cells, origin, label, end, filled.
+
+    Returns: Numbers of rows and labels; place behind the chunk.
+    """
+    heads, cells, units, groups, runs, listed = trace
+    row, unit, at, turn, group, place = begin
+    rows, labels = 0, 0
+    while (row, at, turn) != behind:
+        times, last = cells[row, 1], unit + units_of(heads[row, 1])
+        if (heads[row, 1] >> FLAGS) & ROW_FAMILY:
+            rounds, _, _, _, _, next_ = _size_of(units, at)
+            stop = behind[2] if row == behind[0] and at == behind[1] else rounds
+            round_ = scratch[: _loops_of(units, at)]
+            _set_round(units, at, turn, round_)
+            for _ in range(turn, stop):
+                place, rows, labels = _write_round(
+                    units, at, round_, row, times, merged, place, out, rows, labels
+                )
+                _next_round(units, at, round_)
+            if stop < rounds:
+                break
+            at, turn = next_, 0
+            if at < last:
+                continue
+        else:
+            if merged[0][heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & (OTHERS | ROW_REGISTER):
+                times = merged[1][place]
+                place += 1
+            if times >= 0:
+                labels = _write_plain(heads, cells, units, row, unit, times, out, rows, labels)
+                while group < len(groups) and groups[group, 0] == row:
+                    labels = write_group(groups, group, runs, listed, out[3], labels)
+                    group += 1
+                out[4][rows] = labels
+                rows += 1
+        row += 1
+        unit = at = last
+    return rows, labels, place

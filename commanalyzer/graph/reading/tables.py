@@ -1,0 +1,150 @@
+"""A trace as tables of integers, and its rows in chunks with their labels written out.
+
+Input: a :class:`Trace`. Output: :class:`Chunk` values, one at a time. Labels are still those of the shim.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.graph.reading.families import Merged, merged_rows, scratch, without_sums
+from commanalyzer.graph.storage.coding import read_only
+from commanalyzer.graph.value_graph import Int32, Int64
+from commanalyzer.recording.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
+from commanalyzer.recording.trace import Trace
+
+CHUNK = 1 << 18  # labels and rows handled at once
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Columns of a trace; what they hold says :mod:`commanalyzer.graph.reading.trace_kernels`.
+
+    Attributes:
+        heads: int64[R, 2].
+        cells: int64[R, 2].
+        units: int32[U].
+        groups: int64[G, 4], in the order of their rows.
+        runs: int64[N, 2].
+        listed: int64[L].
+        merged: Rows of families that may be the same.
+        names: int64, by what labels call each row; empty if that is its place.
+        kept: int64, per name that of the first row that equals it; empty if there are no names.
+        mapped: Columns of the trace that are parts of a file.
+    """
+
+    heads: Int64
+    cells: Int64
+    units: Int32
+    groups: Int64
+    runs: Int64
+    listed: Int64
+    merged: Merged
+    names: Int64
+    kept: Int64
+    mapped: list[Any]
+
+    @classmethod
+    def of(cls, trace: Trace) -> Tables:
+        """Columns of ``trace``, without a copy where it is mapped."""
+        groups = _words(trace.groups, 4)
+        row = groups[:, 0]
+        if len(row) and np.any(row[1:] < row[:-1]):
+            groups = groups[np.argsort(row, kind="stable")]
+        heads, cells, runs = _words(trace.heads, 2), _words(trace.cells, 2), _words(trace.runs, 2)
+        columns = (
+            heads, cells, read_only(np.asarray(trace.labels)), read_only(groups), runs,
+            read_only(np.asarray(trace.listed).view(np.int64)),
+        )  # fmt: skip
+        columns, names, kept = without_sums(columns)
+        mapped = [c for c in (trace.heads, trace.cells, trace.labels) if isinstance(c, np.memmap)]
+        return cls(*columns, merged_rows(*columns[:3]), names, kept, mapped)
+
+    def names_of(self, rows: Int64) -> Int64:
+        """By what labels call ``rows``."""
+        return self.names[rows] if len(self.names) else rows
+
+    @property
+    def num_rows(self) -> int:
+        """Number of recorded rows."""
+        return len(self.heads)
+
+    def defining(self) -> Iterator[Int64]:
+        """Rows that define a vertex: register values, lifetimes in workspaces; some at a time."""
+        for first in range(0, self.num_rows, CHUNK):
+            flags = self.heads[first : first + CHUNK, 1] >> 48
+            is_defining = (flags & (ROW_REGISTER | ROW_TEMPORARY) != 0) & (flags & ROW_UPDATE == 0)
+            yield first + np.flatnonzero(is_defining)
+
+    def touched(self) -> Int64:
+        """What instructions of families touch in all rounds of their loops.
+
+        Returns:
+            int64[n, 3]: a number of the instruction, which may come several times; first and last word.
+        """
+        from commanalyzer.graph.reading.family_kernels import find_touched
+
+        touched = np.zeros((0, 3), np.int64)
+        if number := find_touched(self.heads, self.cells, self.units, touched):
+            touched = np.empty((number, 3), np.int64)
+            find_touched(self.heads, self.cells, self.units, touched)
+        return touched
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All rows, those of families written out, each where it comes first; some at a time."""
+        from commanalyzer.graph.reading.family_kernels import chunk_end, write_rows
+
+        at, group, place, rounds = (0, 0, 0, 0), 0, 0, scratch()  # row, unit, segment, round; and others
+        while at[0] < self.num_rows:
+            *behind, next_group, labels, rows = chunk_end(
+                self.heads, self.units, self.groups, (*at, group), CHUNK, CHUNK
+            )
+            heads, cells = np.empty((2, rows, 2), np.int64)
+            (origin, end, filled), label = np.empty((3, rows), np.int64), np.empty(labels, np.int64)
+            rows, labels, place = write_rows(
+                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), self.merged,
+                (*at, group, place), (behind[0], behind[2], behind[3]), rounds,
+                (heads, cells, origin, label, end, filled),
+            )  # fmt: skip
+            yield Chunk(
+                read_only(heads[:rows]), read_only(cells[:rows]), origin[:rows], group,
+                label[:labels], end[:rows], filled[:rows],
+            )  # fmt: skip
+            at, group = (behind[0], behind[1], behind[2], behind[3]), next_group
+            for column in self.mapped:  # what was passed needs no memory: it comes from the file again
+                column.base.madvise(mmap.MADV_DONTNEED)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive rows.
+
+    Attributes:
+        heads: int64[r, 2].
+        cells: int64[r, 2].
+        origin: int64[r], row of the trace that each comes from.
+        group: First group of these rows or later ones.
+        label: int64, labels of these rows: the plain ones of a row in recorded order, then its groups'.
+        end: int64[r], where the labels of each row end.
+        filled: int64[r], words that each fill covers.
+    """
+
+    heads: Int64
+    cells: Int64
+    origin: Int64
+    group: int
+    label: Int64
+    end: Int64
+    filled: Int64
+
+
+def _words(records: NDArray[np.void], columns: int) -> Int64:
+    """Records of ``columns`` 8-byte words as a table."""
+    plain = np.asarray(records).view(np.int64)
+    return read_only(plain.reshape(-1, columns))

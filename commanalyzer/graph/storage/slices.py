@@ -1,0 +1,74 @@
+"""Consecutive rows of a value graph: large graphs are worked on bit by bit, vertices all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from commanalyzer.graph.value_graph import Bool, Rows, ValueGraph
+
+SLICE_FLOWS = 1 << 20
+flows_visited = 0  # by passes over rows in this process, which are most of what dividing and counting do
+
+
+class Sliceable(Protocol):
+    """A graph that can expand its rows bit by bit."""
+
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[Rows]:
+        """Yield rows in order; arguments as of :func:`row_slices`."""
+
+
+def row_slice(rows: Rows, first: int, last: int) -> Rows:
+    """Return rows ``first`` to ``last - 1``; arrays are shared.
+
+    Args:
+        rows: Rows.
+        first: First row, 0 <= first <= last.
+        last: Row behind the last one, at most the number of rows.
+    """
+    terms = rows.term_ptr[first : last + 1]
+    sources = rows.source_ptr[terms[0] : terms[-1] + 1]
+    begin, end = int(sources[0]), int(sources[-1])
+    whole = first == 0 and last == rows.num_rows
+    return Rows(
+        row_sink=rows.row_sink[first:last],
+        row_count=rows.row_count[first:last],
+        row_site=rows.row_site[first:last],
+        row_fold=rows.row_fold[first:last],
+        row_accumulates=rows.row_accumulates[first:last],
+        term_ptr=terms if whole else terms - terms[0],
+        source_ptr=sources if whole else sources - begin,
+        source=rows.source[begin:end],
+        source_role=rows.source_role[begin:end],
+    ).closed()
+
+
+def row_slices(
+    graph: ValueGraph | Rows | Sliceable, flows: int = 0, wanted: Bool | None = None
+) -> Iterator[Rows]:
+    """Yield the rows of ``graph`` in slices of about ``flows`` flows (more where a single row has more).
+
+    Args:
+        graph: Expanded rows, or a graph that expands its rows itself.
+        flows: Flows of a slice; 0 for :data:`SLICE_FLOWS`, or what the graph wants.
+        wanted: bool, one for each slice: others are left out; None for all.
+    """
+    global flows_visited
+    rows = graph.rows if isinstance(graph, ValueGraph) else graph
+    if not isinstance(rows, Rows):
+        for piece in rows.slices(flows, wanted):
+            flows_visited += len(piece.source)
+            yield piece
+        return
+    first = number = 0
+    while first < rows.num_rows:
+        end = rows.source_ptr[rows.term_ptr[first]] + (flows or SLICE_FLOWS)
+        behind = np.searchsorted(rows.source_ptr, end, side="right")
+        last = min(max(int(np.searchsorted(rows.term_ptr, behind)) - 1, first + 1), rows.num_rows)
+        if wanted is None or wanted[number]:
+            piece = row_slice(rows, first, last)
+            flows_visited += len(piece.source)
+            yield piece
+        first, number = last, number + 1

@@ -1,0 +1,138 @@
+"""Singleton detection as printed in the paper: value graph -> singletons and their kinds.
+
+Used by the ``hpdc18`` model and for the size of the graph in the paper's unit (Table 2). The ``volume``
+model uses :mod:`commanalyzer.graph.structure.hubs` instead.
+
+Reference: paper Section 4.2.1, Algorithm 3, Definitions 4.2 and 4.3.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.structure.degrees import SINKS, SOURCES, count_neighbours
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, UInt8
+
+HIGH = 0.9
+_ADDRESS = int(SourceRole.ADDRESS)
+_PIECE = 1 << 20
+
+
+class SingletonKind(IntEnum):
+    """Which side of a vertex is extreme."""
+
+    NONE = 0
+    SOURCE = 1
+    SINK = 2
+    REDUCTION = 3
+
+
+def degree_centroid(degree: Int32) -> float:
+    """Return min(mean, median) of the degrees of connected vertices (Definition 4.2).
+
+    Departure: vertices without any neighbour are left out. They exchange nothing, and a program with many
+    of them (initialised and never read) would otherwise have centroid 0 and every other vertex extreme.
+    """
+    connected = degree[degree > 0]
+    return float(min(connected.mean(), np.median(connected))) if len(connected) else 0.0
+
+
+def distance_score(degree: Int32, centroid: float) -> Float64:
+    """Return float64[V], ``1 - centroid / d(v)`` where d(v) exceeds the centroid, else 0 (Definition 4.3)."""
+    score = np.zeros(len(degree), dtype=np.float64)
+    far = degree > centroid
+    score[far] = 1.0 - centroid / degree[far]
+    return score
+
+
+def find_singletons(graph: AnyGraph, high: float = HIGH) -> UInt8:
+    """Return uint8[V], the :class:`SingletonKind` of each vertex: a source, a sink, a reduction, or none.
+
+    The same two scores, with the same centroid, are applied to the out-degree (readers) and to the
+    in-degree (sources): an extreme out-degree makes a source, an extreme in-degree a sink, both a reduction;
+    where neither side alone is extreme, the larger side decides. Sources that only address a count are no
+    flows.
+
+    Args:
+        graph: Value graph, usually with its registers dissolved.
+        high: Score from which a vertex is a singleton, in (0, 1].
+
+    Raises:
+        ConfigError: If ``high`` lies outside (0, 1].
+
+    Reference: paper Algorithm 3; Section 4.2.3 names the three kinds.
+    """
+    return _kinds(graph, high, np.ones(graph.num_vertices, np.bool_))[0]
+
+
+def _kinds(graph: AnyGraph, high: float, left: Bool) -> tuple[UInt8, Int32, Int32]:
+    """Return the kind, in-degree and out-degree of each vertex in the graph of those that are ``left``."""
+    if not 0.0 < high <= 1.0:
+        raise ConfigError(f"singleton threshold must lie in (0, 1], found {high}", hint="the paper uses 0.9")
+    inward, outward, degree = (
+        count_neighbours(graph, of=left, among=left, sides=sides, skipped_role=_ADDRESS)
+        for sides in (SOURCES, SINKS, SOURCES | SINKS)
+    )
+    centroid, v = degree_centroid(degree), max(int(np.count_nonzero(left)), 1)
+    kind = np.zeros(graph.num_vertices, np.uint8)
+    for first in range(0, len(kind), _PIECE):
+        piece = slice(first, first + _PIECE)
+        into, out = inward[piece], outward[piece]
+        score = np.maximum(np.maximum(into, out) / v, distance_score(degree[piece], centroid))
+        sink = np.maximum(into / v, distance_score(into, centroid)) >= high
+        source = np.maximum(out / v, distance_score(out, centroid)) >= high
+        undecided = ~sink & ~source
+        source |= undecided & (out >= into)
+        sink |= undecided & (into > out)
+        found = source * int(SingletonKind.SOURCE) + sink * int(SingletonKind.SINK)
+        kind[piece] = np.where(left[piece] & (score >= high), found, int(SingletonKind.NONE))
+    return kind, inward, outward
+
+
+def passes_on(graph: AnyGraph, chosen: Bool) -> bool:
+    """Whether any of the ``chosen`` (bool[V]) vertices is both computed from others and read."""
+    if not chosen.any():
+        return False
+    is_read, is_computed = np.zeros(len(chosen), np.bool_), np.zeros(len(chosen), np.bool_)
+    for rows in row_slices(graph):
+        is_read[rows.source] = True
+        is_computed[rows.row_sink[np.diff(rows.row_ptr) > 0]] = True
+    return bool((chosen & is_read & is_computed).any())
+
+
+def paper_counts(graph: AnyGraph, high: float, gone: Bool) -> tuple[UInt8, int]:
+    """Return uint8[V], the kind of each singleton, and the words of the graph without them, slice by slice.
+
+    Singletons are what :func:`find_singletons` finds in the dissolved graph.
+
+    Words are 2 per vertex and 2 per directed edge. Vertices that occur in no value-flow chain (index arrays,
+    constants that nothing reads) do not count. A row that reads its own previous version adds the edge from
+    the vertex to itself: ``12 n`` for the five-point stencil and ``16 n`` for the seven-point one.
+
+    Args:
+        graph: Value graph.
+        high: Score from which a vertex is a singleton, in (0, 1].
+        gone: bool[V], registers to leave out, none of which passes anything on.
+
+    Raises:
+        ConfigError: If ``high`` lies outside (0, 1].
+
+    Reference: paper Algorithm 3, Table 2.
+    """
+    left = ~gone
+    kind, inward, outward = _kinds(graph, high, left)
+    left &= kind == int(SingletonKind.NONE)
+    in_chain, loops = (inward > 0) | (outward > 0), np.zeros(len(kind), np.bool_)
+    kept = inward
+    if kind.any():
+        kept = count_neighbours(graph, of=left, among=left, sides=SOURCES, skipped_role=_ADDRESS)
+    for rows in row_slices(graph):
+        loops[rows.row_sink[rows.row_accumulates]] = True
+    edges = int(kept.sum(dtype=np.int64)) + int(np.count_nonzero(loops & left))
+    return kind, 2 * int(np.count_nonzero((in_chain | loops) & left)) + 2 * edges

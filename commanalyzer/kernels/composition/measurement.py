@@ -1,0 +1,181 @@
+"""Measures the run time of a sequential block over a range of sizes.
+
+A block is a C function ``void f(T *data, size_t n)`` of the user's sources, or a command with ``{n}`` in it.
+A function is called on fresh data of a fixed random sequence each time; between two readings of the clock lie
+so many calls that the clock's own resolution is below a hundredth.
+
+Reference:
+    Calotoiu et al. 2019, Section IV: 256 repetitions of every size. Hoefler, Belli, SC 2015: medians with
+    nonparametric confidence intervals, fresh inputs, the clock's resolution stated.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from commanalyzer.foundation.errors import CompileError, ConfigError, TargetRunError
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.kernels.composition.measured import BLOCK_METRIC, MeasuredBlock, SizeTimes
+from commanalyzer.machine.statistics import median_interval
+from commanalyzer.program.frontend.subprocesses import run_tool
+from commanalyzer.program.frontend.toolchain import find_toolchain
+from commanalyzer.result.provenance import collect_provenance, file_hash
+from commanalyzer.scaling.laws.fit import fit_law
+from commanalyzer.scaling.laws.terms import Floats
+
+REPETITIONS = 256  # Section IV of the paper
+# Fresh inputs between two readings of the clock. Half as many: more readings, each nearer to the clock's
+# resolution; twice as many: nothing but memory.
+_BATCH_BYTES = 1 << 24
+_MOST_CALLS = 1024
+_COMPILE_TIMEOUT_S = 300.0
+_HARNESS = Path(__file__).with_name("block_harness.c")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """What to measure.
+
+    Attributes:
+        sources: C files with the function; empty for a command.
+        function: Its name.
+        element: Type of the data, ``int`` or ``double`` and the like.
+        command: Shell-like words with ``{n}``; empty for a function.
+        sizes: Increasing.
+        repetitions: Samples of every size.
+        flags: Of the compiler.
+        timeout_s: Of the whole measurement, seconds.
+        seed: Of the data.
+    """
+
+    sources: tuple[Path, ...] = ()
+    function: str = ""
+    element: str = "int"
+    command: str = ""
+    sizes: tuple[int, ...] = ()
+    repetitions: int = REPETITIONS
+    flags: tuple[str, ...] = ("-O2",)
+    timeout_s: float = 600.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if bool(self.command) == bool(self.sources):
+            raise ConfigError("expected sources and a function, or a command, found both or neither")
+        if self.command and "{n}" not in self.command:
+            raise ConfigError(
+                "expected {n} in the command, where the size goes, found none", where=self.command
+            )
+        if self.sources and not self.function.isidentifier():
+            raise ConfigError(
+                f"expected the name of a function, found {self.function!r}",
+                hint='--function NAME, a function void NAME(int *data, size_t n); in C++ extern "C"',
+            )
+        if len(self.sizes) < 2 or min(self.sizes) < 1:
+            raise ConfigError("expected two or more sizes, found fewer", hint="--sizes 1024..262144x2")
+
+
+def measure_block(request: BlockRequest, advance: Callable[[int], None] = lambda size: None) -> MeasuredBlock:
+    """Times of every size and the law fitted to their medians.
+
+    Args:
+        request: What to measure.
+        advance: Called with every size when it is done.
+
+    Raises:
+        CompileError: If the function does not compile or link.
+        TargetRunError: If the program fails or takes too long.
+    """
+    times: list[SizeTimes] = []
+    compiler, flags = "", tuple[str, ...]()
+    with scratch_directory() as scratch:
+        folder = Path(scratch)
+        if request.command:
+            sample: Callable[[int], tuple[Floats, int]] = _of_command(request)
+        else:
+            toolchain = find_toolchain()
+            compiler, flags = toolchain.version, request.flags
+            program = _built(request, folder, [*toolchain.driver("c"), *toolchain.target_flags])
+            sample = _of_function(request, program, folder)
+        for size in request.sizes:
+            seconds, calls = sample(size)
+            times.append(SizeTimes(float(size), median_interval(seconds), float(seconds.mean()), calls))
+            advance(size)
+    made = collect_provenance(
+        compiler=compiler,
+        flags=flags,
+        input_hashes=[(str(p), file_hash(p)) for p in request.sources],
+        seed=request.seed,
+    )
+    how = {"command": request.command, "function": request.function, "element": request.element}
+    medians = np.array([t.seconds.median for t in times])
+    points = np.array([[t.size] for t in times])
+    law = fit_law(points, ["n"], medians, metric=BLOCK_METRIC, families=("pmnf",))
+    name = request.function or shlex.split(request.command)[0]
+    return MeasuredBlock(name, "n", tuple(times), law, asdict(made) | how)
+
+
+def _built(request: BlockRequest, folder: Path, driver: Sequence[str]) -> Path:
+    program = folder / "block"
+    defined = [f"-DBLOCK={request.function}", f"-DELEMENT={request.element}"]
+    command = [*driver, *request.flags, *defined, str(_HARNESS), *map(str, request.sources)]
+    done = run_tool([*command, "-lm", "-o", str(program)], timeout_s=_COMPILE_TIMEOUT_S)
+    if not done.ok:
+        raise CompileError(
+            f"expected a function void {request.function}({request.element} *data, size_t n), "
+            f"found:\n{done.last_lines()}",
+            where=" ".join(map(str, request.sources)),
+            hint='the sources have no main of their own; in C++ declare the function extern "C"',
+        )
+    return program
+
+
+def _of_function(request: BlockRequest, program: Path, folder: Path) -> Callable[[int], tuple[Floats, int]]:
+    deadline = time.monotonic() + request.timeout_s
+
+    def sample(size: int) -> tuple[Floats, int]:
+        output = folder / "seconds"
+        limits = [str(_BATCH_BYTES), str(_MOST_CALLS)]
+        words = [str(program), str(output), str(size), str(request.repetitions), str(request.seed), *limits]
+        _run(words, deadline, f"{request.function}, size {size}")
+        values = np.fromfile(output, dtype=np.float64)
+        return values[1:], int(values[0])
+
+    return sample
+
+
+def _of_command(request: BlockRequest) -> Callable[[int], tuple[Floats, int]]:
+    """Wall-clock time of a command, its start included."""
+    deadline = time.monotonic() + request.timeout_s
+
+    def sample(size: int) -> tuple[Floats, int]:
+        words = [word.replace("{n}", str(size)) for word in shlex.split(request.command)]
+        seconds = np.empty(request.repetitions)
+        for index in range(request.repetitions):
+            start = time.perf_counter()
+            _run(words, deadline, " ".join(words))
+            seconds[index] = time.perf_counter() - start
+        return seconds, 1
+
+    return sample
+
+
+def _run(words: Sequence[str], deadline: float, where: str) -> None:
+    """Run until ``deadline``, seconds of the monotonic clock."""
+    try:
+        done = run_tool(words, timeout_s=max(deadline - time.monotonic(), 0.1))
+    except OSError as error:
+        raise ConfigError(f"expected a command, found: {error.strerror}", where=words[0]) from error
+    if not done.ok:
+        raise TargetRunError(
+            "the measurement took too long"
+            if done.exit_status is None
+            else f"the block ended with status {done.exit_status}: {done.last_lines(3)}",
+            where=where,
+            hint="--timeout, fewer --repetitions or smaller --sizes",
+        )

@@ -1,0 +1,215 @@
+"""What is to be predicted: kernels of a features document on some devices, and the tasks that run them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
+from commanalyzer.kernels.features.kernels import RUNTIME_FEATURES, STATIC_FEATURES
+from commanalyzer.kernels.learning.applications import (
+    RULES,
+    Rule,
+    TaskWeight,
+    mean_speedup,
+    penalised_speedup,
+    printed_speedup,
+    timed_speedup,
+    weighted_speedup,
+    weights,
+)
+from commanalyzer.kernels.learning.overheads import OverheadTable
+from commanalyzer.kernels.learning.runs import DEVICES, KERNEL, RunTable, read_runs, runs_of
+from commanalyzer.kernels.tasks.graph import HOST, Task, TaskGraph
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.roofline.equations import link_bandwidth
+from commanalyzer.scaling.laws.terms import Floats
+
+_FEATURES = "commanalyzer.features/1"
+# They grow with the work items when a larger problem is asked for.
+_GROWING = ("work_items", "problem_size")
+
+
+def read_inputs(
+    path: Path, devices: Sequence[int], items: float = 0.0, names: Sequence[str] = ()
+) -> RunTable:
+    """Runs to predict: of a table (CSV, JSON Lines), or of a features document on ``devices``.
+
+    Args:
+        path: ``*.csv``, ``*.jsonl`` or the JSON document of ``features``.
+        devices: Numbers of devices, for a features document.
+        items: Work items of the largest kernel of a larger problem, whose buffers have as many bytes per
+            item; 0 for the run's own.
+        names: Kernels of a features document, with or without line; all if empty.
+
+    Raises:
+        ArtifactError: If the file is none of these.
+        FitError: If numbers are missing: a kernel that did not run, no kernel at all.
+    """
+    if path.suffix in (".csv", ".jsonl"):
+        return read_runs(path)
+    every = _kernels(path)
+    kernels = [k for k in every if k["runtime"] and (not names or _is_one_of(str(k["name"]), names))]
+    unknown = [n for n in names if not any(_is_one_of(str(k["name"]), (n,)) for k in every)]
+    if unknown:
+        known = ", ".join(str(k["name"]) for k in every) or "none"
+        raise ConfigError(f"expected a kernel of {known}, found {unknown[0]!r}", where=str(path))
+    if not kernels:
+        raise FitError(
+            "expected kernels with run-time features, found none: a program without loops has no kernel, and "
+            "one that did not run has no sizes",
+            where=str(path),
+            hint="commanalyzer features SOURCES --run --json FILE",
+        )
+    largest = max(float(k["runtime"]["work_items"]) for k in kernels)
+    factor = items / largest if items else 1.0
+    lines = [
+        {KERNEL: str(k["name"]), **k["static"], **_grown(k["runtime"], factor), DEVICES: p}
+        for k in kernels
+        for p in devices
+    ]
+    return runs_of(lines, str(path))
+
+
+def _is_one_of(name: str, names: Sequence[str]) -> bool:
+    return name in names or name.partition(":")[0] in names
+
+
+def _kernels(path: Path) -> list[dict[str, Any]]:
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
+        if content["schema"] != _FEATURES:
+            raise ValueError(f"schema {content['schema']}")
+        kernels = [dict(k) for k in content["kernels"]]
+        for k in kernels:
+            _ = [float(k["static"][f]) for f in STATIC_FEATURES], str(k["name"])
+            _ = [float(k["runtime"][f]) for f in RUNTIME_FEATURES if f != DEVICES and k["runtime"]]
+        return kernels
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = getattr(error, "strerror", None) or error
+        raise ArtifactError(
+            f"expected features (JSON) or a table of runs (*.csv, *.jsonl), found: {found}",
+            where=str(path),
+            hint="commanalyzer features SOURCES --run --json FILE",
+        ) from error
+
+
+def _grown(runtime: dict[str, float], factor: float) -> dict[str, float]:
+    return {name: value * (factor if name in _GROWING else 1.0) for name, value in runtime.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """Speed-up of an application by several rules.
+
+    Attributes:
+        devices: Numbers of devices.
+        tasks: Kernels of its tasks in order.
+        shares: float64[T], weights of Eq. 2.
+        speedups: float64[P] by rule; rules that need what is not known are missing.
+        overheads: Largest rho of the dependencies, float64[P]; ``None`` without a table.
+    """
+
+    devices: tuple[int, ...]
+    tasks: tuple[str, ...]
+    shares: Floats
+    speedups: dict[Rule, Floats]
+    overheads: Floats | None
+
+
+def predict_application(
+    graph: TaskGraph,
+    runs: RunTable,
+    speedups: Floats,
+    overheads: OverheadTable | None = None,
+    machine: MachineParameters | None = None,
+) -> Application:
+    """Speed-up of the application of a task graph from those of its kernels.
+
+    Args:
+        graph: Tasks of a run, with the mappers and bytes of their edges.
+        runs: Kernels on some numbers of devices.
+        speedups: float64[N], of these.
+        overheads: Table of rho, for Eq. 3.
+        machine: Bandwidth, latency and throughput, for the rule ``time``.
+
+    Raises:
+        ConfigError: If a task has no kernel among the runs, or a pair no overhead.
+    """
+    devices = tuple(sorted({int(p) for p in runs.of(DEVICES)}))
+    tasks = [t for t in graph.tasks if t.kernel != HOST]
+    table = np.stack([_curve(task, runs, speedups, devices) for task in tasks])
+    shares = weights([_weight(task, runs) for task in tasks])
+    found: dict[Rule, Floats] = {"mean": mean_speedup(table), "weighted": weighted_speedup(table, shares)}
+    largest = None
+    if overheads is not None:
+        rhos = [[r for *_, r in _rhos(graph, overheads, p)] for p in devices]
+        largest = np.array([max(row, default=0.0) for row in rhos])
+        columns = [(table[:, [k]], rhos[k]) for k in range(len(devices))]
+        found["printed"] = np.concatenate([printed_speedup(t, shares, r) for t, r in columns])
+        found["penalty"] = np.concatenate([penalised_speedup(t, shares, r) for t, r in columns])
+    if machine is not None:
+        executed = np.array([float(t.instructions) for t in tasks])
+        moving = np.array([_moving(graph, p, machine, executed.sum()) for p in devices])
+        found["time"] = timed_speedup(table, executed / executed.sum(), moving)
+    ordered = {rule: found[rule] for rule in RULES if rule in found}
+    return Application(devices, tuple(t.name for t in tasks), shares, ordered, largest)
+
+
+def _matching(task: Task, runs: RunTable) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Runs of a task's kernel; features call it by function and line."""
+    name = task.name.partition(":")[0]
+    found = np.array([k in (task.name, name) or k.partition(":")[0] == name for k in runs.kernels.tolist()])
+    if not found.any():
+        known = ", ".join(sorted(set(runs.kernels.tolist())))
+        raise ConfigError(
+            f"expected features of the kernel {task.name}, found those of {known}", where=runs.source
+        )
+    return found
+
+
+def _curve(task: Task, runs: RunTable, speedups: Floats, devices: Sequence[int]) -> Floats:
+    own = _matching(task, runs)
+    by_devices = dict(zip(runs.of(DEVICES)[own].astype(int).tolist(), speedups[own].tolist(), strict=True))
+    missing = [p for p in devices if p not in by_devices]
+    if missing:
+        raise ConfigError(f"expected runs of {task.name} on {missing[0]} devices, found none")
+    return np.array([by_devices[p] for p in devices])
+
+
+def _weight(task: Task, runs: RunTable) -> TaskWeight:
+    own = int(np.argmax(_matching(task, runs)))
+    return TaskWeight(float(runs.of("work_items")[own]), float(runs.of("total")[own]))
+
+
+def _rhos(graph: TaskGraph, overheads: OverheadTable, p: int) -> list[tuple[str, float]]:
+    return [
+        (edge.buffer, overheads.rho(edge.write, edge.read, p))
+        for edge in graph.edges
+        if edge.write is not None and edge.read is not None and edge.source != edge.sink
+        and HOST not in (graph.tasks[edge.source].kernel, graph.tasks[edge.sink].kernel)
+    ]  # fmt: skip
+
+
+def _moving(graph: TaskGraph, p: int, machine: MachineParameters, instructions: float) -> float:
+    """Time of all movement over the serial time: S / (p B) and a latency per flow that moves."""
+    if p == 1:
+        return 0.0
+    if p not in graph.nodes:
+        raise ConfigError(
+            f"expected the bytes that move between {p} nodes, found those for {list(graph.nodes)}",
+            hint="commanalyzer tasks SOURCES --nodes 2,4,8 --json FILE",
+        )
+    bandwidth = link_bandwidth(machine)
+    if bandwidth is None or machine.throughput is None:
+        raise ConfigError("expected a machine with bandwidth and throughput", where=machine.name)
+    k = graph.nodes.index(p)
+    latency_s = machine.latency.value if machine.latency is not None else 0.0
+    flows = len({(e.sink, e.buffer) for e in graph.edges if e.moved_bytes[k]})
+    moved_s = graph.moved_bytes()[k] / (p * bandwidth) + flows * latency_s
+    return float(moved_s * machine.throughput.value / instructions)

@@ -1,0 +1,240 @@
+"""A trained model: what it predicts, how sure it is, where it was trained; its file.
+
+A file is a ZIP of plain numpy arrays (``*.npz``, read without pickles) with a header in JSON: kind, schema,
+library versions, range of training, errors. Every array is checked before anything computes with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.errors import ArtifactError, FitError
+from commanalyzer.foundation.files import write_atomically
+from commanalyzer.foundation.version import tool_version
+from commanalyzer.kernels.features.kernels import FEATURES
+from commanalyzer.kernels.learning.estimators import Array, Estimator, Forest, arrays_of, estimator_of
+from commanalyzer.kernels.learning.metrics import Errors
+from commanalyzer.kernels.learning.runs import DEVICES, PHYSICS_EFFICIENCY, RunTable
+from commanalyzer.kernels.learning.scaling import Scaling
+from commanalyzer.scaling.laws.terms import Floats
+
+KIND = "commanalyzer.speedup-model"
+SCHEMA = 1
+Target = Literal["speedup", "efficiency", "residual"]
+TARGETS: tuple[Target, ...] = get_args(Target)
+_LEAST_SPEEDUP = 0.01  # what regressions below it, or below 0, mean: no use at all
+_MOST_BYTES = 1 << 28  # unpacked; a forest of 100 trees on 10,000 runs has some 10^7
+_HEADER = "header"
+_SCALING = ("low", "high", "mean", "components")
+_SPREAD = (0.05, 0.95)
+# what reading a ZIP, its arrays and its header says of a damaged one
+_DAMAGED = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
+    *(KeyError, TypeError, ValueError, AttributeError),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Predicted speed-ups of runs.
+
+    Attributes:
+        runs: What was predicted.
+        speedups: float64[N].
+        low: float64[N], lower end of what 90 % of the left-out runs of training were in.
+        high: float64[N], upper end.
+        tree_low: float64[N], 5 % of the trees are below; NaN for other models.
+        tree_high: float64[N], 5 % are above.
+        outside: Per run the features beyond the range of training.
+    """
+
+    runs: RunTable
+    speedups: Floats
+    low: Floats
+    high: Floats
+    tree_low: Floats
+    tree_high: Floats
+    outside: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A model of speed-ups.
+
+    Attributes:
+        estimator: Its arrays.
+        scaling: From features to inputs, with the range of training.
+        target: What it learned.
+        parameters: Of the model.
+        kernels: That it has seen.
+        num_runs: Runs that it has seen.
+        left_out: Errors on runs of kernels that were left out of training.
+        log_error: Quantiles (5 and 95 %) of ln(measured / predicted) on these.
+        machine: Where the runs were made.
+        versions: Of the libraries that trained it.
+    """
+
+    estimator: Estimator
+    scaling: Scaling
+    target: Target
+    parameters: Mapping[str, Any]
+    kernels: tuple[str, ...]
+    num_runs: int
+    left_out: Errors
+    log_error: tuple[float, float]
+    machine: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def predict(self, runs: RunTable) -> Prediction:
+        """Speed-ups of runs, which need none themselves.
+
+        Raises:
+            FitError: If the model needs the speed-up by physics and a run has none.
+        """
+        if self.target == "residual" and np.isnan(runs.physics).any():
+            raise FitError(
+                "expected the speed-up by physics of every run, found none: the model corrects it",
+                where=runs.source,
+                hint="give a column physics, or train a model of the efficiency",
+            )
+        inputs = self.scaling.inputs(runs)
+        speedups = restored(self.estimator.predict(inputs), runs, self.target)
+        tree_low = tree_high = np.full(len(runs), np.nan)
+        if isinstance(self.estimator, Forest):
+            ends = np.quantile(self.estimator.trees(inputs), _SPREAD, axis=1)
+            tree_low, tree_high = (restored(end, runs, self.target) for end in ends)
+        low, high = self.log_error
+        return Prediction(
+            runs,
+            speedups,
+            speedups * np.exp(min(low, 0.0)),
+            speedups * np.exp(max(high, 0.0)),
+            tree_low,
+            tree_high,
+            tuple(self.scaling.outside(runs)),
+        )
+
+
+def references(runs: RunTable, target: Target) -> Floats:
+    """float64[N], what the speed-up is related to."""
+    return runs.physics if target == "residual" else runs.of(DEVICES)
+
+
+def restored(raw: Floats, runs: RunTable, target: Target) -> Floats:
+    """float64[N], speed-ups from what a model says."""
+    found = raw if target == "speedup" else np.exp(np.clip(raw, -50.0, 50.0)) * references(runs, target)
+    return np.asarray(np.maximum(found, _LEAST_SPEEDUP))
+
+
+def save_model(model: TrainedModel, path: Path, *, force: bool = False) -> None:
+    """Write a model, completely or not at all.
+
+    Raises:
+        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
+    """
+    arrays = {f"estimator/{name}": array for name, array in arrays_of(model.estimator).items()}
+    arrays |= {f"scaling/{name}": getattr(model.scaling, name) for name in _SCALING}
+    header = {
+        "kind": KIND,
+        "schema": SCHEMA,
+        "estimator": model.estimator.kind,
+        "target": model.target,
+        "features": list(model.scaling.features),
+        "parameters": dict(model.parameters),
+        "kernels": list(model.kernels),
+        "runs": model.num_runs,
+        "left_out": asdict(model.left_out),
+        "log_error": list(model.log_error),
+        "machine": model.machine,
+        "versions": {**model.versions, "commanalyzer": tool_version()},
+        "digest": _digest(arrays),
+    }
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    stream = io.BytesIO()
+    np.savez_compressed(stream, allow_pickle=False, **{_HEADER: text}, **arrays)
+    write_atomically(path, lambda draft: _put(draft, stream.getvalue()), force=force)
+
+
+def load_model(path: Path) -> TrainedModel:
+    """Model saved in ``path``; nothing in the file is executed.
+
+    Raises:
+        ArtifactError: If it is missing, of another kind or newer schema, or damaged.
+    """
+    try:
+        arrays = _arrays(path)
+        header = parse_json(arrays.pop(_HEADER).tobytes(), is_finite=True)
+        if not isinstance(header, dict) or header.get("kind") != KIND:
+            raise ValueError("another kind of file")
+        if header.get("schema") != SCHEMA:
+            raise ArtifactError(
+                f"expected a model of schema {SCHEMA}, found {header.get('schema')!r}",
+                where=str(path),
+                hint="train it again with this version",
+            )
+        if header.get("digest") != _digest(arrays):
+            raise ValueError("arrays that were changed")
+        return _model(header, arrays)
+    except _DAMAGED as error:
+        found = getattr(error, "strerror", None) or error
+        raise ArtifactError(
+            f"expected a saved model of speed-ups, found: {found}",
+            where=str(path),
+            hint="commanalyzer learn TABLE -o MODEL writes one",
+        ) from error
+
+
+def _arrays(path: Path) -> dict[str, Array]:
+    with zipfile.ZipFile(path) as archive:
+        if sum(item.file_size for item in archive.infolist()) > _MOST_BYTES:
+            raise ValueError(f"more than {_MOST_BYTES} bytes of arrays")
+    with np.load(path, allow_pickle=False) as content:
+        return {name: content[name] for name in content.files}
+
+
+def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> TrainedModel:
+    names = tuple(map(str, header["features"]))
+    if not names or not set(names) <= {*FEATURES, PHYSICS_EFFICIENCY} or header["target"] not in TARGETS:
+        raise ValueError("features or a target that are not known")
+    low, high, mean, components = (arrays[f"scaling/{name}"] for name in _SCALING)
+    widths = {len(low), len(high), *([len(mean), components.shape[-1]] if len(components) else [])}
+    is_number = all(a.dtype == np.float64 and np.isfinite(a).all() for a in (low, high, mean, components))
+    if not is_number or widths != {len(names)} or components.ndim != 2:
+        raise ValueError("a scaling that does not fit")
+    own = {name.removeprefix("estimator/"): a for name, a in arrays.items() if name.startswith("estimator/")}
+    first, last = map(float, header["log_error"])
+    return TrainedModel(
+        estimator=estimator_of(str(header["estimator"]), own, len(components) or len(names)),
+        scaling=Scaling(names, low, high, mean, components),
+        target=header["target"],
+        parameters=dict(header["parameters"]),
+        kernels=tuple(map(str, header["kernels"])),
+        num_runs=int(header["runs"]),
+        left_out=Errors(**header["left_out"]),
+        log_error=(first, last),
+        machine=str(header["machine"]),
+        versions=dict(header["versions"]),
+    )
+
+
+def _digest(arrays: Mapping[str, Array]) -> str:
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        found.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
+        found.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return found.hexdigest()
+
+
+def _put(path: Path, data: bytes) -> None:
+    path.write_bytes(data)

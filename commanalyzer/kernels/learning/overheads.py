@@ -1,0 +1,136 @@
+"""Communication overhead rho of pairs of range mappers: what ``machine measure --range-mappers`` writes.
+
+rho is the share of a matrix addition's time that goes into moving what it reads: 0 where nothing moves,
+nearly 1 where moving takes much longer than adding. So 1 - rho is the factor by which moving lowers the
+speed-up.
+
+Reference: Stawinoga et al., Section 4.3 and Table 2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.errors import ArtifactError, ConfigError
+from commanalyzer.foundation.files import write_text
+from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
+
+SCHEMA = "commanalyzer.range-mappers/1"
+# Celerity forbids mappers for writing whose chunks overlap; all means here that every node wrote all.
+WRITES = ("one-to-one", "slice(0)", "slice(1)", "all")
+READS = ("one-to-one", "neighborhood(1,1)", "slice(0)", "slice(1)", "fixed(0:1,0:1)", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class PairOverhead:
+    """One combination.
+
+    Attributes:
+        write: Mapper of the last write.
+        read: Mapper of the read.
+        num_nodes: Nodes or ranks.
+        moved_bytes: Between all nodes.
+        moving_s: Time of the exchange, seconds.
+        adding_s: Time of the addition on one of the nodes, seconds.
+    """
+
+    write: str
+    read: str
+    num_nodes: int
+    moved_bytes: int
+    moving_s: float
+    adding_s: float
+
+    @property
+    def rho(self) -> float:
+        """Communication overhead, in [0, 1)."""
+        return self.moving_s / (self.moving_s + self.adding_s)
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadTable:
+    """Overheads of a machine.
+
+    Attributes:
+        machine: Its name.
+        elements: Side N of the N x N matrix of floats.
+        pairs: All combinations.
+    """
+
+    machine: str
+    elements: int
+    pairs: tuple[PairOverhead, ...]
+
+    def rho(self, write: RangeMapper, read: RangeMapper, num_nodes: int) -> float:
+        """Overhead of a pair, at the measured number of nodes that is nearest.
+
+        Raises:
+            ConfigError: If the pair was not measured.
+        """
+        wanted = (word_of(write), word_of(read))
+        known = [
+            p for p in self.pairs if (word_of(parse_mapper(p.write)), word_of(parse_mapper(p.read))) == wanted
+        ]
+        if not known:
+            raise ConfigError(
+                f"expected the overhead of {write} -> {read}, found none in the table of {self.machine}",
+                hint="measure it with: commanalyzer machine measure --range-mappers",
+            )
+        return min(known, key=lambda p: abs(p.num_nodes - num_nodes)).rho
+
+
+def word_of(mapper: RangeMapper) -> str:
+    """What pairs are told apart by: the kind, and the dimension of a slice."""
+    if mapper.kind == "irregular":
+        return "all"  # what has to be declared for it
+    return f"slice({mapper.dimension})" if mapper.kind == "slice" else mapper.kind
+
+
+def overheads_json(table: OverheadTable) -> str:
+    """JSON text of a table; ``rho`` beside what it is computed from."""
+    pairs = [{**asdict(pair), "rho": pair.rho} for pair in table.pairs]
+    content = {"schema": SCHEMA, "machine": table.machine, "elements": table.elements, "pairs": pairs}
+    return json.dumps(content, indent=1) + "\n"
+
+
+def save_overheads(table: OverheadTable, path: Path, *, force: bool = False) -> None:
+    """Write a table.
+
+    Raises:
+        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
+    """
+    write_text(path, overheads_json(table), force=force)
+
+
+def load_overheads(path: Path) -> OverheadTable:
+    """Table of a file.
+
+    Raises:
+        ArtifactError: If it is missing or no such table.
+    """
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
+        if content["schema"] != SCHEMA:
+            raise ValueError(f"schema {content['schema']}")
+        pairs = tuple(map(_pair, content["pairs"]))
+        return OverheadTable(str(content["machine"]), int(content["elements"]), pairs)
+    except (OSError, ValueError, KeyError, TypeError, ConfigError) as error:
+        found = getattr(error, "strerror", None) or error
+        raise ArtifactError(
+            f"expected overheads of range mappers, found: {found}",
+            where=str(path),
+            hint="commanalyzer machine measure --range-mappers -o FILE writes them",
+        ) from error
+
+
+def _pair(entry: Mapping[str, object]) -> PairOverhead:
+    moving_s, adding_s = number(entry["moving_s"]), number(entry["adding_s"])
+    if moving_s < 0 or not adding_s > 0:
+        raise ValueError("a time that is negative")
+    write, read = (str(parse_mapper(str(entry[name]))) for name in ("write", "read"))
+    nodes, moved = int(number(entry["num_nodes"])), int(number(entry["moved_bytes"]))
+    return PairOverhead(write, read, nodes, moved, moving_s, adding_s)

@@ -1,0 +1,145 @@
+"""Measures the overhead of every pair of range mappers, on real ranks or on a simulated network.
+
+A matrix of floats is written with one mapper and read with the other by an addition of matrices, both
+divided into blocks of rows. What moves between a pair of nodes is one message; the addition follows when all
+have come.
+
+Reference: Stawinoga et al., Section 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.progress import Progress
+from commanalyzer.kernels.learning.exchange import Int64, chunks, moved_bytes
+from commanalyzer.kernels.learning.overheads import READS, WRITES, OverheadTable, PairOverhead
+from commanalyzer.kernels.tasks.mappers import parse_mapper
+from commanalyzer.machine.measuring.communicator import Communicator
+from commanalyzer.machine.measuring.kernels import pairwise_times
+from commanalyzer.machine.simulation.platforms import Platform
+from commanalyzer.machine.simulation.smpirun import replay
+from commanalyzer.machine.simulation.traces import joined, point_to_point
+
+R = TypeVar("R")
+FLOAT_BYTES = 4
+_LOADS_AND_STORE = 3  # of an addition of two matrices, per element
+MOST_BYTES = 1 << 31  # that one rank sends and receives, else the benchmark takes memory that is not there
+
+
+def pair_matrices(elements: int, num_nodes: int) -> dict[tuple[str, str], Int64]:
+    """int64[p, p] bytes of every combination of mappers for an N x N matrix of floats.
+
+    Raises:
+        ConfigError: If there are fewer rows than nodes, or fewer than two nodes.
+    """
+    if num_nodes < 2 or elements < num_nodes:
+        raise ConfigError(
+            f"expected 2 nodes or more and a row for each, found {num_nodes} nodes and {elements} rows"
+        )
+    shape = (elements, elements)
+    items = chunks(shape, num_nodes)
+    return {
+        (w, r): moved_bytes(parse_mapper(w), parse_mapper(r), shape, FLOAT_BYTES, items, items)
+        for w in WRITES
+        for r in READS
+    }
+
+
+def measure_on_ranks(
+    comm: Communicator[R], elements: int, repetitions: int, progress: Progress, name: str
+) -> OverheadTable | None:
+    """Table of the ranks of a job, on rank 0; all ranks call it.
+
+    Args:
+        comm: At least 2 ranks, one per node.
+        elements: Side of the matrix.
+        repetitions: Rounds; medians count.
+        progress: Told of every pair.
+        name: Of the machine.
+
+    Raises:
+        ConfigError: If there are too few ranks or rows, or the matrix is too large.
+    """
+    matrices = pair_matrices(elements, comm.size)
+    _require_memory(matrices)
+    progress.stage("range mappers", len(matrices))
+    adding_s = comm.largest(_addition_s(comm.clock_s, elements * elements // comm.size, repetitions))
+    pairs = []
+    for (write, read), matrix in matrices.items():
+        times_s = pairwise_times(comm, matrix, repetitions)
+        rows = comm.gather(times_s)
+        if comm.rank == 0:
+            # what waits longest ends the exchange; without one there is nothing to wait for
+            moving_s = float(np.median(rows.max(axis=0))) if matrix.any() else 0.0
+            pairs.append(PairOverhead(write, read, comm.size, int(matrix.sum()), moving_s, adding_s))
+        progress.advance()
+    return OverheadTable(name, elements, tuple(pairs)) if comm.rank == 0 else None
+
+
+def measure_on_platform(
+    platform: Platform, num_nodes: int, elements: int, throughput: float, timeout_s: float
+) -> OverheadTable:
+    """Table of a simulated network.
+
+    Args:
+        platform: Network.
+        num_nodes: Nodes of it that are used.
+        elements: Side of the matrix.
+        throughput: Of a node, operations per second; an element of the addition takes four.
+        timeout_s: Wall-clock limit, seconds.
+
+    Raises:
+        ConfigError: If there is no SimGrid, or there are too few hosts.
+        TargetRunError: If the simulation failed.
+    """
+    matrices = pair_matrices(elements, num_nodes)
+    adding_s = (_LOADS_AND_STORE + 1) * elements * elements / num_nodes / throughput
+    times_s = [_replayed_s(platform, m, timeout_s) if m.any() else 0.0 for m in matrices.values()]
+    pairs = tuple(
+        PairOverhead(write, read, num_nodes, int(matrix.sum()), moving_s, adding_s)
+        for ((write, read), matrix), moving_s in zip(matrices.items(), times_s, strict=True)
+    )
+    return OverheadTable(platform.name, elements, pairs)
+
+
+def _replayed_s(platform: Platform, matrix: Int64, timeout_s: float) -> float:
+    p = len(matrix)
+    sender, receiver = np.nonzero(matrix)
+    size = matrix[sender, receiver]
+    count = np.bincount(sender, minlength=p) + np.bincount(receiver, minlength=p)
+    busy = np.flatnonzero(count)
+    rank = np.concatenate((receiver, sender, busy))
+    step = np.repeat(np.arange(3), (len(size), len(size), len(busy)))
+    text = np.concatenate(
+        (
+            point_to_point("irecv", sender, size),
+            point_to_point("isend", receiver, size),
+            np.char.add("waitall ", count[busy].astype(np.str_)),
+        )
+    )
+    return max(action.end_s for action in replay(platform, joined(p, rank, (step,), text), timeout_s))
+
+
+def _addition_s(clock_s: Callable[[], float], elements: int, repetitions: int) -> float:
+    a, b = (np.ones(elements, dtype=np.float32) for _ in range(2))
+    found = np.empty_like(a)
+    times = []
+    for _ in range(repetitions + 1):
+        start = clock_s()
+        np.add(a, b, out=found)
+        times.append(clock_s() - start)
+    return float(np.median(times[1:]))  # the first one touches new memory
+
+
+def _require_memory(matrices: dict[tuple[str, str], NDArray[np.int64]]) -> None:
+    most = max(int((m.sum(axis=0) + m.sum(axis=1)).max()) for m in matrices.values())
+    if most > MOST_BYTES:
+        raise ConfigError(
+            f"expected at most {MOST_BYTES} bytes per rank, found {most}", hint="choose fewer --elements"
+        )

@@ -1,0 +1,396 @@
+"""Finds the pattern of every loop and recursive function from the flows of a run.
+
+=============  =======================================================================================
+pattern        when
+=============  =======================================================================================
+do-all         no value flows from one iteration to another
+reduction      values flow only into a running value that one associative operation combines
+stencil        a do-all whose neighbouring iterations read the same elements
+pipeline       values flow between iterations, but the body falls into parts such that they flow within
+               a part, or forward: stage k of element i needs stage k of i - 1 and stage k - 1 of i
+task pool      a do-all with iterations of uneven work, or recursive calls that need nothing of each other
+sequential     anything else, with the flows that forbid more
+=============  =======================================================================================
+
+Memory that several iterations reuse without need of the old values forbids nothing: each worker gets a copy
+(*privatisation*). Loops that end on what they compute, and calls whose order the user sees, are sequential or
+a stage of their own.
+
+Reference: Calotoiu et al. 2019, Section III.A; T. Mattson, B. Sanders, B. Massingill, *Patterns for parallel
+programming*, 2004 (task parallelism, geometric decomposition, pipeline); M. Wolfe, *High performance
+compilers for parallel computing*, 1996 (dependence distances).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from commanalyzer.kernels.patterns.carried import Carried, FunctionRegisters
+from commanalyzer.kernels.patterns.contexts import Site
+from commanalyzer.kernels.patterns.flows import FlowCount, FlowKey, FlowObserver, LoopCount
+from commanalyzer.kernels.patterns.source import SourceNames
+from commanalyzer.kernels.patterns.stages import Body
+from commanalyzer.program.ir.cfg import Loop, control_flow
+from commanalyzer.program.ir.model import Function, Module
+from commanalyzer.program.ir.names.debug_info import SourcePlace
+from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.recording.interpreter.machine import Machine
+from commanalyzer.recording.interpreter.run import (
+    DEFAULT_MAX_INSTRUCTIONS,
+    DEFAULT_MAX_MEMORY_BYTES,
+    interpret_on,
+)
+
+PatternKind = Literal["do-all", "reduction", "stencil", "pipeline", "task pool", "sequential"]
+# An iteration with twice the work of another puts two workers a third apart from their mean. With 1.1, loops
+# over triangles of few rows come in; with 4, only the wildest.
+UNEVEN = 2.0
+Seen = TypeVar("Seen", bound=FlowObserver, covariant=True)
+_FEWEST_SHARING = 3  # iterations that must run before a shared element tells of neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class ForbiddingFlow:
+    """A flow from one iteration to a later one, or another reason.
+
+    Attributes:
+        variable: Variable that carries the value; empty for other reasons.
+        source: Where it is written.
+        sink: Where it is read.
+        distance: Iterations between them: smallest and largest.
+        count: How often (words).
+        reason: In words.
+    """
+
+    variable: str
+    source: SourcePlace
+    sink: SourcePlace
+    distance: tuple[int, int]
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStage:
+    """A part of a pipeline.
+
+    Attributes:
+        lines: Source lines that it consists of.
+        share: Part of the loop's instructions.
+        is_replicable: No value flows from one of its executions to the next.
+    """
+
+    lines: tuple[int, ...]
+    share: float
+    is_replicable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPattern:
+    """What was found for one loop or recursive function.
+
+    Attributes:
+        function: Function that contains it.
+        place: Where it begins.
+        kind: Pattern.
+        is_loop: A loop, not a recursion.
+        instances: How often it was entered.
+        iterations: Iterations of all instances.
+        share: Part of all executed instructions.
+        private: Variables of which each worker needs a copy.
+        reduced: Variables that are reduced.
+        radius: Distance of iterations that read the same elements, for stencils.
+        neighbours: Variables that these elements belong to.
+        stages: Of a pipeline, in order.
+        forbidding: Why it is nothing better, the most frequent first.
+    """
+
+    function: str
+    place: SourcePlace
+    kind: PatternKind
+    is_loop: bool
+    instances: int
+    iterations: int
+    share: float
+    private: tuple[str, ...] = ()
+    reduced: tuple[str, ...] = ()
+    radius: int = 0
+    neighbours: tuple[str, ...] = ()
+    stages: tuple[FoundStage, ...] = ()
+    forbidding: tuple[ForbiddingFlow, ...] = ()
+
+    @property
+    def expression(self) -> str:
+        """The pattern over stages, as ``composition`` writes it; empty for a sequence."""
+        if self.kind == "pipeline":
+            names = [f"stage{k}" for k in range(1, len(self.stages) + 1)]
+            parts = [
+                f"tpool(T{k}, {name})" if stage.is_replicable else name
+                for k, (name, stage) in enumerate(zip(names, self.stages, strict=True), 1)
+            ]
+            return f"pipe({', '.join(parts)})"
+        forms = {
+            "do-all": "map(T, iteration)",
+            "reduction": "reduction(T, iteration, combine)",
+            "stencil": "stencil(T, iteration, exchange)",
+            "task pool": "tpool(T, iteration)",
+        }
+        return forms.get(self.kind, "")
+
+
+def find_patterns(
+    module: Module,
+    arguments: Sequence[str] = (),
+    stdin: bytes = b"",
+    *,
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
+) -> tuple[FoundPattern, ...]:
+    """Patterns of the loops that ran and of the functions that called themselves, by source line.
+
+    Args:
+        module: Parsed module.
+        arguments: Command line after the program name.
+        stdin: Standard input.
+        max_instructions: Refuse to execute more.
+        max_memory_bytes: Refuse to use more.
+
+    Raises:
+        UnsupportedIrError: If the program uses what the interpreter does not know.
+        TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
+    """
+    run = observe(
+        module,
+        arguments,
+        stdin,
+        FlowObserver,
+        max_instructions=max_instructions,
+        max_memory_bytes=max_memory_bytes,
+    )
+    return _Finder(module, run).found()
+
+
+def loop_patterns(module: Module, run: ObservedRun[FlowObserver]) -> dict[Site, FoundPattern]:
+    """Patterns of the loops that made more than one iteration in a run."""
+    return _Finder(module, run).of_loops()
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRun(Generic[Seen]):
+    """A run and what its observer has seen.
+
+    Attributes:
+        observer: Its observer.
+        machine: The machine, after the run.
+        registers: Of its functions, by name.
+        updates: Stores that combine a loaded value with others: line -> lines of such loads.
+    """
+
+    observer: Seen
+    machine: Machine
+    registers: Mapping[str, FunctionRegisters]
+    updates: Mapping[int, tuple[int, ...]]
+
+
+def observe(
+    module: Module,
+    arguments: Sequence[str],
+    stdin: bytes,
+    kind: Callable[[Module, Callable[[], Machine]], Seen],
+    *,
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
+) -> ObservedRun[Seen]:
+    """Interpret a program under an observer; arguments and errors as :func:`find_patterns`."""
+    registers = {f.name: FunctionRegisters(f, control_flow(f)) for f in module.functions}
+    updates: dict[int, tuple[int, ...]] = {}
+    for known in registers.values():
+        updates |= known.updates()
+    machine: Machine | None = None
+
+    def running() -> Machine:
+        assert machine is not None
+        return machine
+
+    observer = kind(module, running)
+    observer.watched = updates
+    observer.indices = frozenset().union(*(known.index_loads() for known in registers.values()))
+    machine = Machine(
+        module,
+        stdin=stdin,
+        max_instructions=max_instructions,
+        max_memory_bytes=max_memory_bytes,
+        observer=observer,
+    )
+    interpret_on(machine, arguments)
+    return ObservedRun(observer, machine, registers, updates)
+
+
+class _Finder:
+    def __init__(self, module: Module, run: ObservedRun[FlowObserver]) -> None:
+        self._module, self._registers, self._observer = module, run.registers, run.observer
+        self._updates, self._instructions = run.updates, max(run.machine.counts.instructions, 1)
+        self._source = SourceNames(module, run.registers)
+        self._of: dict[Site, list[tuple[FlowKey, FlowCount]]] = {}
+        for key, flow in run.observer.flows.items():
+            self._of.setdefault(key.site, []).append((key, flow))
+
+    def found(self) -> tuple[FoundPattern, ...]:
+        result = list(self.of_loops().values())
+        for function in self._module.functions:
+            result += self._of_recursion(function)
+        return tuple(sorted(result, key=lambda p: (p.place.file, p.place.line, not p.is_loop)))
+
+    def of_loops(self) -> dict[Site, FoundPattern]:
+        """Loops that made more than one iteration."""
+        result = {}
+        for function in self._module.functions:
+            for loop in control_flow(function).loops.values():
+                site = Site(function.name, loop.header)
+                count = self._observer.counts.get(site)
+                if count is not None and count.iterations > count.instances:
+                    result[site] = self._of_loop(function, loop, count)
+        return result
+
+    def _of_loop(self, function: Function, loop: Loop, count: LoopCount) -> FoundPattern:
+        site = Site(function.name, loop.header)
+        registers = self._registers[function.name]
+        carried = registers.carried(loop)
+        flows = [(key, flow) for key, flow in self._of.get(site, ()) if key.is_carried]
+        reducing = [(key, flow) for key, flow in flows if self._is_update(key)]
+        forbidding = [item for item in flows if item not in reducing]
+        reasons = [self._flow(key, flow) for key, flow in forbidding]
+        reasons += [self._register(function, c) for c in carried if c.kind == "forbids"]
+        ordered = [self._call(line, name) for line, name in count.calls.items()]
+        leaving = registers.leaves_on_data(loop)
+        ends = [self._reason(leaving, "the loop ends on what its iterations compute")] if leaving >= 0 else []
+        reduced = [self._source.accessed(key.read, flow.variable) for key, flow in reducing]
+        reduced += [self._source.variable(function, c.register) for c in carried if c.kind == "reduction"]
+        stages: tuple[FoundStage, ...] = ()
+        near: dict[str, int] = {}
+        radius = 0
+        if reasons or ordered or ends:
+            kind: PatternKind = "sequential"
+            if not ends:
+                stages = self._stages(function, loop, site, count, carried)
+                kind = "pipeline" if stages else "sequential"
+        else:
+            near = self._neighbours(count)
+            radius = max(near.values(), default=0)
+            is_uneven = count.most > UNEVEN * count.least
+            kind = "stencil" if radius else "reduction" if reduced else "task pool" if is_uneven else "do-all"
+        forbidding_flows = sorted((*reasons, *ordered, *ends), key=lambda r: -r.count)
+        used = {flow.variable for _, flow in flows}
+        return FoundPattern(
+            function=source_name(function.name),
+            place=self._source.of_loop(function, loop),
+            kind=kind,
+            is_loop=True,
+            instances=count.instances,
+            iterations=count.iterations,
+            share=count.instructions / self._instructions,
+            private=tuple(
+                sorted({self._source.accessed(n, v) for v, n in count.rewritten.items() if v not in used})
+            ),
+            reduced=tuple(dict.fromkeys(filter(None, reduced))),
+            radius=radius,
+            neighbours=tuple(sorted(near)),
+            stages=stages,
+            forbidding=tuple(forbidding_flows),
+        )
+
+    def _is_update(self, key: FlowKey) -> bool:
+        """The flow leads from a combining store into itself, through one address."""
+        is_pair = key.read in self._updates.get(key.write, ())
+        return is_pair and (key.read, key.write) not in self._observer.moved
+
+    def _neighbours(self, count: LoopCount) -> dict[str, int]:
+        """Variables of which neighbouring iterations read the same elements, and how far these are apart.
+
+        Elements that iterations from all over the loop read are not a neighbour's.
+        """
+        mean = count.iterations / count.instances
+        if mean < _FEWEST_SHARING:
+            return {}
+        near = {name: seen for name, seen in count.shared.items() if seen[0] < mean / 2}
+        return {self._source.accessed(line, name): distance for name, (distance, line) in near.items()}
+
+    def _stages(
+        self, function: Function, loop: Loop, site: Site, count: LoopCount, carried: Sequence[Carried]
+    ) -> tuple[FoundStage, ...]:
+        body = Body(function, control_flow(function), loop, self._registers)
+        for key, _ in self._of.get(site, ()):
+            if not self._is_update(key):
+                body.add_flow(key.source, key.sink)
+        body.add_carried(carried)
+        for line in count.calls:
+            body.add_order(line)
+        return tuple(
+            FoundStage(
+                tuple(sorted({self._source.line_of(part) for part in stage.parts} - {0})),
+                stage.share,
+                stage.is_replicable,
+            )
+            for stage in body.stages(count)
+        )
+
+    def _of_recursion(self, function: Function) -> list[FoundPattern]:
+        """A function that calls itself from several places that need nothing of each other."""
+        counts = self._observer.counts
+        own = [site for site in counts if site.function == function.name]
+        inner = {
+            call for site in own for call in counts[site].inner
+            if call.function == function.name and not call.is_loop
+        }  # fmt: skip
+        # a second call at the end of a function has become a loop around the first
+        in_loop = any(site.is_loop and inner & set(counts[site].inner) for site in own)
+        if len(inner) < 2 and not (inner and in_loop):
+            return []
+        flows = [
+            (key, flow)
+            for site in own
+            for key, flow in self._of.get(site, ())
+            if key.source.site in inner and (key.is_carried or key.sink.site in inner - {key.source.site})
+        ]
+        sites = [site for site in own if not site.is_loop]
+        executed = sum(counts[site].instructions for site in sites if site not in inner)
+        calls = sum(counts[site].instances for site in sites)
+        return [
+            FoundPattern(
+                function=source_name(function.name),
+                place=self._source.of_function(function),
+                kind="sequential" if flows else "task pool",
+                is_loop=False,
+                instances=calls,
+                iterations=calls,
+                share=executed / self._instructions,
+                forbidding=tuple(self._flow(key, flow) for key, flow in flows),
+            )
+        ]
+
+    def _flow(self, key: FlowKey, flow: FlowCount) -> ForbiddingFlow:
+        near, far = flow.nearest, flow.farthest
+        reach = f"{near}" if near == far else f"{near} to {far}"
+        what = f"{reach} iteration{'s' if far > 1 else ''} later" if key.is_carried else "in the next call"
+        return ForbiddingFlow(
+            self._source.accessed(key.read, flow.variable),
+            self._source.place(key.write),
+            self._source.place(key.read),
+            (near, far),
+            flow.count,
+            f"needed {what}",
+        )
+
+    def _register(self, function: Function, carried: Carried) -> ForbiddingFlow:
+        name = self._source.variable(function, carried.register)
+        place = self._source.place(carried.update)
+        return ForbiddingFlow(name, place, place, (1, 1), 1, "the next iteration goes on from it")
+
+    def _call(self, line: int, name: str) -> ForbiddingFlow:
+        return self._reason(line, f"{name} is called in this order")
+
+    def _reason(self, line: int, text: str) -> ForbiddingFlow:
+        place = self._source.place(line)
+        return ForbiddingFlow("", place, place, (0, 0), 0, text)

@@ -1,0 +1,313 @@
+"""Observes an interpreted run: flows between iterations of loops and between the parts of their bodies.
+
+Per 4-byte word (per byte where smaller values are stored) the last write, and the first and last read since,
+are kept with their places. A read of a word makes a flow from the write: *carried* by the loop whose
+iterations differ first, or between two parts of one iteration's body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from commanalyzer.kernels.patterns.contexts import Place, Site, parting
+from commanalyzer.program.ir.cfg import ControlFlow, control_flow
+from commanalyzer.program.ir.libcalls import CallKind
+from commanalyzer.program.ir.model import Instruction, Module
+from commanalyzer.recording.interpreter.activation import Frame
+from commanalyzer.recording.interpreter.machine import Machine
+
+_WORD_BYTES = 4
+_ORDERED = frozenset({CallKind.INPUT, CallKind.OUTPUT, CallKind.EXIT})
+ROOT = Site("", "")
+
+
+class Part(NamedTuple):
+    """A part of a body: an inner loop, a call, or an instruction.
+
+    Attributes:
+        site: Of an inner loop or a call; ``None`` for an instruction of the body itself.
+        line: Line of the instruction in the module; -1 for an inner loop.
+    """
+
+    site: Site | None
+    line: int
+
+
+class FlowKey(NamedTuple):
+    """Flows that are counted together.
+
+    Attributes:
+        site: Loop or activation whose body they lie in.
+        source: Part that writes.
+        sink: Part that reads.
+        write: Line of the writing instruction in the module.
+        read: Line of the reading instruction.
+        is_carried: From one iteration to a later one.
+    """
+
+    site: Site
+    source: Part
+    sink: Part
+    write: int
+    read: int
+    is_carried: bool
+
+
+@dataclass(slots=True)
+class FlowCount:
+    """How often a flow happened.
+
+    Attributes:
+        count: Words.
+        nearest: Smallest distance in iterations.
+        farthest: Largest distance.
+        variable: Object that holds the value.
+    """
+
+    count: int = 0
+    nearest: int = 1 << 62
+    farthest: int = 0
+    variable: str = ""
+
+    def add(self, distance: int, variable: str) -> None:
+        """One more word."""
+        self.count += 1
+        self.nearest, self.farthest = min(self.nearest, distance), max(self.farthest, distance)
+        self.variable = variable
+
+
+@dataclass(slots=True)
+class LoopCount:
+    """What a loop or activation did.
+
+    Attributes:
+        instances: How often it was entered.
+        iterations: All iterations.
+        instructions: Executed in it, inner ones included.
+        inner: Instructions by site directly inside.
+        least: Fewest instructions of an iteration that is not the last of its instance.
+        most: Most of one.
+        calls: Library calls whose order the user sees, by line: name.
+        shared: By object: farthest distance of iterations that read the same word, line of such a read.
+        rewritten: Objects that several iterations write, with the line of such a write in the module.
+    """
+
+    instances: int = 0
+    iterations: int = 0
+    instructions: int = 0
+    inner: dict[Site, int] = field(default_factory=dict)
+    least: int = 1 << 62
+    most: int = 0
+    calls: dict[int, str] = field(default_factory=dict)
+    shared: dict[str, tuple[int, int]] = field(default_factory=dict)
+    rewritten: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Word:
+    """Last write of a word, first and last read since."""
+
+    write: Place | None = None
+    write_line: int = -1
+    first_read: Place | None = None
+    last_read: Place | None = None
+
+
+class FlowObserver:
+    """Collects flows of a run.
+
+    Args:
+        module: The program.
+        machine: The machine that runs it, asked for when it runs.
+    """
+
+    def __init__(self, module: Module, machine: Callable[[], Machine]) -> None:
+        self._machine = machine
+        self._functions = {function.name: function for function in module.functions}
+        self._flow: dict[str, ControlFlow] = {}
+        self._around: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._place = Place(None, ROOT, 0, 0, 0)
+        self._seen = 0
+        self._instances = 0
+        self._frames: list[Frame] = []
+        self._active: dict[Site, int] = {}
+        self._words: dict[int, _Word] = {}
+        self._bytes: set[int] = set()  # words that hold smaller values
+        self.flows: dict[FlowKey, FlowCount] = {}
+        self.counts: dict[Site, LoopCount] = {ROOT: LoopCount(1)}
+        self.last_address: dict[int, int] = {}
+        self.moved: set[tuple[int, int]] = set()  # (read, write) lines that were at different addresses
+        self.indices: frozenset[int] = frozenset()  # loads of what is no data
+        self.watched: Mapping[int, tuple[int, ...]] = {}  # write -> reads that must be at its address
+
+    def entered(self, frame: Frame) -> None:
+        """An activation begins."""
+        self._settle()
+        below = self._frames[-1] if self._frames else None
+        line = -1 if below is None else below.code[below.index].first_line
+        self._frames.append(frame)
+        self._push(Site(frame.plan.function.name, "", line))
+
+    def left(self, frame: Frame) -> None:
+        """An activation ends."""
+        self._settle()
+        while self._place.site.is_loop:
+            self._pop()
+        self._pop()
+        self._frames.pop()
+
+    def jumped(self, frame: Frame, previous: str, target: str) -> None:
+        """Loops are left, entered, or go on to the next iteration."""
+        function = frame.plan.function.name
+        loops = self._loops(function, target)
+        place = self._place
+        if not loops and not place.site.is_loop:
+            return
+        self._settle()
+        while place.site.is_loop and place.site.name not in loops:
+            self._pop()
+            place = self._place
+        if loops and target == loops[0]:
+            if place.site.is_loop and place.site.name == target:
+                self._end_iteration(is_last=False)
+            else:
+                self._push(Site(function, target))
+
+    def called(self, name: str, kind: CallKind, instruction: Instruction) -> None:
+        """Calls whose order the user sees are noted in all loops around them."""
+        if kind not in _ORDERED:
+            return
+        place: Place | None = self._place
+        line = instruction.first_line
+        while place is not None:
+            self.counts[place.site].calls.setdefault(line, name)
+            if not place.site.is_loop:
+                line = place.site.line
+            place = place.parent
+
+    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
+        """Words are read or written."""
+        if not self._frames:
+            return
+        frame = self._frames[-1]
+        line = frame.code[frame.index].first_line
+        if is_write:
+            for read in self.watched.get(line, ()):
+                if self.last_address.get(read) != address:
+                    self.moved.add((read, line))
+        else:
+            self.last_address[line] = address
+        for key in self._keys(address, size_bytes, is_write):
+            word = self._words.get(key)
+            if word is None:
+                word = self._words[key] = _Word()
+            if is_write:
+                self._written(word, line, address)
+            else:
+                self._read(word, line, address)
+
+    def _keys(self, address: int, size_bytes: int, is_write: bool) -> list[int]:
+        """Words are even keys, bytes odd ones."""
+        first, last = address // _WORD_BYTES, (address + size_bytes - 1) // _WORD_BYTES
+        is_small = size_bytes < _WORD_BYTES or bool(address % _WORD_BYTES)
+        if is_small and is_write:
+            self._bytes.update(range(first, last + 1))
+        if is_small or not self._bytes.isdisjoint(range(first, last + 1)):
+            bytes_ = [2 * a + 1 for a in range(address, address + size_bytes)]
+            return bytes_ if is_small else [*bytes_, *(2 * word for word in range(first, last + 1))]
+        return [2 * word for word in range(first, last + 1)]
+
+    def _written(self, word: _Word, line: int, address: int) -> None:
+        for earlier in (word.write, word.first_read):
+            if earlier is not None:
+                found = parting(earlier, self._place)
+                if found.distance:
+                    self.counts[found.common.site].rewritten[self._name_of(address)] = line
+        word.write, word.write_line = self._place, line
+        word.first_read = word.last_read = None
+
+    def _read(self, word: _Word, line: int, address: int) -> None:
+        place = self._place
+        if word.write is not None:
+            self._flowed(word.write, word.write_line, line, address)
+        earlier_reads = set() if line in self.indices else {word.first_read, word.last_read} - {None, place}
+        for earlier in earlier_reads:
+            assert earlier is not None
+            found = parting(earlier, place)
+            if found.distance:
+                shared = self.counts[found.common.site].shared
+                name = self._name_of(address)
+                shared[name] = max(shared.get(name, (0, line)), (found.distance, line))
+        word.first_read = word.first_read or place
+        word.last_read = place
+
+    def _flowed(self, write: Place, write_line: int, read_line: int, address: int) -> None:
+        found = parting(write, self._place)
+        source, sink = _part(found.first, write_line), _part(found.second, read_line)
+        if not found.distance and source == sink:
+            return
+        key = FlowKey(found.common.site, source, sink, write_line, read_line, bool(found.distance))
+        flow = self.flows.get(key)
+        if flow is None:
+            flow = self.flows[key] = FlowCount()
+        flow.add(found.distance, self._name_of(address))
+
+    def _loops(self, function: str, block: str) -> tuple[str, ...]:
+        """Headers of the loops around a block, the innermost first."""
+        known = self._around.get((function, block))
+        if known is None:
+            flow = self._flow.get(function)
+            if flow is None:
+                flow = self._flow[function] = control_flow(self._functions[function])
+            known = tuple(loop.header for loop in flow.loops_around(block))
+            self._around[function, block] = known
+        return known
+
+    def _name_of(self, address: int) -> str:
+        """Name of the object at an address."""
+        return self._machine().memory.segment(address, 1).name
+
+    def _settle(self) -> None:
+        """Instructions since the last event belong to the present place."""
+        now = self._machine().counts.instructions
+        self._place.instructions += now - self._seen
+        self._seen = now
+
+    def _push(self, site: Site) -> None:
+        self._instances += 1
+        self._place = Place(self._place, site, self._instances, 0, self._place.depth + 1)
+        self.counts.setdefault(site, LoopCount()).instances += 1
+        self._active[site] = self._active.get(site, 0) + 1
+
+    def _end_iteration(self, *, is_last: bool) -> None:
+        """Account for the present iteration; go on to the next one unless it is the last."""
+        place = self._place
+        count = self.counts[place.site]
+        count.iterations += 1
+        if self._active[place.site] == 1:  # else the outer one of a recursion counts it
+            count.instructions += place.instructions
+        if not is_last:  # the last one of most loops only finds out that it is the last
+            count.least = min(count.least, place.instructions)
+            count.most = max(count.most, place.instructions)
+        for site, executed in place.inner.items():
+            count.inner[site] = count.inner.get(site, 0) + executed
+        parent = place.parent
+        assert parent is not None
+        parent.instructions += place.instructions
+        parent.inner[place.site] = parent.inner.get(place.site, 0) + place.instructions
+        if not is_last:
+            self._place = Place(parent, place.site, place.instance, place.iteration + 1, place.depth)
+
+    def _pop(self) -> None:
+        self._end_iteration(is_last=True)
+        self._active[self._place.site] -= 1
+        assert self._place.parent is not None
+        self._place = self._place.parent
+
+
+def _part(place: Place | None, line: int) -> Part:
+    if place is None:
+        return Part(None, line)
+    return Part(place.site, place.site.line)

@@ -1,0 +1,177 @@
+"""Which loops are kernels, their executions, and their work items.
+
+A *kernel* is an outermost loop whose iterations could be the work items of a data-parallel kernel: nothing
+flows between them but reductions, or what flows is never written again by a later iteration (*ordered*: a
+sweep in place, a recurrence). A loop that carries values which it writes again and again (time steps,
+solver iterations), prints, or ends on what it computes is a *sequence*: its iterations are executions of
+the kernels in it. The further dimensions of the range of work items are the loops directly inside, as long
+as nothing else is in between and they combine nothing.
+
+What is executed between kernels and touches their buffers is a task of the *host*; so is a sequence without
+kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from commanalyzer.kernels.patterns.contexts import Site
+from commanalyzer.kernels.patterns.find import FoundPattern
+from commanalyzer.kernels.tasks.accesses.observer import BLOCK, AccessLog, Bools, Ints
+from commanalyzer.kernels.tasks.accesses.outside import Outside
+from commanalyzer.kernels.tasks.accesses.words import Words
+
+_IN_ANY_ORDER = frozenset({"do-all", "stencil", "reduction", "task pool"})
+
+
+class Judgement(IntEnum):
+    """What a site is for the task graph."""
+
+    OTHER = 0  # an activation, or a loop of one iteration
+    KERNEL = 1
+    REDUCTION = 2  # a kernel whose work items are combined
+    ORDERED = 3
+    SEQUENCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Which task each access belongs to.
+
+    Attributes:
+        task: Number of the task, per access, by the order in which they began.
+        root: Per task: depth of the kernel's loop or function in the places; -1 for the host.
+        site: Per task: index of the kernel's site; -1 for the host.
+        instance: Per task: number of the loop instance or activation; -1 for the host.
+        is_outside: Per access: it belongs to its task, but the compiler moved it out of the loop.
+    """
+
+    task: Ints
+    root: Ints
+    site: Ints
+    instance: Ints
+    is_outside: Bools
+
+
+def judge(log: AccessLog, words: Words, patterns: Mapping[Site, FoundPattern], ancestors: Ints) -> Ints:
+    """What each site is: :class:`Judgement`, int64[sites]."""
+    result = np.zeros(len(log.sites), np.int64)
+    carrying = _carrying(log, words, ancestors)
+    for index, site in enumerate(log.sites):
+        pattern = patterns.get(site)
+        if site.name == BLOCK:
+            result[index] = Judgement.KERNEL
+        if not site.is_loop or pattern is None:
+            continue
+        if pattern.kind in _IN_ANY_ORDER:
+            is_combined = pattern.kind == "reduction" or bool(pattern.reduced)
+            result[index] = Judgement.REDUCTION if is_combined else Judgement.KERNEL
+            continue
+        has_outside = any(not reason.variable for reason in pattern.forbidding)
+        is_sequence = has_outside or index in carrying
+        result[index] = Judgement.SEQUENCE if is_sequence else Judgement.ORDERED
+    return result
+
+
+def _carrying(log: AccessLog, words: Words, ancestors: Ints) -> Set[int]:
+    """Loops of which some iterations need words of earlier ones that are written again and again."""
+    found: set[int] = set()
+    place = log.place[words.access]
+    for level in ancestors:
+        here = level[place]
+        is_inside = here >= 0
+        instance = np.where(is_inside, log.instance[here], -1)
+        source = np.where(words.source >= 0, words.source, 0)
+        is_carried = is_inside & (words.source >= 0) & (instance[source] == instance) & (here[source] != here)
+        writes = np.flatnonzero(is_inside & words.is_write)
+        iterations = np.unique(np.stack((instance[writes], words.word[writes], here[writes])), axis=1)
+        pairs, counts = np.unique(iterations[:2], axis=1, return_counts=True)
+        again = pairs[:, counts > 1]
+        needed = np.stack((instance[is_carried], words.word[is_carried]))
+        both = _in_columns(needed, again)
+        found.update(log.site[here[np.flatnonzero(is_carried)[both]]].tolist())
+    return found
+
+
+def _in_columns(columns: Ints, among: Ints) -> Bools:
+    """Whether each column of two rows is among others."""
+    width = max(int(columns.max(initial=0)), int(among.max(initial=0))) + 1
+    return np.isin(columns[0] * width + columns[1], among[0] * width + among[1])
+
+
+def executions(
+    log: AccessLog,
+    is_root: Bools,
+    ancestors: Ints,
+    outside: Mapping[int, Outside],
+) -> Execution:
+    """Cut the accesses of a run into tasks.
+
+    Args:
+        log: The accesses.
+        is_root: Sites whose outermost executions are tasks.
+        ancestors: Of :meth:`AccessLog.ancestors`.
+        outside: What the compiler moved out of sites that are roots.
+    """
+    depth_of_place = _outermost(log, is_root, ancestors)
+    depth = depth_of_place[log.place]
+    inside = depth >= 0
+    root_place = np.where(inside, ancestors[np.maximum(depth, 0), log.place], -1)
+    ranks = np.arange(len(inside))
+    before = np.maximum.accumulate(np.where(inside, ranks, -1))
+    after = np.minimum.accumulate(np.where(inside, ranks, len(ranks))[::-1])[::-1]
+    for root, moved in outside.items():
+        for lines, near in ((moved.loads, after), (moved.stores, before)):
+            here = np.flatnonzero(
+                ~inside & np.isin(log.line, list(lines)) & (near >= 0) & (near < len(ranks))
+            )
+            here = here[log.site[root_place[near[here]]] == root]
+            root_place[here], depth[here] = root_place[near[here]], depth[near[here]]
+    is_task = root_place >= 0
+    instance = np.where(is_task, log.instance[root_place], -1)
+    begins = np.concatenate(([True], instance[1:] != instance[:-1])) if len(instance) else inside
+    at = np.flatnonzero(begins)
+    site = np.where(is_task, log.site[root_place], -1)
+    return Execution(np.cumsum(begins) - 1, depth[at], site[at], instance[at], is_task & ~inside)
+
+
+def _outermost(log: AccessLog, is_root: Bools, ancestors: Ints) -> Ints:
+    """Per place the smallest depth of a place around it whose site is a root; -1 for none."""
+    result = np.full(len(log.parent), -1, np.int64)
+    for depth, level in reversed(list(enumerate(ancestors))):
+        here = np.flatnonzero(level >= 0)
+        roots = here[is_root[log.site[level[here]]]]
+        result[roots] = depth
+    return result
+
+
+def item_levels(log: AccessLog, judgement: Ints, ancestors: Ints, places: Ints, root: int) -> tuple[int, ...]:
+    """Depths of the loops over work items of a kernel, the outermost first.
+
+    Args:
+        log: The accesses.
+        judgement: Of :func:`judge`.
+        ancestors: Of :meth:`AccessLog.ancestors`.
+        places: Places of the kernel's accesses to its buffers.
+        root: Depth of its loop or function.
+    """
+    levels: list[int] = []
+    depth = root
+    while depth < len(ancestors):
+        here = ancestors[depth][places]
+        sites = np.unique(log.site[here]) if len(here) and here.min() >= 0 else np.empty(0, np.int64)
+        if len(sites) != 1:
+            break
+        kind = Judgement(int(judgement[sites[0]]))
+        is_function = depth == root and not log.sites[int(sites[0])].is_loop
+        allowed = (Judgement.KERNEL, Judgement.ORDERED) if levels else tuple(Judgement)[1:4]
+        if kind not in allowed and not is_function:
+            break
+        if not is_function:
+            levels.append(depth)
+        depth += 1
+    return tuple(levels)

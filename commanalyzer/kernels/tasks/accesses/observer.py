@@ -1,0 +1,270 @@
+"""Writes down every access of an interpreted run with the iterations that it lies in.
+
+In: a run of the interpreter. Out: :class:`AccessLog`, columns over accesses, places and objects. The flows
+and counts of :class:`~commanalyzer.kernels.patterns.flows.FlowObserver` are collected, too; loops are judged
+by these.
+
+Compilers turn loops that fill or copy into ``memset`` and ``memcpy``. Such a call is written down as the loop
+that it was: an iteration per element.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.kernels.patterns.contexts import Place, Site
+from commanalyzer.kernels.patterns.flows import FlowObserver
+from commanalyzer.program.frontend.marks import BEGIN, END
+from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.interpreter.activation import Frame
+from commanalyzer.recording.interpreter.machine import Machine
+from commanalyzer.recording.interpreter.memory import Segment
+
+BLOCK = "block"
+"""Name of the site of a call that fills or copies memory; no label of a block has it."""
+
+_BLOCK_CALLS = re.compile(r"@(?:llvm\.)?mem(?:set|cpy|move)\b")
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryObject:
+    """A variable or allocated block.
+
+    Attributes:
+        name: As the interpreter names it: ``@global``, ``function/%register``.
+        start: Address of its first byte.
+        size_bytes: Its size.
+        is_constant: Nothing may be stored into it.
+    """
+
+    name: str
+    start: int
+    size_bytes: int
+    is_constant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLog:
+    """All accesses of a run, in order.
+
+    Attributes:
+        address: Bytes, per access.
+        size: Bytes, per access.
+        line: Line of the instruction in the module, per access.
+        is_write: Per access.
+        place: Index of the place, per access.
+        object: Index of the object, per access.
+        parent: Index of the place around it, per place; -1 for the root. Parents come before what is in them.
+        site: Index of the site, per place.
+        instance: Number of the loop instance or activation, per place.
+        iteration: From 0, per place.
+        depth: Number of parents, per place.
+        sites: Loops and activations.
+        objects: Objects.
+        work: By instance: instructions and floating-point operations executed in it.
+    """
+
+    address: Ints
+    size: Ints
+    line: Ints
+    is_write: Bools
+    place: Ints
+    object: Ints
+    parent: Ints
+    site: Ints
+    instance: Ints
+    iteration: Ints
+    depth: Ints
+    sites: tuple[Site, ...]
+    objects: tuple[MemoryObject, ...]
+    work: Mapping[int, tuple[int, int]]
+
+    def ancestors(self) -> Ints:
+        """Index of the place at each depth around each place: int64[deepest + 1, places], -1 below it."""
+        deepest = int(self.depth.max(initial=0))
+        result = np.full((deepest + 1, len(self.parent)), -1, np.int64)
+        current = np.arange(len(self.parent))
+        for _ in range(deepest + 1):
+            here = np.flatnonzero(current >= 0)
+            result[self.depth[current[here]], here] = current[here]
+            current[here] = self.parent[current[here]]
+        return result
+
+
+class AccessObserver(FlowObserver):
+    """Collects flows, counts and accesses of a run.
+
+    Args:
+        module: The program.
+        machine: The machine that runs it, asked for when it runs.
+    """
+
+    def __init__(self, module: Module, machine: Callable[[], Machine]) -> None:
+        super().__init__(module, machine)
+        self._function_of = {
+            i.first_line: f.name
+            for f in module.functions for b in f.blocks for i in b.instructions
+            if i.opcode == "call" and _BLOCK_CALLS.match(i.callee)
+        }  # fmt: skip
+        self._columns = {
+            name: array("q") for name in ("address", "size", "line", "is_write", "place", "object")
+        }
+        self._of_place = {name: array("q") for name in ("parent", "site", "instance", "iteration", "depth")}
+        self._place_index: dict[int, int] = {}
+        self._kept_places: list[Place] = []  # so that their ids stay theirs
+        self._site_index: dict[Site, int] = {}
+        self._segment_index: dict[int, int] = {}
+        self._segments: list[Segment] = []
+        self._marked: list[tuple[Place, int]] = []  # open regions, and the number of frames at their begin
+        self._begun: dict[int, tuple[int, int]] = {}
+        self._work: dict[int, tuple[int, int]] = {}
+
+    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
+        """Words are read or written."""
+        super().accessed(address, size_bytes, is_write=is_write)
+        if not self._frames:
+            return
+        frame = self._frames[-1]
+        columns = self._columns
+        columns["address"].append(address)
+        columns["size"].append(size_bytes)
+        columns["line"].append(frame.code[frame.index].first_line)
+        columns["is_write"].append(is_write)
+        columns["place"].append(self._index_of(self._place))
+        segment = self._machine().memory.segment(address, size_bytes)
+        known = self._segment_index.get(id(segment))
+        if known is None:
+            known = self._segment_index[id(segment)] = len(self._segments)
+            self._segments.append(segment)
+        columns["object"].append(known)
+
+    def left(self, frame: Frame) -> None:
+        """An activation ends; that of a mark begins or ends a region."""
+        name = frame.plan.function.name.removeprefix("@").strip('"')
+        while self._marked and self._marked[-1][1] == len(self._frames):
+            self._end_region()  # the function returns without an end mark
+        super().left(frame)
+        if name.startswith(BEGIN):
+            self._push(Site(f"@{name.removeprefix(BEGIN)}", ""))
+            self._marked.append((self._place, len(self._frames)))
+        elif name.startswith(END) and self._marked and self._marked[-1][1] == len(self._frames):
+            self._end_region()
+
+    def _end_region(self) -> None:
+        place, _ = self._marked.pop()
+        while self._place.instance != place.instance:
+            self._pop()
+        self._pop()
+
+    def _push(self, site: Site) -> None:
+        super()._push(site)
+        self._begun[self._place.instance] = self._executed()
+
+    def _pop(self) -> None:
+        instance = self._place.instance
+        begun, ended = self._begun.pop(instance), self._executed()
+        self._work[instance] = (ended[0] - begun[0], ended[1] - begun[1])
+        super()._pop()
+
+    def _executed(self) -> tuple[int, int]:
+        machine = self._machine()
+        return machine.counts.instructions, machine.counts.flops + machine.externals.flops
+
+    def _index_of(self, place: Place) -> int:
+        known = self._place_index.get(id(place))
+        if known is not None:
+            return known
+        parent = -1 if place.parent is None else self._index_of(place.parent)
+        site = self._site_index.setdefault(place.site, len(self._site_index))
+        values = (parent, site, place.instance, place.iteration, place.depth)
+        for column, value in zip(self._of_place.values(), values, strict=True):
+            column.append(value)
+        self._kept_places.append(place)
+        self._place_index[id(place)] = len(self._kept_places) - 1
+        return self._place_index[id(place)]
+
+    def log(self) -> AccessLog:
+        """What was written down."""
+        columns = {name: np.array(values, np.int64) for name, values in self._columns.items()}
+        places = {name: np.array(values, np.int64) for name, values in self._of_place.items()}
+        objects: list[MemoryObject] = []
+        for index, segment in enumerate(self._segments):
+            of_segment = columns["object"] == index
+            starts, sizes = self._blocks(segment)
+            block = np.searchsorted(starts, columns["address"][of_segment], "right") - 1
+            columns["object"][of_segment] = -1 - len(objects) - block  # negative: not another segment's index
+            objects += [
+                MemoryObject(segment.name, int(start), int(size), not segment.writable)
+                for start, size in zip(starts, sizes, strict=True)
+            ]
+        log = AccessLog(
+            address=columns["address"],
+            size=columns["size"],
+            line=columns["line"],
+            is_write=columns["is_write"].astype(np.bool_),
+            place=columns["place"],
+            object=-1 - columns["object"],
+            **places,
+            sites=tuple(self._site_index),
+            objects=tuple(objects),
+            work=self._work,
+        )
+        return _unrolled(log, self._function_of)
+
+    def _blocks(self, segment: Segment) -> tuple[Ints, Ints]:
+        blocks = self._machine().memory.blocks(segment)
+        offsets = np.array(sorted(blocks), np.int64)
+        return segment.base + offsets, np.array([blocks[offset] for offset in offsets.tolist()], np.int64)
+
+
+def _unrolled(log: AccessLog, function_of: Mapping[int, str]) -> AccessLog:
+    """Calls that fill or copy as loops over elements, as small as other accesses of the object are."""
+    is_block = np.isin(log.line, list(function_of))
+    element = np.full(len(log.objects), np.iinfo(np.int64).max)
+    np.minimum.at(element, log.object[~is_block], log.size[~is_block])
+    of_access = np.minimum(element[log.object], log.size)
+    is_block &= (of_access < log.size) & (log.size % np.maximum(of_access, 1) == 0)
+    if not is_block.any():
+        return log
+    counts = np.where(is_block, log.size // np.maximum(of_access, 1), 1)
+    at = np.repeat(np.arange(len(counts)), counts)
+    step = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+    blocks = np.flatnonzero(is_block)
+    lines, site = np.unique(log.line[blocks], return_inverse=True)
+    # a copy reads and writes: two accesses of one call
+    is_second = np.concatenate(([False], (np.diff(blocks) == 1) & (np.diff(log.line[blocks]) == 0)))
+    is_second &= log.is_write[blocks] & ~np.concatenate(([True], log.is_write[blocks][:-1]))
+    call = np.cumsum(~is_second) - 1
+    instance = int(log.instance.max(initial=0)) + 1 + call
+    rows = np.flatnonzero(is_block[at])  # of the new columns
+    of_block = np.repeat(np.arange(len(blocks)), counts[blocks])
+    around = log.place[blocks][of_block]
+    place = log.place[at]
+    place[rows] = len(log.parent) + np.arange(len(rows))
+    work = dict(log.work)
+    for number, count in zip(instance.tolist(), counts[blocks].tolist(), strict=True):
+        work[number] = (count, 0)
+    return replace(
+        log,
+        address=log.address[at] + step * of_access[at],
+        size=np.where(is_block[at], of_access[at], log.size[at]),
+        line=log.line[at],
+        is_write=log.is_write[at],
+        place=place,
+        object=log.object[at],
+        parent=np.concatenate((log.parent, around)),
+        site=np.concatenate((log.site, len(log.sites) + site.reshape(-1)[of_block])),
+        instance=np.concatenate((log.instance, instance[of_block])),
+        iteration=np.concatenate((log.iteration, step[rows])),
+        depth=np.concatenate((log.depth, log.depth[around] + 1)),
+        sites=(*log.sites, *(Site(function_of[line], BLOCK, line) for line in lines.tolist())),
+        work=work,
+    )

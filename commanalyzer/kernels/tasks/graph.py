@@ -1,0 +1,171 @@
+"""The task graph: what later stages and reports read.
+
+Paper Section 4.1: a computation directed acyclic graph (V, I, O, E); vertices are executions of kernels on
+the whole cluster, edges are data dependences, the schedule is the order of the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from commanalyzer.kernels.tasks.mappers import Box, RangeMapper
+from commanalyzer.program.ir.names.debug_info import SourcePlace
+
+AccessMode = Literal["read", "write"]
+KernelOrder = Literal["any", "reduction", "ordered"]
+HOST = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAccess:
+    """How a kernel accesses a buffer: one accessor.
+
+    Attributes:
+        buffer: Name of the buffer.
+        mode: Reads or writes.
+        mapper: Range mapper.
+        index: Per dimension what the index is (:class:`commanalyzer.kernels.tasks.inference.Cover`).
+        shape: Extents of the buffer, the slowest dimension first.
+        element_bytes: Size of an element.
+        touched_bytes: What was accessed, summed over work items.
+        granted_bytes: What the mapper grants, summed over work items.
+    """
+
+    buffer: str
+    mode: AccessMode
+    mapper: RangeMapper
+    index: tuple[str, ...]
+    shape: tuple[int, ...]
+    element_bytes: int
+    touched_bytes: int
+    granted_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel of the program.
+
+    Attributes:
+        name: Its function, with the line if that has several.
+        place: Where its loop stands.
+        order: Its work items run in any order, are combined, or one after the other.
+        executions: Number of its tasks.
+        range: First index and the one after the last of its work items, per dimension, of the first
+            execution; empty if its loops are no work items.
+        accesses: Of the first execution; the same mapper of other executions may have another box or buffer.
+    """
+
+    name: str
+    place: SourcePlace
+    order: KernelOrder
+    executions: int
+    range: Box
+    accesses: tuple[RangeAccess, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An execution of a kernel, or of what the host does between kernels.
+
+    Attributes:
+        kernel: Index of the kernel; ``HOST`` for the host.
+        name: Name of the kernel, ``host`` otherwise.
+        range: First index and the one after the last of its work items, per dimension.
+        instructions: Executed LLVM instructions, 0 for the host.
+        flops: Floating-point operations.
+        accesses: Accessors.
+        folded_bytes: Per number of nodes: partial results of reductions that are sent to be combined.
+    """
+
+    kernel: int
+    name: str
+    range: Box
+    instructions: int
+    flops: int
+    accesses: tuple[RangeAccess, ...]
+    folded_bytes: tuple[int, ...]
+
+    @property
+    def num_items(self) -> int:
+        """Number of work items."""
+        items = 1
+        for first, end in self.range:
+            items *= end - first
+        return items
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEdge:
+    """Values of a buffer that one task writes and another one reads.
+
+    Attributes:
+        source: Index of the task that wrote last.
+        sink: Index of the task that reads; the same one for flows between its work items.
+        buffer: Name of the buffer.
+        bytes: Values that flow, each counted once.
+        write: Mapper of the write; ``None`` for the host.
+        read: Mapper of the read; ``None`` for the host.
+        needed_bytes: Per number of nodes: what nodes need of it that other nodes have written.
+        moved_bytes: Per number of nodes: what of that no earlier task has brought to them.
+    """
+
+    source: int
+    sink: int
+    buffer: str
+    bytes: int
+    write: RangeMapper | None
+    read: RangeMapper | None
+    needed_bytes: tuple[int, ...]
+    moved_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGraph:
+    """Tasks in the order of the program, and what flows between them.
+
+    Attributes:
+        nodes: Numbers of nodes for which bytes are counted.
+        kernels: Kernels by their first execution.
+        tasks: The schedule.
+        edges: By reader, then writer.
+    """
+
+    nodes: tuple[int, ...]
+    kernels: tuple[Kernel, ...]
+    tasks: tuple[Task, ...]
+    edges: tuple[TaskEdge, ...]
+
+    def moved_bytes(self) -> tuple[int, ...]:
+        """All bytes that are sent, per number of nodes; partial results of reductions included."""
+        return tuple(
+            sum(e.moved_bytes[k] for e in self.edges) + sum(t.folded_bytes[k] for t in self.tasks)
+            for k in range(len(self.nodes))
+        )
+
+    def critical_path(self) -> tuple[int, ...]:
+        """Tasks of the path with most instructions, in order."""
+        best = [task.instructions for task in self.tasks]
+        before = [-1] * len(self.tasks)
+        for edge in sorted(self.edges, key=lambda e: e.sink):
+            if edge.source == edge.sink:
+                continue
+            length = best[edge.source] + self.tasks[edge.sink].instructions
+            if length > best[edge.sink]:
+                best[edge.sink], before[edge.sink] = length, edge.source
+        at = max(range(len(best)), key=lambda t: best[t], default=-1)
+        path: list[int] = []
+        while at >= 0:
+            path.append(at)
+            at = before[at]
+        return tuple(reversed(path))
+
+    def parallelism(self) -> float:
+        """All instructions over those of the critical path: how many tasks could run at once, on average."""
+        longest = sum(self.tasks[t].instructions for t in self.critical_path())
+        return sum(task.instructions for task in self.tasks) / max(longest, 1)
+
+    def bytes_per_item(self, task: int) -> float:
+        """What a task reads of others, over its work items."""
+        read = sum(e.bytes for e in self.edges if e.sink == task != e.source)
+        return read / max(self.tasks[task].num_items, 1)

@@ -1,0 +1,213 @@
+"""Efficiency roofline: upper bound of parallel efficiency from communication (paper Section 5, Eq. 1 to 5).
+
+What depends on p: T_o is the overhead of all nodes together, T_o = p T_p - T_1; that is how Eq. 1 follows
+from E = T_1 / (p T_p). So C in Eq. 2 is what all p nodes send in the decomposition for p nodes, C = C(n, p),
+and B_c is the bandwidth *per node* while all nodes communicate, B_c = B_c(p) (paper Figure 7): C / B_c is the
+sum over nodes of the time that each of them spends sending. R is that of one node on the whole problem.
+
+One function per equation. Symbols: C ``comm_bytes``, W ``work_flop``, R ``throughput``, B_c ``bandwidth``,
+O_c ``overlap``, I_c ``intensity``, T_1 ``serial_s``, T_o ``overhead_s``, E ``efficiency``, p ``num_nodes``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from commanalyzer.foundation.errors import MachineModelError
+from commanalyzer.foundation.quantities import (
+    Bytes,
+    BytesPerSecond,
+    Dimensionless,
+    Flop,
+    FlopPerSecond,
+    Seconds,
+)
+from commanalyzer.machine.curves import Reading
+from commanalyzer.machine.parameters import MachineParameters
+
+
+def efficiency(overhead_s: Seconds, serial_s: Seconds) -> Dimensionless:
+    """Parallel efficiency E = 1 / (1 + T_o / T_1).
+
+    Args:
+        overhead_s: T_o, parallel overhead, seconds, >= 0.
+        serial_s: T_1, single-node time, seconds, > 0.
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 1.
+    """
+    _require_nonnegative(overhead_s, "overhead time")
+    _require_positive(serial_s, "single-node time")
+    return Dimensionless(1.0 / (1.0 + overhead_s / serial_s))
+
+
+def overhead_lower_bound(comm_bytes: Bytes, overlap: Dimensionless, bandwidth: BytesPerSecond) -> Seconds:
+    """Lower bound of the overhead T_o,l = C (1 - O_c) / B_c, seconds.
+
+    Args:
+        comm_bytes: C, communication, bytes, >= 0.
+        overlap: O_c, in [0, 1).
+        bandwidth: B_c, effective bisection bandwidth, B/s, > 0.
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 2.
+    """
+    _require_nonnegative(comm_bytes, "communication")
+    _require_positive(bandwidth, "bandwidth")
+    _require_overlap(overlap)
+    return Seconds(comm_bytes * (1.0 - overlap) / bandwidth)
+
+
+def serial_time(work_flop: Flop, throughput: FlopPerSecond) -> Seconds:
+    """Single-node time T_1 = W / R, seconds.
+
+    Args:
+        work_flop: W, work, floating-point operations, >= 0.
+        throughput: R, throughput of one node, Flop/s, > 0.
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 3.
+    """
+    _require_nonnegative(work_flop, "work")
+    _require_positive(throughput, "throughput")
+    return Seconds(work_flop / throughput)
+
+
+def efficiency_upper_bound(
+    intensity: float, throughput: FlopPerSecond, bandwidth: BytesPerSecond, overlap: Dimensionless
+) -> Dimensionless:
+    """Upper bound of efficiency E_u = 1 / (1 + R I_c (1 - O_c) / B_c).
+
+    Args:
+        intensity: I_c = C / W, communication intensity, bytes per operation of W, >= 0.
+        throughput: R, Flop/s, > 0.
+        bandwidth: B_c, B/s, > 0.
+        overlap: O_c, in [0, 1).
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 4.
+    """
+    _require_nonnegative(intensity, "communication intensity")
+    _require_positive(throughput, "throughput")
+    _require_positive(bandwidth, "bandwidth")
+    _require_overlap(overlap)
+    return Dimensionless(1.0 / (1.0 + throughput * intensity * (1.0 - overlap) / bandwidth))
+
+
+def parallel_time_lower_bound(serial_s: Seconds, num_nodes: int, bound: Dimensionless) -> Seconds:
+    """Lower bound of the parallel time T_p,l = T_1 / (p E_u), seconds.
+
+    Args:
+        serial_s: T_1, seconds, >= 0.
+        num_nodes: p, >= 1.
+        bound: E_u, in (0, 1].
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 5.
+    """
+    _require_nonnegative(serial_s, "single-node time")
+    if num_nodes < 1:
+        raise MachineModelError(f"expected at least one node, found {num_nodes}")
+    if not 0.0 < bound <= 1.0:
+        raise MachineModelError(f"expected an efficiency in (0, 1], found {bound}")
+    return Seconds(serial_s / (num_nodes * bound))
+
+
+def communication_intensity(comm_bytes: Bytes, work_flop: Flop) -> float:
+    """Communication intensity I_c = C / W in bytes per operation of W.
+
+    Without work it is infinite, or 0 when nothing is communicated either.
+
+    Reference: paper Section 5, definition before Eq. 4.
+    """
+    _require_nonnegative(comm_bytes, "communication")
+    _require_nonnegative(work_flop, "work")
+    if not work_flop:
+        return math.inf if comm_bytes else 0.0
+    return comm_bytes / work_flop
+
+
+def machine_bound(
+    intensity: float,
+    machine: MachineParameters,
+    *,
+    nodes: int | None = None,
+    message_bytes: float | None = None,
+) -> Dimensionless | None:
+    """Eq. 4 with the bandwidth of a link; ``None`` when machine or intensity is not known (no work).
+
+    Args:
+        intensity: I_c, bytes per operation of W.
+        machine: B_c, O_c and R.
+        nodes: p, for a machine whose overlap depends on it.
+        message_bytes: Mean message size, bytes, for a machine whose overlap depends on it.
+    """
+    if machine.throughput is None or not math.isfinite(intensity):
+        return None
+    bandwidth = link_bandwidth(machine)
+    if bandwidth is None:
+        return None
+    return efficiency_upper_bound(
+        intensity,
+        FlopPerSecond(machine.throughput.value),
+        bandwidth,
+        Dimensionless(overlap_at(machine, nodes, message_bytes).value),
+    )
+
+
+def link_bandwidth(machine: MachineParameters) -> BytesPerSecond | None:
+    """B of one node's link, B/s: the largest measured B_c, that of the fewest nodes; ``None`` when not known.
+
+    B_c(p) is what partners drawn at random get. Nodes that talk to few others near them get more, but no node
+    moves more than its link carries: with B in it, Eq. 4 is a bound for every program; with B_c(p) it is what
+    to expect of traffic between random partners.
+    """
+    found = machine.bandwidth
+    if found is None:
+        return None
+    return BytesPerSecond(max(found.curve.values) if found.curve else found.value)
+
+
+def bandwidth_at(machine: MachineParameters, nodes: int | None) -> Reading | None:
+    """B_c(p) of long messages between random partners, B/s; ``None`` when it is not known.
+
+    The time that each message takes however short it is belongs to the latency, so of a bandwidth that was
+    measured over message sizes the longest counts.
+    """
+    found = machine.bandwidth
+    if found is None:
+        return None
+    longest = found.curve.message_bytes[-1] if found.curve and found.curve.message_bytes else None
+    return found.at(nodes=nodes, message_bytes=longest)
+
+
+def overlap_at(machine: MachineParameters, nodes: int | None, message_bytes: float | None) -> Reading:
+    """O_c of messages of that mean size, 0 when unknown: the bound then holds without overlap."""
+    if machine.overlap is None:
+        return Reading(0.0)
+    return machine.overlap.at(nodes=nodes, message_bytes=message_bytes)
+
+
+def _require_nonnegative(value: float, name: str) -> None:
+    if not (math.isfinite(value) and value >= 0):
+        raise MachineModelError(f"expected a {name} of 0 or more, found {value}")
+
+
+def _require_positive(value: float, name: str) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise MachineModelError(f"expected a positive {name}, found {value}")
+
+
+def _require_overlap(value: float) -> None:
+    if not 0.0 <= value < 1.0:
+        raise MachineModelError(f"expected an overlap in [0, 1), found {value}")

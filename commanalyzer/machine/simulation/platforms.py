@@ -1,0 +1,222 @@
+"""Platform files of SimGrid: star, fat tree, torus and dragonfly made from a few machine parameters.
+
+All links of a platform are alike and carry both directions independently. The factors by which SimGrid's MPI
+model changes latency and bandwidth per message size are switched off: what the machine file says was measured
+with MPI, and such factors would count the same losses again. So a message of s bytes between two idle nodes
+that share a switch takes exactly latency + s / bandwidth.
+
+    topology    links between nodes             latency       remarks
+    star        2                               L             every pattern runs at full speed
+    fat tree    2 below one switch, else 4      L or 2 L      a spine for each node of a switch, static routes
+    torus       1 per step and 2 at the ends    L per step    dimension order, the short way round
+    hypercube   the same                        L per step    a torus with two nodes along each dimension
+    dragonfly   2 in one router, at most 5      L ... 2.5 L   parallel links, minimal routes
+
+Reference: H. Casanova et al., Versatile, scalable, and accurate simulation of distributed applications and
+platforms, JPDC 2014 (SimGrid); its ``<cluster>`` element and topology parameters.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from xml.sax.saxutils import quoteattr
+
+from commanalyzer.foundation.errors import ConfigError, MachineModelError
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.simulation.torus import torus_elements
+
+TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
+MAX_HOSTS = 65536
+_HOST = "node-"
+MEMORY_LATENCY_S = 5e-7
+"""Time of an empty message within a node; MPI takes 0.2 to 1 us (W. Gropp et al., EuroMPI 2016)."""
+MEMORY_BANDWIDTH = 5e9
+"""Of one message within a node, B/s; messages within a node do not share it."""
+# SimGrid's defaults are factors fitted to one cluster, 5 % of the bandwidth for acknowledgements, and a
+# window of TCP that limits long fast routes.
+_PLAIN_NETWORK = {
+    "smpi/bw-factor": "0:1",
+    "smpi/lat-factor": "0:1",
+    "network/crosstraffic": "0",
+    "network/TCP-gamma": "0",
+    "network/loopback-bw": f"{MEMORY_BANDWIDTH!r}",
+    "network/loopback-lat": f"{MEMORY_LATENCY_S!r}",
+}
+_OVERHEADS = ("smpi/os", "smpi/ois", "smpi/or")  # of a send, a nonblocking send, a receive
+
+
+@dataclass(frozen=True, slots=True)
+class LinkParameters:
+    """What a generated platform is made of.
+
+    Attributes:
+        bandwidth: Bandwidth of a link in each direction, B/s.
+        latency_s: Time of an empty message between neighbouring nodes, message overheads included, seconds.
+        throughput: Speed of a node, Flop/s.
+        message_overhead_s: Time a node is busy with sending, and with receiving, one message, seconds.
+
+    Raises:
+        MachineModelError: If the two overheads of a message take longer than its latency.
+    """
+
+    bandwidth: float
+    latency_s: float
+    throughput: float
+    message_overhead_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.wire_s <= 0:
+            raise MachineModelError(
+                f"expected a latency of more than two message overheads ({2 * self.message_overhead_s:g} s), "
+                f"found {self.latency_s:g} s",
+                hint="the latency is that of a whole message, half of a ping-pong",
+            )
+
+    @property
+    def wire_s(self) -> float:
+        """Part of the latency that is spent in the network, seconds."""
+        return self.latency_s - 2 * self.message_overhead_s
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A network to simulate on.
+
+    Attributes:
+        name: Topology, or file.
+        xml: SimGrid's description.
+        hosts: Names of the nodes, in their order in the network.
+        sides: Numbers that make up a generated topology: leaves and nodes per leaf; sides of the torus or
+            hypercube; groups, routers per group and nodes per router.
+    """
+
+    name: str
+    xml: str
+    hosts: tuple[str, ...]
+    sides: tuple[int, ...] = ()
+
+
+def link_parameters(machine: MachineParameters) -> LinkParameters:
+    """Parameters of a platform from a machine: its bandwidth is that of a link.
+
+    Raises:
+        MachineModelError: If bandwidth, latency or throughput is unknown.
+    """
+    missing = [name for name in ("bandwidth", "latency", "throughput") if name not in machine.parameters]
+    if missing:
+        raise MachineModelError(
+            f"expected bandwidth, latency and throughput of the machine, found no {' and no '.join(missing)}",
+            hint="give them in a machine file, or with --bandwidth, --latency and --throughput",
+        )
+
+    def value(parameter: Parameter | None) -> float:
+        return parameter.value if parameter is not None else 0.0
+
+    return LinkParameters(
+        value(machine.bandwidth),
+        value(machine.latency),
+        value(machine.throughput),
+        value(machine.message_overhead),
+    )
+
+
+def check_topology(topology: str) -> None:
+    """Raise ConfigError unless ``topology`` is one of ``TOPOLOGIES``."""
+    if topology not in TOPOLOGIES:
+        raise ConfigError(f"expected a platform file or one of {', '.join(TOPOLOGIES)}, found {topology!r}")
+
+
+def topology_sides(topology: str, num_hosts: int) -> tuple[int, ...]:
+    """Numbers that make up the smallest network with at least ``num_hosts`` nodes, see :class:`Platform`.
+
+    Raises:
+        ConfigError: If the topology is unknown or the number of nodes is out of range.
+    """
+    check_topology(topology)
+    if not 1 <= num_hosts <= MAX_HOSTS:
+        raise ConfigError(f"expected 1 to {MAX_HOSTS} nodes, found {num_hosts}")
+    return _shape(topology, num_hosts)[1]
+
+
+def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platform:
+    """Smallest platform of a topology with at least ``num_hosts`` nodes.
+
+    Args:
+        topology: One of ``TOPOLOGIES``.
+        num_hosts: Least number of nodes, >= 1.
+        link: Links and nodes.
+
+    Raises:
+        ConfigError: If the topology is unknown or the number of nodes is out of range.
+    """
+    topology_sides(topology, num_hosts)  # checks both
+    count, sides, attributes = _shape(topology, num_hosts)
+    hosts = tuple(f"{_HOST}{number}" for number in range(count))
+    if topology in ("torus", "hypercube"):
+        zone = torus_elements(_HOST, sides, link.throughput, link.bandwidth, link.wire_s)
+        return Platform(topology, _document(zone, link), hosts, sides)
+    cluster = {
+        "id": "machine",
+        "prefix": _HOST,
+        "suffix": "",
+        "radical": f"0-{count - 1}",
+        "speed": f"{link.throughput!r}f",
+        "bw": f"{link.bandwidth!r}Bps",
+        "lat": f"{link.wire_s / 2!r}s",
+        "sharing_policy": "SPLITDUPLEX",
+        "loopback_bw": f"{MEMORY_BANDWIDTH!r}Bps",
+        "loopback_lat": f"{MEMORY_LATENCY_S!r}s",
+        **attributes,
+    }
+    words = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+    return Platform(topology, _document([f"<cluster {words}/>"], link), hosts, sides)
+
+
+def _shape(topology: str, num_hosts: int) -> tuple[int, tuple[int, ...], Mapping[str, str]]:
+    """Number of nodes, sides, and the topology's attributes in SimGrid's own notation."""
+    if topology == "star":
+        return num_hosts, (num_hosts,), {}
+    if topology == "fat-tree":
+        leaves, per_leaf = _near_cube(max(num_hosts, 2), 2)
+        words = f"2;{per_leaf},{leaves};1,{per_leaf};1,1"
+        return leaves * per_leaf, (leaves, per_leaf), {"topology": "FAT_TREE", "topo_parameters": words}
+    if topology == "torus":
+        sides = tuple(side for side in _near_cube(max(num_hosts, 2), 3) if side > 1)
+        return math.prod(sides), sides, {}
+    if topology == "hypercube":
+        dimensions = max(num_hosts - 1, 1).bit_length()
+        return 1 << dimensions, (2,) * dimensions, {}
+    groups, routers, per_router = _near_cube(max(num_hosts, 2), 3)
+    # A group needs a router for each other group (one global link per router), hence the order of the sides.
+    # Parallel links: as many as random traffic needs, global ones between groups, local ones within a group.
+    between_groups = -(-routers * per_router // groups)
+    between_routers = -(-per_router // 2)
+    words = f"{groups},{between_groups};1,1;{routers},{between_routers};{per_router}"
+    sides = (groups, routers, per_router)
+    return math.prod(sides), sides, {"topology": "DRAGONFLY", "topo_parameters": words}
+
+
+def _near_cube(least: int, dimensions: int) -> tuple[int, ...]:
+    """Sides, ascending, of a box with ``least`` cells or little more: the least cells times sum of sides."""
+    longest = max(2, math.ceil(least ** (1 / dimensions)) * 2)
+    smaller = itertools.combinations_with_replacement(range(1, longest + 1), dimensions - 1)
+    boxes = (tuple(sorted((*sides, -(-least // math.prod(sides))))) for sides in smaller)
+    return min(boxes, key=lambda sides: (math.prod(sides) * sum(sides), sum(sides)))
+
+
+def _document(elements: Iterable[str], link: LinkParameters) -> str:
+    busy = f"0:{link.message_overhead_s!r}:0"
+    overheads = {name: busy for name in _OVERHEADS if link.message_overhead_s}
+    settings = {**_PLAIN_NETWORK, **overheads}
+    options = "".join(
+        f"    <prop id={quoteattr(name)} value={quoteattr(value)}/>\n" for name, value in settings.items()
+    )
+    lines = "".join(f"  {line}\n" for line in elements)
+    return (
+        "<?xml version='1.0'?>\n"
+        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        f'<platform version="4.1">\n  <config>\n{options}  </config>\n{lines}</platform>\n'
+    )

@@ -1,0 +1,248 @@
+"""Simulated time of a predicted decomposition on a platform, beside the bounds on that platform.
+
+    matrix, collectives --spread--> rounds --write--> traces --replay--> time
+
+The parameters of the bounds are measured on the simulated platform itself, as on a real machine: throughput,
+latency, bandwidth of a free link and of random matchings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.foundation.errors import ConfigError, MachineModelError
+from commanalyzer.foundation.progress import Progress
+from commanalyzer.machine.curves import Curve
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
+from commanalyzer.machine.simulation.mapping import HostOrder, place
+from commanalyzer.machine.simulation.network_benchmark import (
+    matching_bandwidth,
+    one_way_latency,
+    pair_bandwidth,
+)
+from commanalyzer.machine.simulation.platforms import Platform
+from commanalyzer.machine.simulation.schedule import Schedule, make_schedule
+from commanalyzer.machine.simulation.smpirun import replay
+from commanalyzer.machine.simulation.traces import schedule_traces
+from commanalyzer.result.results import AnalysisResult, Decomposition
+
+_MEASURED_FLOP = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationOptions:
+    """How to simulate.
+
+    Attributes:
+        seed: Of random placements and matchings.
+        placement: Hosts of the ranks.
+        most_rounds: Rounds of a long program that are simulated.
+        timeout_s: Wall-clock limit of one simulation, seconds.
+        keep: Folder for platform, hosts and traces, one folder per node count in it; ``None`` for none.
+        message_overhead_s: o of the bounds, seconds; a platform does not say it.
+    """
+
+    seed: int = 1
+    placement: HostOrder = "order"
+    most_rounds: int = 500
+    timeout_s: float = 600.0
+    keep: Path | None = None
+    message_overhead_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRun:
+    """One decomposition on a platform.
+
+    Attributes:
+        decomposition: What was simulated.
+        serial_s: Time of one node with all work T_1, seconds.
+        parallel_s: Simulated time of p nodes T_p, seconds.
+        rounds: Rounds that were simulated.
+        all_rounds: Rounds of the program.
+        collectives: Collective operations of the program.
+        bound: Bounds for this decomposition on this platform.
+    """
+
+    decomposition: Decomposition
+    serial_s: float
+    parallel_s: float
+    rounds: int
+    all_rounds: int
+    collectives: int
+    bound: BoundPoint
+
+    @property
+    def efficiency(self) -> float:
+        """Simulated parallel efficiency T_1 / (p T_p)."""
+        return self.serial_s / (self.decomposition.nodes * self.parallel_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Decompositions on a platform.
+
+    Attributes:
+        machine: What was measured on the platform.
+        runs: In the order asked for.
+    """
+
+    machine: MachineParameters
+    runs: tuple[SimulatedRun, ...]
+
+
+def simulate(
+    result: AnalysisResult,
+    decompositions: Sequence[Decomposition],
+    platform: Platform,
+    options: SimulationOptions,
+    progress: Progress,
+) -> Simulation:
+    """Simulate decompositions of a prediction on a platform.
+
+    Args:
+        result: The prediction.
+        decompositions: Which of its decompositions.
+        platform: Network with at least as many hosts as nodes.
+        options: How.
+        progress: Told about steps.
+
+    Raises:
+        ConfigError: If there is no SimGrid, too few hosts, or the result is a counted run.
+        MachineModelError: If the program does no work.
+        TargetRunError: If a simulation failed or took too long.
+    """
+    if result.counted is not None:
+        raise ConfigError("expected a prediction, found a counted run: it has no work", where=result.program)
+    if not result.work.amount:
+        raise MachineModelError("expected operations on values to simulate, found none", where=result.program)
+    progress.stage("measure the platform")
+    placed = {
+        item.nodes: place(platform, options.placement, options.seed, item.communication.comm_bytes)
+        for item in decompositions
+    }
+    machine = measured_machine(platform, placed, options)
+    progress.stage("simulate", len(decompositions))
+    runs = []
+    for item in decompositions:
+        runs.append(_simulate(result, item, placed[item.nodes], machine, options))
+        progress.advance()
+    return Simulation(machine, tuple(runs))
+
+
+def measured_machine(
+    platform: Platform, placed: Mapping[int, Platform], options: SimulationOptions
+) -> MachineParameters:
+    """Parameters of the bounds, measured on the platform by replayed benchmarks.
+
+    Latency and the bandwidth of a free link (which stands for two nodes) are those between the first two
+    hosts in the order of the platform, wherever ranks are placed; random matchings use the
+    hosts of the ranks.
+
+    Args:
+        platform: Network.
+        placed: The platform with hosts in the order of the ranks, by node count.
+        options: Seed and time limit.
+
+    Raises:
+        ConfigError: If there is no SimGrid, or too few hosts.
+        TargetRunError: If a simulation failed or took too long.
+    """
+    limit_s = options.timeout_s
+    throughput = host_throughput(platform, limit_s)
+    found = MachineParameters(
+        platform.name,
+        throughput=Parameter(throughput, "Flop/s", "measured", note="simulated"),
+    )
+    if len(platform.hosts) < 2:
+        # One node alone sends nothing: any network will do for its bounds.
+        return found.updated(bandwidth=Parameter(1e9, "B/s", "assumed", note="one host, not used"))
+    counts = sorted(count for count in placed if count > 2)
+    values = [
+        pair_bandwidth(platform, timeout_s=limit_s),
+        *(matching_bandwidth(placed[p], p, seed=options.seed, timeout_s=limit_s) for p in counts),
+    ]
+    overhead_s = options.message_overhead_s
+    return found.updated(
+        bandwidth=Parameter(
+            *(values[-1], "B/s", "measured"),
+            note="simulated random matchings; two nodes: alone in the network",
+            curve=Curve((2.0, *map(float, counts)), (), tuple(values)),
+        ),
+        latency=Parameter(
+            one_way_latency(platform, timeout_s=limit_s), "s", "measured", note="simulated, first two hosts"
+        ),
+        message_overhead=Parameter(overhead_s, "s", "given") if overhead_s else None,
+    )
+
+
+def host_throughput(platform: Platform, timeout_s: float) -> float:
+    """Simulated throughput of the first host, Flop/s.
+
+    Raises:
+        ConfigError: If there is no SimGrid.
+        TargetRunError: If the simulation failed.
+    """
+    trace = f"0 init\n0 compute {_MEASURED_FLOP}\n0 finalize\n"
+    return _MEASURED_FLOP / max(action.end_s for action in replay(platform, [trace], timeout_s))
+
+
+def replayed_time(
+    schedule: Schedule,
+    work_flop: Sequence[float],
+    platform: Platform,
+    timeout_s: float,
+    keep: Path | None = None,
+) -> float:
+    """Simulated time of a schedule on a platform, seconds; of the whole program where it is a part of it.
+
+    Args:
+        schedule: Messages in rounds.
+        work_flop: float[p], work of each node in all rounds of the program.
+        platform: Network.
+        timeout_s: Wall-clock limit, seconds.
+        keep: Folder for platform, hosts and traces; ``None`` for none.
+
+    Raises:
+        ConfigError: If there is no SimGrid, or too few hosts.
+        TargetRunError: If the simulation failed.
+    """
+    actions = replay(platform, schedule_traces(schedule, work_flop), timeout_s, keep)
+    return max(action.end_s for action in actions) * schedule.scale
+
+
+def _simulate(
+    result: AnalysisResult,
+    item: Decomposition,
+    platform: Platform,
+    machine: MachineParameters,
+    options: SimulationOptions,
+) -> SimulatedRun:
+    p = item.nodes
+    schedule = make_schedule(item.communication, options.most_rounds)
+    # All nodes get the work of the most loaded one, which sets the pace.
+    imbalance = item.imbalance if math.isfinite(item.imbalance) else 1.0
+    work_flop = [result.work.amount / p * imbalance] * p
+    parallel_s = replayed_time(schedule, work_flop, platform, options.timeout_s, _folder(options.keep, p))
+    points = scaling_bound(result.work.amount, [(item.method, item.communication)], machine).points
+    return SimulatedRun(
+        decomposition=item,
+        serial_s=points[-1].serial_s,
+        parallel_s=parallel_s,
+        rounds=schedule.num_rounds,
+        all_rounds=schedule.all_rounds,
+        collectives=sum(operation.count for operation in schedule.operations),
+        bound=points[-1],
+    )
+
+
+def _folder(keep: Path | None, nodes: int) -> Path | None:
+    if keep is None:
+        return None
+    folder = keep / f"{nodes}-nodes"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

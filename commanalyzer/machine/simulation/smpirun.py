@@ -1,0 +1,163 @@
+"""Runs SimGrid's ``smpirun`` as a subprocess and reads its clock.
+
+SimGrid (LGPL) is a separate program, not a Python dependency: ``apt-get install libsimgrid-dev``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.foundation.errors import ConfigError, TargetRunError
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.machine.simulation.platforms import Platform
+
+_INSTALL = "install SimGrid, on Debian and Ubuntu: apt-get install libsimgrid-dev"
+# Time of the simulation in seconds and message; the default shows only six decimals.
+_FORMAT = "%.12r|%m%n"
+_EVENT = re.compile(r"^\s*(\d+\.\d+)\|(.*)$", re.MULTILINE)
+_LAST_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A replayed action of one rank.
+
+    Attributes:
+        end_s: Simulated time at its end, seconds.
+        rank: Rank.
+        kind: ``compute``, ``isend``, ``waitall`` ...
+    """
+
+    end_s: float
+    rank: int
+    kind: str
+
+
+def find_smpirun() -> Path:
+    """The ``smpirun`` on the search path.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    found = shutil.which("smpirun")
+    if found is None:
+        raise ConfigError("expected SimGrid's smpirun on the search path, found none", hint=_INSTALL)
+    return Path(found)
+
+
+def smpi_version() -> str:
+    """First line of ``smpirun -version``, empty if it says nothing.
+
+    Raises:
+        ConfigError: If there is no SimGrid.
+    """
+    done = subprocess.run([str(find_smpirun()), "-version"], capture_output=True, text=True, check=False)
+    return (done.stdout.strip() or done.stderr.strip()).partition("\n")[0]
+
+
+def replay(
+    platform: Platform, traces: Sequence[str], timeout_s: float, folder: Path | None = None
+) -> list[Action]:
+    """Replay one trace per rank, rank i on the i-th host of ``platform``.
+
+    Args:
+        platform: Network with at least as many hosts as there are traces.
+        traces: Text of each rank's trace.
+        timeout_s: Wall-clock limit, seconds.
+        folder: Keep platform, hosts and traces there; ``None`` for a temporary folder.
+
+    Returns:
+        What the ranks did, in the order in which it ended.
+
+    Raises:
+        ConfigError: If there is no SimGrid, or too few hosts.
+        TargetRunError: If the simulation failed or took too long.
+    """
+    with scratch_directory() as scratch:
+        place = Path(scratch) if folder is None else folder
+        names = _write_traces(place, traces)
+        (place / "traces.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        options = ["-replay", "traces.txt", "--log=smpi_replay.thres:verbose", f"--log=root.fmt:{_FORMAT}"]
+        text = smpirun(platform, len(traces), options, timeout_s, place)
+    found = [(float(time), line.split()) for time, line in _EVENT.findall(text)]
+    return [
+        Action(end_s, int(words[0]), words[1])
+        for end_s, words in found
+        if len(words) > 1 and words[0].isdigit()
+    ]
+
+
+def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s: float, folder: Path) -> str:
+    """Run ``smpirun`` and return its output, standard error included.
+
+    Args:
+        platform: Network.
+        num_ranks: Number of ranks, at most that of the hosts.
+        words: Options for ``smpirun`` that say what to run.
+        timeout_s: Wall-clock limit, seconds.
+        folder: Where to write platform and hosts, and to run; paths in ``words`` are relative to it.
+
+    Raises:
+        ConfigError: If there is no SimGrid, or too few hosts.
+        TargetRunError: If the simulation failed or took too long.
+    """
+    if num_ranks > len(platform.hosts):
+        raise ConfigError(
+            f"expected a platform of at least {num_ranks} hosts, found {len(platform.hosts)}",
+            where=platform.name,
+        )
+    (folder / "platform.xml").write_text(platform.xml, encoding="utf-8")
+    hosts = "".join(f"{name}\n" for name in platform.hosts[:num_ranks])
+    (folder / "hosts.txt").write_text(hosts, encoding="utf-8")
+    command = [
+        *(str(find_smpirun()), "-np", str(num_ranks), "-platform", "platform.xml", "-hostfile", "hosts.txt"),
+        *words,
+    ]
+    with scratch_directory() as scratch:
+        return _output(command, timeout_s, folder, Path(scratch))
+
+
+def _write_traces(folder: Path, traces: Sequence[str]) -> list[str]:
+    names = [f"rank-{rank}.trace" for rank in range(len(traces))]
+    for name, text in zip(names, traces, strict=True):
+        (folder / name).write_text(text, encoding="utf-8")
+    return names
+
+
+def _output(command: Sequence[str], timeout_s: float, folder: Path, scratch: Path) -> str:
+    """Output of a command that starts children of its own, which end with it."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "TMPDIR": str(scratch)},
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        text, _ = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired as error:
+        raise TargetRunError(
+            f"expected the simulation to end within {timeout_s:g} s", hint="raise --timeout"
+        ) from error
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.returncode != 0:
+        raise TargetRunError(
+            f"expected the simulation to succeed, found exit status {process.returncode}:\n"
+            + "\n".join(text.strip().splitlines()[-_LAST_LINES:]),
+            where="smpirun",
+        )
+    return text

@@ -1,1 +1,0 @@
-"""Partitioning of value graphs."""

@@ -1,0 +1,140 @@
+"""Models of all metrics of all classes, and what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.profiles.extrapolation.fitting import Model, values_of
+from commanalyzer.profiles.extrapolation.functions import function_at
+from commanalyzer.profiles.extrapolation.grid_count import GridCount
+from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS, MetricSetup
+from commanalyzer.scaling.laws.terms import Floats
+
+Part = Model | GridCount
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MetricModel:
+    """Model of one metric of one class.
+
+    Attributes:
+        setup: How it was made.
+        parts: By component (:mod:`commanalyzer.profiles.extrapolation.data`), or by the parts of a function.
+        key: Changes with everything that it was made from.
+    """
+
+    setup: MetricSetup
+    parts: Mapping[str, Part]
+    key: str
+
+    @property
+    def is_product(self) -> bool:
+        """The product with the number of instructions is modelled."""
+        return self.setup.type.endswith("instrPercentage")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassModels:
+    """Models of one class.
+
+    Attributes:
+        name: Of the class.
+        models: By metric, ``NThreads`` and ``LSys`` first.
+    """
+
+    name: str
+    models: Mapping[str, MetricModel]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Models:
+    """Models of an application.
+
+    Attributes:
+        application: Its name.
+        parameters: Scaling parameters.
+        processes: The one that is the number of threads; empty if none is.
+        names: Parameters of formulas: those, then numbers of threads.
+        lowest: Least value of each scaling parameter in the training data.
+        highest: Largest value.
+        classes: One per class.
+    """
+
+    application: str
+    parameters: tuple[str, ...]
+    processes: str
+    names: tuple[str, ...]
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+    classes: tuple[ClassModels, ...]
+
+    def complete(self, scale: Floats) -> Floats:
+        """float64[N, len(names)], scaling parameters float64[N, K] with numbers of threads, at least 1."""
+        counts = [thread_count(c.models[THREADS], self.parameters, scale) for c in self.classes]
+        return with_counts(scale, counts, has_processes=bool(self.processes))
+
+    def at(self, own: ClassModels, metric: str, scale: Floats) -> dict[str, Floats]:
+        """float64[N] by component, at the scaling parameters float64[N, K]."""
+        return {name: value for name, (value, _, _) in self.bands(own, metric, scale).items()}
+
+    def bands(self, own: ClassModels, metric: str, scale: Floats) -> dict[str, tuple[Floats, Floats, Floats]]:
+        """Value, lower and upper end (about 95 %) by component; not for functions.
+
+        The relative half widths of a product and of the instructions that it is divided by add up like
+        independent errors.
+        """
+        if metric == THREADS:
+            count = thread_count(own.models[THREADS], self.parameters, scale)
+            low, high = own.models[THREADS].parts[""].band(values_of(self.parameters, scale))
+            return {"": (count, _long(low, scale), _long(high, scale))}
+        model = own.models[metric]
+        x = self.complete(scale)
+        found = {name: _bounded(part, model.setup, self.names, x) for name, part in model.parts.items()}
+        if not model.is_product:
+            return found
+        size, low, high = _bounded(own.models[SIZE].parts[""], own.models[SIZE].setup, self.names, x)
+        wide = np.maximum(high - size, size - low) / size
+        result = {}
+        for name, (value, least, most) in found.items():
+            width = np.maximum(most - value, value - least) / np.where(value > 0, value, 1.0)
+            half = np.hypot(width, wide) * value / size
+            result[name] = (value / size, np.maximum(value / size - half, 0.0), value / size + half)
+        return result
+
+    def function(self, own: ClassModels, metric: str, scale: Floats, distances: Floats) -> Floats:
+        """float64[N, D], a function of the reuse distance."""
+        parts = {
+            name: part for name, part in own.models[metric].parts.items() if not isinstance(part, GridCount)
+        }
+        return function_at(parts, self.names, self.complete(scale), distances)
+
+
+def with_counts(scale: Floats, counts: list[Floats], *, has_processes: bool) -> Floats:
+    """Scaling parameters, the number of all threads unless it is one of them, and threads per class."""
+    columns = [np.maximum(c, 1.0)[:, None] for c in counts]
+    total = [] if has_processes else [np.maximum(np.sum(counts, axis=0), 1.0)[:, None]]
+    return np.concatenate((scale, *total, *columns), axis=1)
+
+
+def thread_count(model: MetricModel, parameters: tuple[str, ...], scale: Floats) -> Floats:
+    """float64[N], threads of a class."""
+    low, high = model.setup.bounds
+    found = _long(model.parts[""].predict(values_of(parameters, scale)), scale)
+    return found if isinstance(model.parts[""], GridCount) else np.clip(np.round(found), low, high)
+
+
+def _bounded(
+    part: Part, setup: MetricSetup, names: tuple[str, ...], x: Floats
+) -> tuple[Floats, Floats, Floats]:
+    values = values_of(names, x)
+    low, high = setup.bounds
+    ends = part.band(values)
+    value, least, most = (np.clip(_long(v, x), low, high) for v in (part.predict(values), *ends))
+    return value, np.minimum(least, value), np.maximum(most, value)
+
+
+def _long(values: Floats, x: Floats) -> Floats:
+    return np.broadcast_to(values, (len(x),)).astype(np.float64)

@@ -1,0 +1,271 @@
+"""Front end: the user's sources in, one canonical LLVM module out (paper Section 4.1).
+
+Each source is compiled by clang without running LLVM passes, if it has changed; a child process links and
+canonicalises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.foundation.errors import ConfigError, IrError
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.program.frontend.cache import cached_file, content_key
+from commanalyzer.program.frontend.inputs.fortran import (
+    FORTRAN_SUFFIXES,
+    compile_fortran,
+    find_fortran,
+    runtime_libraries,
+)
+from commanalyzer.program.frontend.inputs.sources import SourceCompiler
+from commanalyzer.program.frontend.models import fortran_models, uses_fortran
+from commanalyzer.program.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
+from commanalyzer.program.frontend.subprocesses import ToolOutput, run_tool
+from commanalyzer.program.frontend.toolchain import Language, Toolchain, find_toolchain
+
+logger = logging.getLogger(__name__)
+
+C_SUFFIXES = frozenset({".c"})
+CXX_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C"})
+IR_SUFFIXES = frozenset({".ll", ".bc"})
+
+_CANONICALIZE_TIMEOUT_S = 600.0
+_PACKAGE_PARENT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file the result depends on: path as the user gave it and SHA-256 of its content."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrontendResult:
+    """Canonical program.
+
+    Attributes:
+        ir_text: One LLVM module for ``x86_64-unknown-linux-gnu``, as printed by llvmlite's LLVM.
+        language: Decides the driver that links (``c++`` needs its standard library).
+        toolchain: Compiler used; also links when ``toolchain.bundled`` is false.
+        flags: The user's compiler flags.
+        inputs: Sources in the given order.
+        region_functions: IR names (without ``@``) of the requested regions: functions, which are never
+            inlined, and those that stand for the begin of a mark.
+        diagnostics: Compiler warnings, one entry per source that had any.
+        link_inputs: Objects of the program that have no IR.
+        link_flags: Libraries and search paths that the program was linked with.
+        libraries: Paths of the Fortran runtime, linked when not empty.
+    """
+
+    ir_text: str
+    language: Language
+    toolchain: Toolchain
+    flags: tuple[str, ...]
+    inputs: tuple[InputFile, ...]
+    region_functions: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
+    link_inputs: tuple[Path, ...] = ()
+    link_flags: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+def compile_sources(
+    sources: Sequence[Path],
+    *,
+    compiler: str = "",
+    flags: Sequence[str] = (),
+    regions: Sequence[str] = (),
+    fortran: str = "",
+) -> FrontendResult:
+    """Canonical program made of all ``sources``.
+
+    Args:
+        sources: C, C++, Fortran and LLVM IR files (text or bitcode), any number, one defines ``main``.
+            Fortran sources stand in the order of their modules.
+        compiler: The user's compiler command; empty for ``$CC`` or the bundled clang.
+        flags: Passed to the compiler after our own, so they win.
+        regions: Functions that must survive as functions, by source or IR name, and names of marks.
+        fortran: The user's flang; empty for ``$COMMANALYZER_FC`` or one on the search path.
+
+    Raises:
+        ConfigError: If a file is missing or of unknown kind, or a region names no function or mark.
+        CompileError: If the compiler refuses a source or is not usable, or ``main`` is missing.
+        IrError: If a module does not parse, verify or link, or LLVM crashes on it.
+        InstrumentationError: If a module is already instrumented.
+    """
+    if not sources:
+        raise ConfigError("expected at least one source file, found none")
+    inputs = tuple(_input_file(path) for path in sources)
+    toolchain = find_toolchain(compiler)
+    with scratch_directory() as scratch:
+        modules, diagnostics = _bitcode_of(sources, Path(scratch), toolchain, tuple(flags), fortran)
+        libraries, models = fortran_runtime(modules, fortran)
+        labels = [str(source) for source in sources]
+        ir_path, found = canonical_file(modules, labels, tuple(regions), Path(scratch), models=models)
+        ir_text = ir_path.read_text()
+    return FrontendResult(
+        ir_text=ir_text,
+        language=language_of(sources, ir_text),
+        toolchain=toolchain,
+        flags=tuple(flags),
+        inputs=inputs,
+        region_functions=found,
+        diagnostics=tuple(diagnostics),
+        libraries=libraries,
+    )
+
+
+def _bitcode_of(
+    sources: Sequence[Path], scratch: Path, toolchain: Toolchain, flags: tuple[str, ...], fortran: str
+) -> tuple[list[Path], list[str]]:
+    """Modules of all sources, in their order, and the compilers' warnings.
+
+    C and C++ sources are compiled side by side; those of Fortran one after the other, as they use each other.
+    """
+    is_fortran = [source.suffix in FORTRAN_SUFFIXES for source in sources]
+    is_ir = [source.suffix in IR_SUFFIXES for source in sources]
+    modules = [
+        s if ir else scratch / f"module{i}.bc" for i, (s, ir) in enumerate(zip(sources, is_ir, strict=True))
+    ]
+    warnings = [""] * len(sources)
+    compiler = SourceCompiler(toolchain, flags)
+    with ThreadPoolExecutor(os.cpu_count()) as compilers:
+        running = {
+            i: compilers.submit(compiler.compile, s, "c++" if s.suffix in CXX_SUFFIXES else "c", modules[i])
+            for i, s in enumerate(sources)
+            if not is_fortran[i] and not is_ir[i]
+        }
+        for i, source in enumerate(sources):
+            if is_fortran[i]:
+                warnings[i] = compile_fortran(source, modules[i], find_fortran(fortran), flags, scratch)
+            elif i in running:
+                warnings[i] = running[i].result()
+                if warnings[i]:
+                    logger.warning("%s", warnings[i])
+    return modules, [text for text in warnings if text]
+
+
+def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """Libraries to link and models to add for modules that call the Fortran runtime."""
+    if not uses_fortran(path.read_bytes() for path in modules):
+        return (), ()
+    return runtime_libraries(find_fortran(fortran)), fortran_models()
+
+
+def _hint_of_suffix(suffix: str) -> str:
+    if suffix == ".py":
+        return "functions that Numba compiles: commanalyzer.analyze_function(function, *arguments)"
+    return "other languages: let their LLVM compiler write .ll or .bc and give that"
+
+
+def _input_file(path: Path) -> InputFile:
+    known = C_SUFFIXES | CXX_SUFFIXES | FORTRAN_SUFFIXES | IR_SUFFIXES
+    if path.suffix not in known and path.exists():
+        raise ConfigError(
+            f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
+            where=str(path),
+            hint=_hint_of_suffix(path.suffix),
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"expected a readable source file, found: {error.strerror}",
+            where=str(path),
+            hint="arguments of the program go behind --: commanalyzer analyze prog.c -- 100",
+        ) from error
+    if not data.strip():
+        raise ConfigError("expected a program, found an empty file", where=str(path))
+    return InputFile(str(path), hashlib.sha256(data).hexdigest())
+
+
+def canonical_file(
+    modules: Sequence[Path],
+    labels: Sequence[str],
+    regions: tuple[str, ...],
+    scratch: Path,
+    *,
+    shared: Sequence[int] = (),
+    models: Sequence[Path] = (),
+) -> tuple[Path, tuple[str, ...]]:
+    """Canonical IR in the cache, and the IR names of the regions.
+
+    Args:
+        modules: Text or bitcode.
+        labels: What to call each one in messages.
+        regions: Functions that must survive as functions.
+        scratch: Directory for temporary files.
+        shared: Of programs with shared objects, how many modules belong to each of them; they stand last.
+        models: Bitcode of library models.
+    """
+    contents = [path.read_bytes() for path in (*modules, *models)]
+    options = [f"--region={name}" for name in regions] + [f"--shared={count}" for count in shared]
+    key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *options, "|", *contents])
+    options += [f"--models={path}" for path in models]
+    report = scratch / "report.json"
+
+    def produce(draft: Path) -> None:
+        outcome = _run_child(modules, labels, options, draft, report)
+        # The region names travel in front of the module: a cached file must answer for them too.
+        header = "".join(f"; region {name}\n" for name in outcome.regions)
+        draft.write_text(header + draft.read_text())
+
+    path = cached_file(key, ".ll", produce)
+    with path.open() as stream:
+        lines = [line for line in stream.readlines(65536) if line.startswith("; region ")]
+    return path, tuple(line[len("; region ") :].rstrip("\n") for line in lines)
+
+
+def _run_child(
+    modules: Sequence[Path],
+    labels: Sequence[str],
+    options: Sequence[str],
+    output: Path,
+    report: Path,
+) -> Outcome:
+    # -P and the explicit path: the user's working directory must not provide modules to the child.
+    start = (
+        f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); "
+        "from commanalyzer.program.frontend.canonicalize import main; raise SystemExit(main())"
+    )
+    command = [sys.executable, "-P", "-c", start, f"--output={output}", f"--report={report}"]
+    for path, label in zip(modules, labels, strict=True):
+        command += ["--module", str(path.resolve()), label]
+    command += options
+    done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
+    outcome = read_outcome(report)
+    if outcome is None:
+        raise _crash(done, labels)
+    outcome.raise_if_failed()
+    return outcome
+
+
+def _crash(done: ToolOutput, labels: Sequence[str]) -> IrError:
+    if done.exit_status is None:
+        found = f"no end after {_CANONICALIZE_TIMEOUT_S:.0f} s"
+    else:
+        found = f"LLVM ended with status {done.exit_status}: {done.last_lines(3) or 'no message'}"
+    return IrError(
+        f"expected LLVM to read and optimise the modules, found {found}",
+        where=", ".join(labels),
+        hint="the module is damaged or made by an incompatible LLVM",
+    )
+
+
+def language_of(sources: Sequence[Path], ir_text: str) -> Language:
+    """Language whose driver links the program."""
+    if any(path.suffix in CXX_SUFFIXES for path in sources):
+        return "c++"
+    if re.search(r"@(__gxx_personality_v0|__cxa_\w+|_Zn[aw]m|_ZNS?t\w*)\b", ir_text):
+        return "c++"
+    return "fortran" if "@_Fortran" in ir_text else "c"

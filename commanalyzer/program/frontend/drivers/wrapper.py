@@ -1,0 +1,233 @@
+"""The compiler wrappers: run the user's command, and put the sources' IR into what it makes.
+
+The normal program is the compiler's own work with the user's options. Two options are left out: link-time
+optimisation (its objects are not ELF files) and, with the bundled compiler, OpenMP (it has no OpenMP library;
+the program is then built sequentially). A compiler's exit status and messages are passed on unchanged.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from commanalyzer.foundation.errors import CompileError
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.program.frontend.drivers import option_table as table
+from commanalyzer.program.frontend.drivers.bitcode import BitcodeCompiler
+from commanalyzer.program.frontend.drivers.command import (
+    STANDARD_INPUT,
+    Argument,
+    CompilerCommand,
+    read_command,
+)
+from commanalyzer.program.frontend.drivers.elf import add_section, carrier
+from commanalyzer.program.frontend.drivers.linking import foreign_objects, link_record
+from commanalyzer.program.frontend.drivers.records import SECTION, Record, encode_records
+from commanalyzer.program.frontend.drivers.sequential_openmp import sequential_openmp
+from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying, find_underlying
+from commanalyzer.program.frontend.drivers.unknown_options import without_unknown
+from commanalyzer.program.frontend.shim import include_directory
+from commanalyzer.program.frontend.toolchain import Language
+
+_SIGNAL_BASE = 128  # exit status of a command that a signal ended, as shells have it
+# Longer command lines go through a response file, as they may have come.
+_LONGEST_LINE = 100_000
+
+
+def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], None]) -> int:
+    """Exit status of the compiler called with ``words``.
+
+    Args:
+        language: Of the wrapper: ``c``, ``c++`` or ``fortran``.
+        words: Arguments of the compiler.
+        warn: Called with a sentence if an object could not be given its IR (the build goes on).
+
+    Raises:
+        CompileError: If there is no compiler, or several outputs shall have one name.
+        RuntimeBuildError: If the bundled compiler is missing.
+    """
+    underlying = find_underlying(language)
+    command = read_command(words)
+    if not underlying.is_named:
+        command, unknown = without_unknown(command, underlying)
+        if unknown:
+            warn(f"unknown options are left out: {' '.join(unknown)}")
+    # zig makes one output, whatever it is given
+    commands = command.per_source if underlying.bundled else (command,)
+    if len(commands) > 1 and command.output and "-fsyntax-only" not in words:
+        raise CompileError(
+            "expected no -o with several sources and -c, -S or -E, found one", where=command.output
+        )
+    return next(filter(None, [_run(each, underlying, warn) for each in commands]), 0)
+
+
+def _run(command: CompilerCommand, underlying: Underlying, warn: Callable[[str], None]) -> int:
+    normal = normal_words(command, underlying)
+    with scratch_directory() as folder:
+        scratch = Path(folder)
+        if command.action == "pass":
+            return _call(underlying, _checking(normal, underlying, scratch), scratch, None)
+        build = _Build(underlying, command, normal, scratch, warn)
+        return build.compile() if command.action == "compile" else build.link()
+
+
+def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
+    """Arguments for the normal program."""
+    words = [w for a in command.arguments if a.language or _is_kept(a, command, underlying) for w in a.words]
+    compiled = any(s.language != "assembler" for s in command.sources)
+    if compiled and underlying.language != "fortran":
+        words = [*words, "-idirafter", str(include_directory())]  # commanalyzer.h, which compiles to nothing
+    if not underlying.bundled:
+        return words
+    return [
+        *words,
+        *(SEQUENTIAL_OPENMP if compiled and command.parallel else ()),
+        *(underlying.include_flags if compiled else ()),
+        *(underlying.library_flags if command.action == "link" else ()),
+    ]
+
+
+def _checking(words: Sequence[str], underlying: Underlying, scratch: Path) -> list[str]:
+    """Words in which ``-fsyntax-only``, which zig fails at, makes an object that nobody sees."""
+    if not underlying.bundled or "-fsyntax-only" not in words:
+        return list(words)
+    return [*(word for word in words if word != "-fsyntax-only"), "-c", "-o", str(scratch / "checked.o")]
+
+
+def _is_kept(option: Argument, command: CompilerCommand, underlying: Underlying) -> bool:
+    name = option.name
+    if name.startswith(table.LINK_TIME_OPTIMISATION):
+        return False
+    if not underlying.bundled:
+        return True
+    # zig looks for libraries even where it does not link
+    useless = command.action == "compile" and name.startswith("-l")
+    return not (useless or name.startswith(table.OPENMP) or name in table.OPENMP_LIBRARIES)
+
+
+class _Build:
+    """One command that makes objects or links."""
+
+    def __init__(
+        self,
+        underlying: Underlying,
+        command: CompilerCommand,
+        normal: list[str],
+        scratch: Path,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._underlying = underlying
+        self._command = command
+        self._normal = normal
+        self._scratch = scratch
+        self._warn = warn
+        self._stdin = _spooled_stdin(command, scratch)
+        self._bitcode = BitcodeCompiler(underlying, command, scratch, self._stdin)
+
+    def compile(self) -> int:
+        """``-c``: the IR is compiled beside the normal object, then added to it."""
+        sources = [s for s in self._command.sources if s.language in table.WITH_IR]
+        # Fortran modules exist only after the normal compilation.
+        early = {s: self._bitcode.start(s) for s in sources if s.language != "fortran"}
+        status = self._run(self._normal)
+        if status:
+            for compilation in early.values():
+                compilation.process.kill()
+                compilation.process.wait()
+            return status
+        for source in self._command.sources:
+            data, reason = b"", "assembly"
+            if source.language in table.WITH_IR:
+                under_way = early.get(source)
+                data, reason = (
+                    self._bitcode.finish(source, under_way) if under_way else self._bitcode.compile(source)
+                )
+            self._embed(self._command.object_of(source), source, data, reason)
+        return 0
+
+    def link(self) -> int:
+        """The records of the sources, and how it is linked, travel in one more object file."""
+        records = self._source_records()
+        records += [*foreign_objects(self._command), link_record(self._command, self._underlying)]
+        extra = self._scratch / "records.o"
+        extra.write_bytes(carrier(SECTION, encode_records(records)))
+        # In front, where no -x is in force yet.
+        sequential = self._underlying.bundled and self._command.parallel
+        openmp = [str(sequential_openmp())] if sequential else []
+        return self._run([str(extra), *openmp, *self._normal])
+
+    def _source_records(self) -> list[Record]:
+        records = []
+        for source in self._command.sources:
+            data, reason = b"", "assembly"
+            if source.language in table.WITH_IR:
+                data, reason = self._bitcode.compile(source)
+            record = _record(source, data, reason, b"" if data else self._machine_code(source))
+            records += [record] if record else []
+        return records
+
+    def _machine_code(self, source: Argument) -> bytes:
+        """Object file of a source that is compiled and linked in one command."""
+        target = self._scratch / "code.o"
+        target.unlink(missing_ok=True)
+        compiling = replace(self._command, action="compile")
+        arguments = (a for a in compiling.arguments if not a.language and a.name not in ("-o", "-x"))
+        options = [w for a in arguments if _is_kept(a, compiling, self._underlying) for w in a.words]
+        language = ["-x", source.explicit] if source.explicit else []
+        words = [*options, *self._underlying.include_flags, "-c", *language, source.name, "-o", str(target)]
+        with (self._stdin or Path("/dev/null")).open("rb") as stdin:
+            subprocess.run([*self._underlying.command, *words], stdin=stdin, capture_output=True, check=False)
+        return target.read_bytes() if target.is_file() else b""
+
+    def _embed(self, path: Path, source: Argument, data: bytes, reason: str) -> None:
+        # Checks of configure scripts write to /dev/null.
+        if not path.is_file():
+            return
+        try:
+            record = _record(source, data, reason, b"" if data else path.read_bytes())
+            if record is not None:
+                add_section(path, SECTION, record.encoded())
+        except OSError as error:
+            self._warn(f"{path} carries no IR: {error.strerror}")
+
+    def _run(self, words: Sequence[str]) -> int:
+        return _call(self._underlying, words, self._scratch, self._stdin)
+
+
+def _record(source: Argument, data: bytes, reason: str, code: bytes) -> Record | None:
+    if data:
+        return Record("module", source.name, source.language, payload=data)
+    return Record("object", source.name, source.language, note=reason, payload=code) if code else None
+
+
+def _spooled_stdin(command: CompilerCommand, scratch: Path) -> Path | None:
+    """A file with standard input if it is a source: it is compiled more than once."""
+    if not any(source.name == STANDARD_INPUT for source in command.sources):
+        return None
+    path = scratch / "stdin"
+    with path.open("wb") as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream)
+    return path
+
+
+def _call(underlying: Underlying, words: Sequence[str], scratch: Path, stdin: Path | None) -> int:
+    if sum(len(word) + 1 for word in words) > _LONGEST_LINE:
+        response = scratch / "arguments.rsp"
+        response.write_text("\n".join(_quoted(word) for word in words))
+        words = [f"@{response}"]
+    line = [*underlying.command, *words]
+    if stdin is None:
+        status = subprocess.call(line)
+    else:
+        with stdin.open("rb") as stream:
+            status = subprocess.call(line, stdin=stream)
+    return status if status >= 0 else _SIGNAL_BASE - status
+
+
+def _quoted(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,249 @@
+"""Values that the optimiser reads from a register although they are in memory.
+
+``a[i] -= l[k] * u[k]`` in a loop over k reads and writes ``a[i]`` in every iteration. Where the compiler
+cannot exclude that the stores are seen by other loads, it keeps them but forwards the stored value to the
+next iteration in a register. What flows is the version of ``a[i]``, as the source says, not a value without a
+home; and a sum in memory may be combined in any order. So the register becomes a load again, where memory
+holds the same number whatever the pointers are; the code generator forwards it once more.
+
+Likewise what is computed from a value that was stored before (``w[k] = v; sum += v * v``) is computed where
+the value lives: the register is loaded behind its store, whether the source names it or the memory. That is
+left out where all rounds of a loop store to one place: the value of a round does not live there for long.
+What the next round takes over is a running value, and what was stored is its copy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
+from commanalyzer.program.ir.loops.induction import loop_ends
+from commanalyzer.program.ir.model import Block, Function, Instruction, Operand
+from commanalyzer.program.ir.parsing.parser import parse_module
+
+_PLACE = re.compile(r", !dbg !\d+")
+_WRITING = frozenset({"store", "atomicrmw", "cmpxchg", "fence", "invoke", "va_arg"})
+_WRITING_INTRINSICS = ("@llvm.mem", "@llvm.masked.", "@llvm.va_", "@llvm.lifetime.")
+_ALLOCATING = frozenset({"@malloc", "@calloc", "@aligned_alloc", "@_Znwm", "@_Znam"})
+_INDEXING = frozenset({"getelementptr", "sext", "zext", "trunc", "switch", "inttoptr"})
+
+
+def with_reloads(ir_text: str) -> str:
+    """Module text in which values that a round stored are loaded by the next round.
+
+    Args:
+        ir_text: Module in canonical form.
+    """
+    module = parse_module(ir_text)
+    lines: list[str | None] = list(module.lines)
+    for function in module.functions:
+        cfg = control_flow(function)
+        facts = _Facts(function, cfg)
+        for loop in cfg.loops.values():
+            for forwarded in facts.forwarded(loop):
+                _reload(lines, facts.blocks[loop.header], forwarded)
+        for store, readers in facts.read_again():
+            _load_behind(lines, store, readers)
+    return "\n".join(line for line in lines if line is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Forwarded:
+    """A phi that is the value which the iteration before stored, and first what was there before the loop.
+
+    Attributes:
+        phi: The register that carries it.
+        store: The store.
+    """
+
+    phi: Instruction
+    store: Instruction
+
+
+def _reload(lines: list[str | None], header: Block, found: _Forwarded) -> None:
+    """Replace the phi by a load behind the phis of its block, aligned like the store."""
+    phi, address = found.phi, f"ptr {found.store.operands[1].text}"
+    written, old = lines[found.store.first_line] or "", lines[phi.first_line] or ""
+    details = _PLACE.sub("", written.rpartition(address)[2]) + "".join(_PLACE.findall(old))
+    lines[phi.first_line] = None
+    last = max(i.last_line for i in header.instructions if i.opcode == "phi")
+    load = f"  {phi.name} = load {phi.type}, {address}{details}"
+    lines[last] = "\n".join(line for line in (lines[last], load) if line is not None)
+
+
+def _load_behind(lines: list[str | None], store: Instruction, readers: list[tuple[Instruction, str]]) -> None:
+    """Load what was stored behind the store, for its readers; of a phi, on one edge."""
+    value, address = store.operands[0], f"ptr {store.operands[1].text}"
+    written = lines[store.last_line] or ""
+    name = f'{value.text[:-1]}.stored"' if value.text.endswith('"') else f"{value.text}.stored"
+    lines[store.last_line] = (
+        f"{written}\n  {name} = load {value.type}, {address}{written.rpartition(address)[2]}"
+    )
+    register = re.escape(value.text) + r"(?![\w.$-])"
+    for reader, edge in readers:
+        pattern = rf"(?<=\[ ){register}(?=, {re.escape(edge)} )" if edge else register
+        for line in range(reader.first_line, reader.last_line + 1):
+            lines[line] = (old := lines[line]) and re.sub(pattern, lambda _: name, old)
+
+
+class _Facts:
+    """What decides which registers of a function are forwarded from memory."""
+
+    def __init__(self, function: Function, cfg: ControlFlow) -> None:
+        self.blocks = {block.label: block for block in function.blocks}
+        self._function = function
+        self._cfg = cfg
+        self._defined = {i.name: (b, i) for b in function.blocks for i in b.instructions if i.name}
+        self._users: dict[str, list[Instruction]] = {}
+        self._block_of = {i.first_line: b.label for b in function.blocks for i in b.instructions}
+        for block in function.blocks:
+            for instruction in block.instructions:
+                for operand in instruction.operands:
+                    self._users.setdefault(operand.text, []).append(instruction)
+
+    def forwarded(self, loop: Loop) -> Iterator[_Forwarded]:
+        """Phis of a loop's header that can be loaded again."""
+        ends = loop_ends(self._cfg, loop)
+        if ends is None or ends.preheader not in self.blocks:
+            return
+        for phi in self.blocks[loop.header].instructions:
+            if phi.opcode != "phi":
+                return
+            if not _may_be_data(phi) or len(phi.incoming) != 2:
+                continue
+            sides = dict(zip(phi.incoming, phi.operands, strict=True))
+            found = self._stored_and_loaded(loop, phi, sides[ends.preheader], sides[loop.latches[0]])
+            if found is not None:
+                yield found
+
+    def read_again(self) -> Iterator[tuple[Instruction, list[tuple[Instruction, str]]]]:
+        """Stores of computed values, and what reads these behind them: instructions, phis with the edge."""
+        seen: set[str] = set()
+        for block in self._function.blocks:
+            for store in block.instructions:
+                if not _is_plain(store, "store") or store.operands[0].text in seen:
+                    continue
+                if self._is_computed(store.operands[0]) and self._moves(block.label, store.operands[1].text):
+                    seen.add(store.operands[0].text)
+                    if readers := list(self._readers_behind(block.label, store)):
+                        yield store, readers
+
+    def _is_computed(self, value: Operand) -> bool:
+        _, instruction = self._defined.get(value.text, (None, None))
+        if instruction is None or not _may_be_data(instruction) or instruction.opcode in ("load", "phi"):
+            return False
+        return instruction.type.kind == "float" or not self._counts(instruction, value)
+
+    def _moves(self, block: str, address: str) -> bool:
+        """Whether rounds of the loop, or calls, store to places of their own."""
+        loop, (home, made) = self._cfg.loop_of(block), self._defined.get(address, (None, None))
+        if loop is None:
+            return made is not None and any(o.is_local for o in made.operands[1:])
+        return home is not None and home.label in loop.blocks
+
+    def _readers_behind(self, block: str, store: Instruction) -> Iterator[tuple[Instruction, str]]:
+        """Readers; what makes the next version of the same place is a step of one sum, and no reader."""
+        value, address = store.operands[0].text, store.operands[1].text
+        for user in dict.fromkeys(self._users[value]):
+            if user.opcode == "phi" and self._cfg.is_loop_header(self._block_of[user.first_line]):
+                continue
+            if user.opcode == "phi":
+                sides = zip(user.operands, user.incoming, strict=True)
+                edges = [p for o, p in sides if o.text == value and self._cfg.dominates(block, p)]
+                yield from ((user, f"%{edge}") for edge in edges)
+            elif user.opcode != "store" and not any(
+                u.opcode == "store" and u.operands[1].text == address for u in self._users.get(user.name, ())
+            ):
+                place = self._block_of[user.first_line]
+                is_behind = place != block or user.first_line > store.first_line
+                if is_behind and self._cfg.dominates(block, place):
+                    yield user, ""
+
+    def _stored_and_loaded(
+        self, loop: Loop, phi: Instruction, start: Operand, following: Operand
+    ) -> _Forwarded | None:
+        if phi.type.kind == "int" and self._counts(phi, following):
+            return None
+        for store in self._users.get(following.text, ()):
+            if not _is_plain(store, "store") or store.operands[0].text != following.text:
+                continue
+            if self._held_before(loop, start, store) and self._is_last(loop, store):
+                return _Forwarded(phi, store)
+        return None
+
+    def _counts(self, phi: Instruction, following: Operand) -> bool:
+        """An integer that is an index, or counts rounds: it has to stay a register."""
+        users = self._users.get(phi.name, ())
+        _, step = self._defined.get(following.text, (None, None))
+        is_step = step is not None and step.opcode in ("add", "sub") and not step.operands[1].is_local
+        return is_step or any(user.opcode in _INDEXING for user in users)
+
+    def _held_before(self, loop: Loop, start: Operand, store: Instruction) -> bool:
+        """Whether ``start`` lies at the address of ``store`` when the loop begins: loaded or stored there."""
+        address, type_ = store.operands[1].text, store.operands[0].type
+        if self._defined.get(address, (None, None))[0] in {self.blocks[label] for label in loop.blocks}:
+            return False
+        front = [p for p in self._cfg.predecessors[loop.header] if p not in loop.blocks]
+        while len(front) == 1:
+            for i in reversed(self.blocks[front[0]].instructions):
+                if i.name == start.text:
+                    return _is_plain(i, "load") and i.operands[0].text == address and i.type == type_
+                if _may_write(i):
+                    written = tuple(operand.text for operand in i.operands)
+                    is_same = written == (start.text, address) and i.operands[0].type == type_
+                    return _is_plain(i, "store") and is_same
+            front = list(self._cfg.predecessors[front[0]])
+        return False
+
+    def _is_last(self, loop: Loop, store: Instruction) -> bool:
+        """The store happens in every round, and none behind it in the round writes to its place."""
+        block = next(b for b in self.blocks.values() if b.first_line <= store.first_line <= b.last_line)
+        if self._cfg.innermost_loop.get(block.label) != loop.header:
+            return False
+        if not self._cfg.dominates(block.label, loop.latches[0]):
+            return False
+        later = [i for i in block.instructions if i.first_line > store.last_line]
+        pending, seen = list(self._cfg.successors[block.label]), {loop.header}
+        while pending:
+            label = pending.pop()
+            if label in seen or label not in loop.blocks:
+                continue
+            seen.add(label)
+            later += self.blocks[label].instructions
+            pending += self._cfg.successors[label]
+        return not any(_may_write(i) and not self._is_elsewhere(i, store) for i in later)
+
+    def _is_elsewhere(self, other: Instruction, store: Instruction) -> bool:
+        """A store to another object."""
+        if not _is_plain(other, "store"):
+            return False
+        bases = {self._object(i.operands[1].text) for i in (other, store)}
+        return len(bases) == 2 and "" not in bases
+
+    def _object(self, pointer: str) -> str:
+        """The variable or block of memory that an address lies in; empty if that is not known."""
+        while pointer in self._defined:
+            _, instruction = self._defined[pointer]
+            if instruction.opcode == "alloca" or instruction.callee in _ALLOCATING:
+                return pointer
+            if instruction.opcode != "getelementptr":
+                return ""
+            pointer = instruction.operands[0].text
+        return pointer if pointer.startswith("@") else ""
+
+
+def _may_be_data(phi: Instruction) -> bool:
+    return phi.type.kind == "float" or (phi.type.kind == "int" and phi.type.bits >= 32)
+
+
+def _is_plain(instruction: Instruction, opcode: str) -> bool:
+    return instruction.opcode == opcode and not instruction.flags & {"volatile", "atomic"}
+
+
+def _may_write(instruction: Instruction) -> bool:
+    if instruction.opcode == "call":
+        is_intrinsic = instruction.callee.startswith("@llvm.")
+        return not is_intrinsic or instruction.callee.startswith(_WRITING_INTRINSICS)
+    return instruction.opcode in _WRITING

@@ -1,0 +1,138 @@
+"""An executable made by the compiler wrappers in, one canonical LLVM module out."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.program.frontend.cache import cached_file, content_key
+from commanalyzer.program.frontend.compile import (
+    FrontendResult,
+    InputFile,
+    canonical_file,
+    fortran_runtime,
+    language_of,
+)
+from commanalyzer.program.frontend.drivers.elf import is_elf
+from commanalyzer.program.frontend.drivers.embedded import EmbeddedProgram, Image, read_program
+from commanalyzer.program.frontend.drivers.records import Record
+from commanalyzer.program.frontend.drivers.sequential_openmp import needs_openmp, sequential_openmp
+from commanalyzer.program.frontend.drivers.underlying import system_library_flags
+from commanalyzer.program.frontend.toolchain import Toolchain, bundled_toolchain, find_toolchain
+
+
+def has_executable(sources: Sequence[Path]) -> bool:
+    """One of the files is in ELF format (an executable, shared object or object file)."""
+    return any(is_elf(path) for path in sources)
+
+
+def compile_executable(
+    sources: Sequence[Path],
+    *,
+    compiler: str = "",
+    flags: Sequence[str] = (),
+    regions: Sequence[str] = (),
+    fortran: str = "",
+) -> FrontendResult:
+    """Canonical program made of the IR that an executable and its shared objects carry.
+
+    Args:
+        sources: The executable, alone.
+        compiler: Links the analysis; empty for the compiler that the program was built with.
+        flags: Must be empty: nothing is compiled.
+        regions: Functions that must survive as functions, by source or IR name.
+        fortran: The flang whose runtime is linked; empty for ``$COMMANALYZER_FC`` or one on the search path.
+
+    Raises:
+        ConfigError: If there are other files or flags, or the executable carries no IR.
+        CommAnalyzerError: As :func:`compile_sources` says.
+    """
+    if len(sources) != 1:
+        raise ConfigError(
+            f"expected one executable or only sources, found both in {len(sources)} files",
+            where=", ".join(map(str, sources)),
+        )
+    if flags:
+        raise ConfigError(
+            "expected no compiler flags for an executable, found some",
+            where="--cflags",
+            hint="the executable was compiled with the flags of its build",
+        )
+    program = read_program(sources[0])
+    toolchain, toolchain_notes = _toolchain(program, compiler)
+    modules = [(image, record) for image in program.images for record in image.of_kind("module")]
+    labels = [record.name for _, record in modules]
+    with scratch_directory() as folder:
+        scratch = Path(folder)
+        paths = [scratch / f"module{i}.bc" for i in range(len(modules))]
+        for path, (_, record) in zip(paths, modules, strict=True):
+            path.write_bytes(record.payload)
+        shared = [len(image.of_kind("module")) for image in program.images[1:]]
+        libraries, models = fortran_runtime(paths, fortran)
+        ir_path, found = canonical_file(paths, labels, tuple(regions), scratch, shared=shared, models=models)
+        ir_text = ir_path.read_text()
+    options, gone = program.link_options()
+    linked = {record.language for record in program.images[0].of_kind("link")}
+    return FrontendResult(
+        ir_text=ir_text,
+        language="c++" if "c++" in linked else language_of((), ir_text),
+        toolchain=toolchain,
+        flags=(),
+        inputs=_inputs(sources[0], [record for _, record in modules]),
+        region_functions=found,
+        diagnostics=(*toolchain_notes, *_diagnostics(program.images, gone)),
+        libraries=libraries,
+        link_inputs=_link_inputs(program, ir_text),
+        link_flags=(*options, *(system_library_flags() if toolchain.bundled else ())),
+    )
+
+
+def _link_inputs(program: EmbeddedProgram, ir_text: str) -> tuple[Path, ...]:
+    """Machine code that the program consists of besides its IR."""
+
+    def written(record: Record) -> Path:
+        key = content_key(["object of a record", record.payload])
+        return cached_file(key, ".o", lambda draft: put(draft, record.payload))
+
+    def put(path: Path, data: bytes) -> None:
+        path.write_bytes(data)
+
+    objects = [written(record) for image in program.images for record in image.of_kind("object")]
+    return (*objects, *([sequential_openmp()] if needs_openmp(ir_text) else ()))
+
+
+def _toolchain(program: EmbeddedProgram, compiler: str) -> tuple[Toolchain, tuple[str, ...]]:
+    if compiler.strip():
+        return find_toolchain(compiler), ()
+    links = [record for image in program.images for record in image.of_kind("link")]
+    recorded = next((record.compiler for record in links if record.compiler), ())
+    if not recorded:
+        return bundled_toolchain(), ()
+    try:
+        return find_toolchain(shlex.join(recorded)), ()
+    except CommAnalyzerError as error:
+        note = f"linked with the bundled compiler, as the program's own is not usable: {error.message}"
+        return bundled_toolchain(), (note,)
+
+
+def _inputs(executable: Path, modules: Sequence[Record]) -> tuple[InputFile, ...]:
+    own = InputFile(str(executable), hashlib.sha256(executable.read_bytes()).hexdigest())
+    return (own, *(InputFile(m.name, hashlib.sha256(m.payload).hexdigest()) for m in modules))
+
+
+def _diagnostics(images: Sequence[Image], gone: Sequence[str]) -> list[str]:
+    objects = [record for image in images for record in image.of_kind("object")]
+    changed = [record.note for image in images for record in image.of_kind("link") if record.note]
+    notes = []
+    if objects:
+        named = ", ".join(f"{record.name} ({record.note})" for record in objects)
+        notes.append(f"{len(objects)} object files without IR: what they compute is not followed: {named}")
+    if changed:
+        notes.append(f"linker options that are not repeated in the analysis: {' '.join(changed)}")
+    if gone:
+        notes.append(f"libraries of the link that are not there any more: {', '.join(gone)}")
+    return notes

@@ -1,0 +1,190 @@
+"""Fortran through flang: finds the compiler, compiles to LLVM IR, names the runtime libraries to link.
+
+flang lowers most array intrinsics to loops before LLVM runs. That part is wanted; LLVM's passes are not (they
+would vectorise and unroll), so all of those that may be skipped are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.foundation.errors import CompileError, RuntimeBuildError
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.program.frontend.drivers.option_table import LANGUAGE_OF_SUFFIX, OPENMP
+from commanalyzer.program.frontend.marks import MACRO, with_fortran_marks
+from commanalyzer.program.frontend.subprocesses import ToolOutput, run_tool
+
+FORTRAN_SUFFIXES = frozenset(s for s, language in LANGUAGE_OF_SUFFIX.items() if language == "fortran")
+ENVIRONMENT = "COMMANALYZER_FC"
+
+# The newest whose bitcode the LLVM inside llvmlite reads comes first.
+_KNOWN = (*map("flang-{}".format, (22, 21, 20, "new-20", "new-19", 19, "new")), "flang")
+_NEWEST_LLVM = 22
+# -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip all optional passes (and say so).
+_COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
+_PASS_NOISE = re.compile(r"^BISECT: .*\n?", re.MULTILINE)
+_TIMEOUT_S = 600.0
+_HINT = "install LLVM's flang (Debian: apt-get install flang-19), or name it with --fc or COMMANALYZER_FC"
+
+
+@dataclass(frozen=True, slots=True)
+class FortranCompiler:
+    """An LLVM flang.
+
+    Attributes:
+        command: Command prefix, may contain the user's flags.
+        version: First line of ``--version``.
+        major: Its number.
+    """
+
+    command: tuple[str, ...]
+    version: str
+    major: int
+
+
+def find_fortran(command: str = "") -> FortranCompiler:
+    """The Fortran compiler: ``command``, else ``$COMMANALYZER_FC``, else a flang on the search path.
+
+    Args:
+        command: The user's flang with its arguments; empty for none.
+
+    Raises:
+        CompileError: If there is none, it is not LLVM's flang, or too new for llvmlite.
+    """
+    for text, origin in ((command, "--fc"), (os.environ.get(ENVIRONMENT, ""), ENVIRONMENT)):
+        if text.strip():
+            return _checked(shlex.split(text), origin)
+    for name in installed_compilers():
+        return _checked([name], name)
+    raise CompileError(f"no Fortran compiler: expected one of {', '.join(_KNOWN)}, found none", hint=_HINT)
+
+
+def installed_compilers() -> tuple[str, ...]:
+    """Names of the known compilers on the search path, each compiler once, the newest first."""
+    found: dict[str, str] = {}
+    for name in _KNOWN:
+        program = shutil.which(name)
+        if program:
+            found.setdefault(os.path.realpath(program), name)
+    return tuple(found.values())
+
+
+def _checked(command: list[str], origin: str) -> FortranCompiler:
+    program = shutil.which(command[0])
+    if program is None:
+        raise CompileError(
+            f"expected a Fortran compiler, found no program named {command[0]!r}", where=origin, hint=_HINT
+        )
+    output = run_tool([program, "--version"], timeout_s=_TIMEOUT_S)
+    version = (output.stdout.strip().splitlines() or [""])[0].strip()
+    major = re.search(r"version (\d+)", version)
+    if "flang" not in version.lower() or major is None:
+        raise CompileError(
+            f"expected a Fortran compiler that writes LLVM bitcode (flang), found {version!r}",
+            where=origin,
+            hint=_HINT,
+        )
+    if int(major.group(1)) > _NEWEST_LLVM:
+        raise CompileError(
+            f"expected flang {_NEWEST_LLVM} or older, found {version!r}",
+            where=origin,
+            hint="its bitcode is newer than the LLVM inside llvmlite",
+        )
+    return FortranCompiler((program, *command[1:]), version, int(major.group(1)))
+
+
+def compile_fortran(
+    source: Path, module: Path, compiler: FortranCompiler, flags: Sequence[str], module_directory: Path
+) -> str:
+    """Compile one source to LLVM IR.
+
+    Args:
+        source: Fortran source; what it uses was compiled before.
+        module: LLVM IR to write, as text.
+        compiler: From :func:`find_fortran`.
+        flags: Flags of the whole program; only include paths and macros concern Fortran.
+        module_directory: Where ``.mod`` files are written and found.
+
+    Returns:
+        The compiler's warnings.
+
+    Raises:
+        CompileError: If the source is refused or takes too long.
+    """
+    name = f"./{source}" if str(source).startswith("-") else str(source)
+    # pragmas are analysed as sequential code, and lines for OpenMP alone (!$) are comments
+    words = [word for word in compiler.command if not word.startswith(OPENMP)]
+    command = [
+        *words, *_COMPILE_FLAGS, f"-D{MACRO}", *fortran_flags(flags),
+        "-module-dir", str(module_directory), name, "-o", str(module),
+    ]  # fmt: skip
+    output = run_tool(command, timeout_s=_TIMEOUT_S)
+    messages = _PASS_NOISE.sub("", output.stderr).strip()
+    if output.exit_status is None:
+        raise CompileError(f"expected flang to finish within {_TIMEOUT_S:.0f} s", where=str(source))
+    if not output.ok or not module.exists():
+        text = ToolOutput(output.exit_status, output.stdout, messages).last_lines()
+        missing = re.search(r"Cannot (parse|read) module file", text)
+        raise CompileError(
+            f"the Fortran compiler refused the source:\n{text or 'no message'}",
+            where=str(source),
+            hint=(
+                "give the sources in the order of their modules: first those that others use"
+                if missing
+                else 'give flags with the compiler: --fc "flang -Iinclude"'
+            ),
+        )
+    module.write_text(with_fortran_marks(module.read_text()))
+    return messages
+
+
+def fortran_flags(flags: Sequence[str]) -> tuple[str, ...]:
+    """Include paths and macros among the flags of the C compiler."""
+    chosen: list[str] = []
+    follows = False
+    for flag in flags:
+        if follows or flag.startswith(("-I", "-D", "-U")):
+            chosen.append(flag)
+        follows = flag in ("-I", "-D", "-U")
+    return tuple(chosen)
+
+
+def runtime_libraries(compiler: FortranCompiler) -> tuple[str, ...]:
+    """Paths of flang's runtime libraries, as its driver would link them.
+
+    Raises:
+        RuntimeBuildError: If none of them is found.
+    """
+    with scratch_directory() as scratch:
+        stub = Path(scratch) / "program.o"
+        stub.write_bytes(b"")
+        output = run_tool([*compiler.command, "-###", str(stub), "-o", "program"], timeout_s=_TIMEOUT_S)
+    words = [
+        word for line in output.stderr.splitlines() if line.startswith(' "') for word in shlex.split(line)
+    ]
+    folders = [Path(word[2:]) for word in words if word.startswith("-L")]
+    found: list[str] = []
+    for word in words:
+        if re.fullmatch(r"-l(Fortran\w*|flang_rt\S*)", word):
+            found += _archive(word[2:], folders)
+        elif re.search(r"/lib(Fortran|flang_rt)[^/]*$", word):
+            found.append(word)
+    if not found:
+        raise RuntimeBuildError(
+            f"expected the runtime libraries of {compiler.version}, found none",
+            where=compiler.command[0],
+            hint="reinstall flang with its runtime",
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def _archive(name: str, folders: Sequence[Path]) -> list[str]:
+    """The library's file, the static one first: the recorder can then see its allocations."""
+    candidates = (folder / f"lib{name}{suffix}" for suffix in (".a", ".so") for folder in folders)
+    return [str(path) for path in candidates if path.is_file()][:1]

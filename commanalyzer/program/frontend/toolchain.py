@@ -1,0 +1,156 @@
+"""Chooses the compiler: the clang that comes with the ``ziglang`` wheel, or one that the user names."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from commanalyzer.foundation.errors import CompileError, RuntimeBuildError
+from commanalyzer.program.frontend.subprocesses import run_tool
+
+Language = Literal["c", "c++", "fortran"]
+
+# llvmlite reads bitcode up to its own LLVM version; a newer compiler's output may not parse.
+NEWEST_CLANG = 22
+_PROBE_TIMEOUT_S = 60.0
+BUNDLED_TARGET = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")  # zig defines it with -O
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler that can write LLVM bitcode and link.
+
+    Attributes:
+        cc: Command prefix for C.
+        cxx: Command prefix for C++ (also links programs that contain C++).
+        target_flags: Flags that fix target and CPU, and keep assertions; empty for a user's compiler.
+        bundled: It is the one from the ``ziglang`` wheel.
+        version: First line of ``--version``.
+    """
+
+    cc: tuple[str, ...]
+    cxx: tuple[str, ...]
+    target_flags: tuple[str, ...]
+    bundled: bool
+    version: str
+
+    def driver(self, language: Language) -> tuple[str, ...]:
+        """Command prefix that compiles or links ``language``."""
+        return self.cxx if language == "c++" else self.cc
+
+
+def find_toolchain(compiler: str = "") -> Toolchain:
+    """Compiler to use: ``compiler``, else ``$CC`` (unless it is our own wrapper), else the bundled clang.
+
+    Args:
+        compiler: Command of the user's compiler, may contain arguments; empty for none.
+
+    Raises:
+        CompileError: If the named compiler does not exist or cannot write LLVM bitcode (gcc).
+        RuntimeBuildError: If no compiler was named and the ``ziglang`` wheel is missing.
+    """
+    if compiler.strip():
+        return _user_toolchain(shlex.split(compiler), "--cc")
+    from_environment = os.environ.get("CC", "").strip()
+    if from_environment and not is_wrapper(shlex.split(from_environment)):
+        return _user_toolchain(shlex.split(from_environment), "CC")
+    return bundled_toolchain()
+
+
+def bundled_toolchain() -> Toolchain:
+    """The clang inside the ``ziglang`` wheel, for a generic x86-64 CPU.
+
+    Raises:
+        RuntimeBuildError: If the wheel is missing.
+    """
+    zig = bundled_compiler("c")[0]
+    version = _bundled_version(zig)
+    return Toolchain((zig, "cc"), (zig, "c++"), BUNDLED_TARGET, True, f"{version} (ziglang)")
+
+
+@cache
+def _bundled_version(zig: str) -> str:
+    """Asked once per process: a package does not change while it is in use."""
+    hint = "it needs a cache that can be written: ~/.cache/zig, or the folder that ZIG_GLOBAL_CACHE_DIR names"
+    return _version((zig, "cc"), "ziglang", hint)
+
+
+def bundled_compiler(language: Language) -> tuple[str, ...]:
+    """Command of the bundled compiler, without target flags; starts no program.
+
+    Raises:
+        RuntimeBuildError: If the wheel is missing.
+    """
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or spec.origin is None:
+        raise RuntimeBuildError(
+            "no C compiler: expected the ziglang package, found none",
+            hint="pip install ziglang, or name a clang with --cc",
+        )
+    return (str(Path(spec.origin).parent / "zig"), "c++" if language == "c++" else "cc")
+
+
+def is_wrapper(words: Sequence[str]) -> bool:
+    """The command calls one of our own compiler wrappers: it must not be called from inside one."""
+    return any(Path(word).name.startswith("commanalyzer") for word in words)
+
+
+def _user_toolchain(command: list[str], origin: str) -> Toolchain:
+    program = shutil.which(command[0])
+    if program is None:
+        raise CompileError(
+            f"expected a compiler, found no program named {command[0]!r}",
+            where=origin,
+            hint="install it, give its full path, or leave it out to use the bundled clang",
+        )
+    cc = (program, *command[1:])
+    version = _version(cc, origin)
+    if "clang" not in version.lower():
+        raise CompileError(
+            f"expected a compiler that writes LLVM bitcode (clang), found {version!r}",
+            where=origin,
+            hint="use --cc clang, or unset CC to use the bundled clang",
+        )
+    major = re.search(r"version (\d+)", version)
+    if major and int(major.group(1)) > NEWEST_CLANG:
+        raise CompileError(
+            f"expected clang {NEWEST_CLANG} or older, found {version!r}",
+            where=origin,
+            hint="its bitcode is newer than the LLVM inside llvmlite; use an older clang or the bundled one",
+        )
+    beside = cxx_beside(program)
+    cxx = beside if Path(beside).exists() else program
+    return Toolchain(cc, (cxx, *command[1:]), (), False, version)
+
+
+def cxx_beside(program: str) -> str:
+    """C++ driver next to a C driver: ``clang-19`` -> ``clang++-19``; the same if its name has none."""
+    path = Path(program)
+    for c_name, cxx_name in (("clang", "clang++"), ("gcc", "g++")):
+        if c_name in path.name and cxx_name not in path.name:
+            sibling = path.name.replace(c_name, cxx_name, 1)
+            return str(path.with_name(sibling)) if "/" in program else sibling
+    return "c++" if path.name == "cc" else program
+
+
+def _version(command: tuple[str, ...], origin: str, hint: str = "") -> str:
+    try:
+        output = run_tool([*command, "--version"], timeout_s=_PROBE_TIMEOUT_S)
+    except OSError as error:
+        raise CompileError(f"the compiler {command[0]} cannot be started: {error}", where=origin) from error
+    if not output.ok:
+        raise CompileError(
+            f"expected {command[0]} --version to work, found: {output.last_lines(3) or 'no output'}",
+            where=origin,
+            hint=hint,
+        )
+    lines = output.stdout.strip().splitlines()
+    return lines[0].strip() if lines else ""

@@ -1,0 +1,242 @@
+"""Integers and addresses inside a loop nest as polynomials of its invariants and round numbers.
+
+Input: a function, its control flow and a loop. Output: per register a :class:`Polynomial` whose symbols are
+registers from outside the loop and, per loop of the nest, the number of its current round (0, 1, ...); and
+per loop what decides how many rounds it makes. Numbers are exact modulo 2^64; narrower integers are taken as
+signed and must not wrap (``nsw``), so that their polynomials are exact, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from commanalyzer.program.ir.cfg import ControlFlow, Loop
+from commanalyzer.program.ir.loops.polynomials import MAX_MONOMIALS, Polynomial
+from commanalyzer.program.ir.model import Block, Function, Instruction, IrType, Operand
+from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
+
+_DECIMAL = frozenset("0123456789-")
+_SIGNED = {"slt": (1, 0), "sle": (1, 1), "sgt": (-1, 0), "sge": (-1, 1)}
+_UNSIGNED = {"ult": (1, 0), "ule": (1, 1)}
+_OPPOSITE = {
+    "eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt",
+    "ult": "uge", "uge": "ult", "ugt": "ule", "ule": "ugt",
+}  # fmt: skip
+
+
+def round_number(header: str) -> str:
+    """Symbol of the number of the current round of the loop at ``header``."""
+    return f"#{header}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What decides how many rounds a loop makes.
+
+    Before its first round ends, ``left`` and ``right`` are compared; ``left`` grows by ``step`` per round.
+
+    Attributes:
+        left: Polynomial of invariants.
+        right: Polynomial of invariants.
+        step: Change of ``left - right`` per round, a polynomial of invariants; not 0 if it is constant.
+        until_equal: The loop ends when they are equal; otherwise when ``left < right`` no longer holds.
+        is_unsigned: The comparison takes them as unsigned.
+    """
+
+    left: Polynomial
+    right: Polynomial
+    step: Polynomial
+    until_equal: bool
+    is_unsigned: bool = False
+
+    @property
+    def constant(self) -> int | None:
+        """Number of rounds, where it is known without running the program."""
+        if not (self.left.is_constant and self.right.is_constant and self.step.is_constant):
+            return None
+        distance = self.right.constant - self.left.constant
+        if self.until_equal and distance % self.step.constant:
+            return None
+        return 1 + max(0, -(-distance // self.step.constant))
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnds:
+    """The edges that lead into and out of a loop.
+
+    Attributes:
+        preheader: Only block outside from which the loop is entered; it goes nowhere else.
+        exiting: Only block that leaves the loop.
+        exit: Where that leads.
+    """
+
+    preheader: str
+    exiting: str
+    exit: str
+
+
+def loop_ends(cfg: ControlFlow, loop: Loop) -> LoopEnds | None:
+    """Edges of a loop; ``None`` if there are several of a kind."""
+    outside = [p for p in cfg.predecessors[loop.header] if p not in loop.blocks]
+    exiting = [b for b in loop.blocks if any(s not in loop.blocks for s in cfg.successors[b])]
+    if len(outside) != 1 or len(cfg.successors[outside[0]]) != 1 or len(loop.latches) != 1:
+        return None
+    if len(exiting) != 1 or len(loop.exits) != 1 or len(cfg.predecessors[loop.exits[0]]) != 1:
+        return None
+    return LoopEnds(outside[0], exiting[0], loop.exits[0])
+
+
+class NestNumbers:
+    """Polynomials of the registers in one loop nest.
+
+    Args:
+        function: The function.
+        cfg: Its control flow.
+        nest: The outermost loop of the nest.
+    """
+
+    def __init__(self, function: Function, cfg: ControlFlow, nest: Loop) -> None:
+        self._cfg = cfg
+        self._nest = nest
+        self._blocks: Mapping[str, Block] = {b.label: b for b in function.blocks if b.label in nest.blocks}
+        self._defined = {
+            i.name: (i, b.label) for b in self._blocks.values() for i in b.instructions if i.name
+        }
+        self._known: dict[str, Polynomial | None] = {}
+        self._standing: dict[str, Polynomial | None] = {}  # phis that are being followed
+        self.types: dict[str, IrType] = {}  # of symbols
+
+    def polynomial(self, operand: Operand) -> Polynomial | None:
+        """Value of an integer or pointer; ``None`` if it is no polynomial."""
+        text = operand.text
+        if operand.type.kind == "int" and operand.type.bits <= 64 and set(text) <= _DECIMAL:
+            return Polynomial.number(int(text))
+        if operand.type.kind not in ("int", "ptr") or operand.type.bits > 64:
+            return None
+        if text not in self._defined:
+            return self._symbol(operand)
+        if text not in self._known:
+            self._known[text] = None  # while it is computed: what depends on itself is no polynomial
+            instruction, block = self._defined[text]
+            found = self._of_instruction(instruction, block)
+            is_small = found is not None and len(found.terms) <= MAX_MONOMIALS
+            self._known[text] = found if is_small else None
+        return self._known[text]
+
+    def decides(self, condition: str) -> bool:
+        """A condition is known in advance."""
+        return False
+
+    def rounds(self, loop: Loop, ends: LoopEnds) -> Rounds | None:
+        """What decides how many rounds ``loop`` makes, if only invariants of the nest do."""
+        terminator = self._blocks[ends.exiting].terminator
+        if terminator.opcode != "br" or len(terminator.targets) != 2:
+            return None
+        compare, _ = self._defined.get(terminator.operands[0].text, (None, ""))
+        if compare is None or compare.opcode != "icmp" or compare.predicate not in _OPPOSITE:
+            return None
+        stays_if_true = terminator.targets[1] == ends.exit
+        predicate = compare.predicate if stays_if_true else _OPPOSITE[compare.predicate]
+        left, right = (self.polynomial(o) for o in compare.operands)
+        if left is None or right is None:
+            return None
+        return _rounds(left, right, predicate, round_number(loop.header))
+
+    def _symbol(self, operand: Operand) -> Polynomial | None:
+        text = operand.text
+        if text == "null":
+            return Polynomial()
+        if text[0] not in "%@" or " " in text or text[1:2] == '"':
+            return None
+        self.types[text] = operand.type
+        return Polynomial.of(text)
+
+    def _of_instruction(self, instruction: Instruction, block: str) -> Polynomial | None:
+        opcode = instruction.opcode
+        if opcode == "phi":
+            return self._of_phi(instruction, block)
+        if opcode == "getelementptr":
+            return self._of_address(instruction)
+        if opcode == "sext" or (opcode == "zext" and "nneg" in instruction.flags):
+            return self.polynomial(instruction.operands[0])
+        if instruction.type.kind != "int" or (instruction.type.bits != 64 and "nsw" not in instruction.flags):
+            return None
+        return self._of_arithmetic(instruction)
+
+    def _of_arithmetic(self, instruction: Instruction) -> Polynomial | None:
+        opcode = instruction.opcode
+        if opcode not in ("add", "sub", "mul", "shl") and not (
+            opcode == "or" and "disjoint" in instruction.flags
+        ):
+            return None
+        left, right = (self.polynomial(o) for o in instruction.operands)
+        if left is None or right is None:
+            return None
+        if opcode == "mul":
+            return left * right
+        if opcode == "shl":
+            shift = right.constant
+            return left * Polynomial.number(1 << shift) if right.is_constant and 0 <= shift < 63 else None
+        return left - right if opcode == "sub" else left + right
+
+    def _of_address(self, instruction: Instruction) -> Polynomial | None:
+        if instruction.type.kind != "ptr" or instruction.element_type is None:
+            return None
+        total = self.polynomial(instruction.operands[0])
+        at: IrType | None = None
+        for operand in instruction.operands[1:]:
+            index = self.polynomial(operand)
+            if total is None or index is None:
+                return None
+            if at is not None and at.kind == "struct":
+                total += Polynomial.number(field_offset_bytes(at, index.constant))
+                at = at.elements[index.constant]
+                continue
+            at = instruction.element_type if at is None else at.elements[0]
+            total += index * Polynomial.number(alloc_size_bytes(at))
+        return total
+
+    def _of_phi(self, phi: Instruction, block: str) -> Polynomial | None:
+        """First value, and the same change in every round."""
+        loop = self._cfg.loops.get(block)
+        if loop is None or len(phi.incoming) != 2 or len(loop.latches) != 1:
+            return None
+        sides = dict(zip(phi.incoming, phi.operands, strict=True))
+        following = sides.pop(loop.latches[0], None)
+        start = self.polynomial(next(iter(sides.values())))
+        if following is None or start is None:
+            return None
+        saved = self._known  # what is derived while the register stands for itself is not kept
+        self._standing[phi.name] = Polynomial.of(phi.name)
+        self._known = dict(self._standing)
+        behind = self.polynomial(following)
+        self._known = saved
+        del self._standing[phi.name]
+        if behind is None:
+            return None
+        step = behind - Polynomial.of(phi.name)
+        if phi.name in step.symbols or any(symbol.startswith("#") for symbol in step.symbols):
+            return None
+        return start + step * Polynomial.of(round_number(block))
+
+
+def _rounds(left: Polynomial, right: Polynomial, predicate: str, number: str) -> Rounds | None:
+    """Rounds of a loop that goes on while ``left predicate right``."""
+    step = (left - right).coefficient(number)
+    if step is None or not step.terms:
+        return None
+    first, second = left.without([number]), right.without([number])
+    if any(symbol.startswith("#") for symbol in (first - second).symbols | step.symbols):
+        return None
+    if predicate == "ne":
+        return Rounds(first, second, step, True)
+    direction, inclusive = (_SIGNED | _UNSIGNED).get(predicate, (0, 0))
+    if not direction or number in right.symbols:
+        return None
+    sign = Polynomial.number(direction)
+    step = step * sign
+    if step.is_constant and step.constant < 0:
+        return None
+    second = second * sign + Polynomial.number(inclusive)
+    return Rounds(first * sign, second, step, False, predicate in _UNSIGNED)

@@ -1,0 +1,149 @@
+"""Names of new blocks in the source text, for those whose variables the debug information has lost.
+
+``std::vector<double> pressure(n)`` allocates in code inlined from a header. The chain of inlined calls ends
+in the user's code, and the source text at that line and column names the variable or member.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_fortran, is_library
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_TARGET = re.compile(r"([A-Za-z_][\w.\[\]]*)\s*=\s*(?:\([^()=;]*\)\s*|\w+<[^=;]*>\s*\(\s*)*$")
+_INDEX = re.compile(r"\[[^\]]*\]")
+_ALLOCATE = re.compile(r"\ballocate\((.*)\)$")
+_INNER = re.compile(r"\([^()]*\)")
+_PATH = re.compile(r"[a-z]\w*(?:%\w+)*")
+_MOST_CONTINUED = 255  # lines of a statement, Fortran 2008, 3.3.2.4
+_OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class UserFrame:
+    """Where the user's code makes a call: its function, place and source line (Fortran: statement)."""
+
+    function: str
+    place: SourcePlace
+    text: str
+
+    def mentions(self, name: str) -> bool:
+        """The line contains the last part of a name: ``x[n]`` is mentioned by ``this->x = ...``."""
+        last = _NAME.findall(_INDEX.sub("", name))[-1:]
+        return bool(last) and last[0].lower() in (word.lower() for word in _NAME.findall(self.text))
+
+
+def user_frames(debug: DebugInfo, location: int, function: str) -> tuple[UserFrame, ...]:
+    """The calls that inlined code at ``location`` came through, the innermost first, without libraries.
+
+    Args:
+        debug: Debug information.
+        location: Where the call is.
+        function: Function that the location is in, without regard to inlining.
+    """
+    frames = []
+    every = [debug.position(location), *debug.callers(location)]
+    for (number, _, directory), scope in zip(every, debug.scopes(location), strict=True):
+        place = debug.place(number)
+        if place.file and not is_library(place.file):
+            fields = debug.fields(scope)
+            is_own = number == every[-1][0]
+            called = function if is_own else fields.get("linkageName") or fields.get("name", function)
+            path = str(Path(directory) / place.file)
+            text = (_statement if is_fortran(place.file) else _text_of)(path, place.line)
+            frames.append(UserFrame(called, place, text))
+    return tuple(frames)
+
+
+def user_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
+    """Variable and place of the user's code that called into the library at ``location``.
+
+    ``None`` if the location is not in the library, or no caller is known. The name is empty if the source
+    cannot be read.
+    """
+    if not is_library(debug.place(location).file):
+        return None
+    for number, column, directory in debug.callers(location):
+        place = debug.place(number)
+        if place.file and not is_library(place.file):
+            return _name_at(str(Path(directory) / place.file), place.line, column), place
+    return None
+
+
+def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
+    """What the result of the call at ``location`` is assigned to, and its place."""
+    _, column, directory = debug.position(location)
+    place = debug.place(location)
+    if not place.file or is_library(place.file) or is_fortran(place.file):  # it may be a temporary
+        return None
+    match = _TARGET.search(_text_before(str(Path(directory) / place.file), place.line, column))
+    name = _INDEX.sub("", match.group(1)) if match else ""
+    return (name.removeprefix("this."), place) if name else None
+
+
+def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, SourcePlace] | None:
+    """Array that a Fortran statement at ``location`` allocates, without indices, and its place.
+
+    Args:
+        debug: Debug information.
+        location: Where the allocation is.
+        number: Which allocation of the statement, from 0.
+    """
+    place = debug.place(location)
+    if not is_fortran(place.file):
+        return None
+    statement = _statement(str(Path(debug.position(location)[2]) / place.file), place.line)
+    allocated = _ALLOCATE.search(statement)
+    names = _items(allocated.group(1)) if allocated else []
+    return (names[number], place) if number < len(names) else None
+
+
+def _statement(path: str, line: int) -> str:
+    """A free-form Fortran statement with its continuation lines, in lower case and without blanks."""
+    text = ""
+    for part in _lines(path)[max(line - 1, 0) : line + _MOST_CONTINUED]:
+        code = part.partition("!")[0].strip().removeprefix("&").rstrip()
+        text += code.removesuffix("&")
+        if not code.endswith("&"):
+            break
+    return "".join(text.lower().split())
+
+
+def _items(text: str) -> list[str]:
+    """Names in a list of objects, without what stands in parentheses; options (``stat=s``) are left out."""
+    for _ in range(text.count("(")):
+        text = _INNER.sub("", text)
+    items = text.partition("::")[2] or text
+    return [item for item in items.split(",") if _PATH.fullmatch(item)]
+
+
+def _text_before(path: str, line: int, column: int) -> str:
+    """The line up to a column; members of what pointers point to are written like others."""
+    return _text_of(path, line)[: column - 1].replace("->", ".") if column else ""
+
+
+def _name_at(path: str, line: int, column: int) -> str:
+    """Identifier at a place; of a call of a member (``x.resize``), the object that it is called on."""
+    text = _text_of(path, line)
+    match = _NAME.match(text, column - 1) if column else None
+    if match is None:
+        return ""
+    owner = _OWNER.search(text[: column - 1])
+    return owner.group(1) if owner else match.group()
+
+
+def _text_of(path: str, line: int) -> str:
+    lines = _lines(path)
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+@lru_cache(maxsize=64)
+def _lines(path: str) -> tuple[str, ...]:
+    try:
+        return tuple(Path(path).read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError:
+        return ()

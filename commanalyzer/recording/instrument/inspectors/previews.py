@@ -1,0 +1,277 @@
+"""Previews: loops whose addresses depend on index arrays or values, run once without their stores.
+
+Where the addresses and branches of a loop nest are no polynomials, but are computed from what the nest loads
+and does not write, a copy of the nest that does nothing else runs first. It hashes the integers and pointers
+that it loads and the outcomes of comparisons of other numbers, and notes the lowest and highest address of
+every access; then the loop's effect may be known as in
+:mod:`commanalyzer.recording.instrument.loops.repeats`, with the executions of its blocks.
+
+A preview does what the loop is going to do if no store of the nest changes what the preview loads: by the
+types of the accesses, because a round reads before it writes, or because the ranges of addresses that the
+preview noted are apart (:mod:`.preview_slices`). While what it loads does not change (the recorder keeps it,
+see ``snapshots.c``), it need not be made again. A time loop is not previewed as a whole: its rounds repeat,
+it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from commanalyzer.program.ir.cfg import Loop
+from commanalyzer.program.ir.loops.induction import LoopEnds, NestNumbers, loop_ends, round_number
+from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.model import Block, Instruction, IrType, Module, Operand
+from commanalyzer.program.ir.types import alloc_size_bytes
+from commanalyzer.recording.instrument.code import FunctionPatch
+from commanalyzer.recording.instrument.inspectors.preview_slices import (
+    Overlap,
+    operands_of,
+    overlaps,
+    preview_slice,
+)
+from commanalyzer.recording.instrument.labelling.values import FunctionValues
+from commanalyzer.recording.instrument.loops.loop_code import LoopCode, Obstacle, loop_code
+
+DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
+NOTHING = "computes nothing that is recorded"
+_MAX_TRACKED = 192
+_MOST_READS = 32
+_BITS_PER_SIZE = 2
+_PROTECTING = frozenset({"@mprotect", "@pkey_mprotect"})
+
+
+class _Registers:
+    """Integers and addresses as they stand in the program; which conditions were asked for."""
+
+    def __init__(self) -> None:
+        self.conditions: dict[str, None] = {}  # in the order of the program: the same text in every run
+
+    def polynomial(self, operand: Operand) -> Polynomial | None:
+        text = operand.text
+        if operand.type.kind not in ("int", "ptr") or operand.type.bits > 64:
+            return None
+        if text.lstrip("-").isdigit():
+            return Polynomial.number(int(text))
+        return Polynomial.of(text)
+
+    def decides(self, condition: str) -> bool:
+        self.conditions[condition] = None
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewReads:
+    """Loads of a preview that is made again only if what they found has changed.
+
+    Attributes:
+        sizes: Bytes that are loaded, per address as the program prints it.
+        steady: Those that are read in every round of an inner loop through which they advance by a constant.
+    """
+
+    sizes: Mapping[str, int]
+    steady: frozenset[str]
+
+    @property
+    def packed_sizes(self) -> int:
+        """Logarithms of the sizes (1, 2, 4 or 8) in the order of the addresses, 2 bits each."""
+        return sum(
+            (size.bit_length() - 1) << (_BITS_PER_SIZE * k) for k, size in enumerate(self.sizes.values())
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """A loop that can be previewed.
+
+    Attributes:
+        loop: The loop.
+        ends: Its edges.
+        blocks: Its blocks, in printed order.
+        code: What its inserted code does.
+        tracked: Per address register, first byte and end of what is accessed there.
+        computed: Instructions of the preview.
+        outside: Registers from outside that it reads, with their types.
+        overlaps: What must be found apart for the preview to be right.
+        steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
+        advancing: The same of the loop itself.
+        reads: What it reads, if it need not be made again while that does not change.
+    """
+
+    loop: Loop
+    ends: LoopEnds
+    blocks: list[Block]
+    code: LoopCode
+    tracked: dict[str, tuple[int, int]]
+    computed: dict[str, Instruction]
+    outside: dict[str, IrType]
+    overlaps: tuple[Overlap, ...]
+    steady: dict[str, Steady]
+    advancing: dict[str, Steady]
+    reads: PreviewReads | None
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """Registers of the preview whose least and largest value is noted."""
+        ends = [p.address for o in self.overlaps for p in (o.read, o.written)]
+        return tuple(name for name in dict.fromkeys([*self.tracked, *ends]) if name in self.computed)
+
+    @property
+    def follows_values(self) -> bool:
+        """What the loop does depends on numbers that are computed, too: it may differ every time."""
+        return any(o.type.kind == "float" for i in self.computed.values() for o in i.operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """An address that advances by a constant in a loop.
+
+    Attributes:
+        header: Of that loop.
+        ends: Its edges.
+        first: The address in its first round.
+        stride: Bytes per round.
+        types: Types of the registers in ``first``.
+    """
+
+    header: str
+    ends: LoopEnds
+    first: Polynomial
+    stride: int
+    types: Mapping[str, IrType]
+
+
+def previewed(
+    values: FunctionValues,
+    patch: FunctionPatch,
+    loop: Loop,
+    edges: LoopEnds,
+    blocks: list[Block],
+    module: Module,
+) -> Previewed:
+    """What a preview of ``loop`` would have to do.
+
+    Args:
+        values: Facts of the function.
+        patch: What was inserted.
+        loop: A loop without side effects other than stores.
+        edges: Its edges.
+        blocks: Its blocks.
+        module: The module.
+
+    Raises:
+        Obstacle: If it cannot know enough or would be useless.
+    """
+    registers = _Registers()
+    code = loop_code(patch, blocks, registers)
+    if not code.has_effect:
+        raise Obstacle(NOTHING)
+    tracked = _tracked(code)
+    if tracked is None:
+        copies = (i for b in blocks for i in b.instructions if i.callee.startswith("@llvm.mem"))
+        unsized = (i for i in copies if not i.operands[2].text.isdigit())
+        raise Obstacle("how many bytes it copies or sets is only known when it runs", *unsized)
+    if len(tracked) > _MAX_TRACKED:
+        raise Obstacle(f"accesses memory in more than {_MAX_TRACKED} ways")
+    roots = [*tracked, *registers.conditions]
+    roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
+    defined = {i.name: i for b in blocks for i in b.instructions if i.name}
+    computed = preview_slice(values, roots, defined)
+    if not _advances(values, loop, tracked, defined):
+        raise Obstacle("all its rounds work on the same memory, as time steps do")
+    pairs = overlaps(values, loop, blocks, computed, module)
+    ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
+    roots += [name for name in ends if name not in roots]
+    computed = preview_slice(values, roots, defined)
+    loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
+    found = {n: s for n in (*tracked, *ends, *loaded) if (s := _steady(values, loop, n)) is not None}
+    advancing = {name: own for name, own in found.items() if own.header == loop.header}
+    steady = {name: inner for name, inner in found.items() if name not in advancing}
+    reads = _preview_reads(values, computed.values(), steady)
+    outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
+    return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads)
+
+
+def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
+    """How an address register advances in the loop of the nest that computes it."""
+    definition = values.definitions.get(name)
+    inner = values.cfg.loop_of(definition.block) if definition is not None else None
+    if definition is None or inner is None or inner.header not in nest.blocks:
+        return None
+    ends = loop_ends(values.cfg, inner)
+    if ends is None or not values.cfg.dominates(definition.block, ends.exiting):
+        return None
+    numbers = NestNumbers(values.function, values.cfg, inner)
+    address = numbers.polynomial(Operand(definition.instruction.type, name))
+    number = round_number(inner.header)
+    stride = None if address is None else address.coefficient(number)
+    if address is None or stride is None or not stride.is_constant:
+        return None
+    return Steady(inner.header, ends, address.without([number]), stride.constant, numbers.types)
+
+
+def _tracked(code: LoopCode) -> dict[str, tuple[int, int]] | None:
+    """Per address register, first byte and end of everything there."""
+    result: dict[str, tuple[int, int]] = {}
+    if any(not size.is_constant for _, size in code.blocks):
+        return None
+    for address, size in (*code.accesses, *((a, s.constant) for a, s in code.blocks)):
+        symbols = [m for m in address.terms if m]
+        if len(symbols) != 1 or len(symbols[0]) != 1 or address.terms[symbols[0]] != 1:
+            return None
+        start, stop = address.constant, address.constant + size
+        first, end = result.get(symbols[0][0], (start, stop))
+        result[symbols[0][0]] = min(first, start), max(end, stop)
+    return result
+
+
+def _advances(
+    values: FunctionValues, loop: Loop, tracked: Iterable[str], defined: dict[str, Instruction]
+) -> bool:
+    """Addresses differ from round to round, and not because pointers are exchanged: no time loop."""
+    phis = [i for i in defined.values() if i.opcode == "phi" and values.block_of(i.name) == loop.header]
+    feeding = preview_slice(values, tracked, defined)
+    steps = [p for p in phis if p.name in feeding]
+    for phi in steps:
+        if phi.type.kind == "ptr":
+            around = [o.text for o, p in zip(phi.operands, phi.incoming, strict=True) if p in loop.blocks]
+            if any(name not in defined or defined[name].opcode != "getelementptr" for name in around):
+                return False
+    return bool(steps)
+
+
+def _outside(
+    values: FunctionValues, names: Iterable[str], defined: dict[str, Instruction]
+) -> dict[str, IrType]:
+    outer = (n for n in dict.fromkeys(names) if n.startswith("%") and not n.startswith("%ca."))
+    return {name: values.type_of(name) for name in outer if name not in defined}
+
+
+def _preview_reads(
+    values: FunctionValues, computed: Iterable[Instruction], steady: Mapping[str, Steady]
+) -> PreviewReads | None:
+    """What a preview reads; ``None`` if it is not worth while to keep it, or too much.
+
+    Args:
+        values: Facts of the function.
+        computed: Instructions of the preview.
+        steady: Addresses that advance by a constant in an inner loop.
+    """
+    instructions = list(computed)
+    if any(o.type.kind == "float" for i in instructions for o in i.operands):
+        return None  # numbers are what programs compute: they change
+    sizes: dict[str, int] = {}
+    elsewhere: set[str] = set()
+    for load in (i for i in instructions if i.opcode == "load"):
+        address, block = load.operands[0].text, values.block_of(load.name)
+        sizes[address] = max(sizes.get(address, 0), alloc_size_bytes(load.type))
+        # a load in the loop through which its address advances, not in a loop inside it, is in every round
+        exiting, loops = steady[address].ends.exiting if address in steady else "", values.cfg.innermost_loop
+        if not exiting or loops[block] != loops[exiting] or not values.cfg.dominates(block, exiting):
+            elsewhere.add(address)
+    return PreviewReads(sizes, frozenset(sizes.keys() - elsewhere)) if len(sizes) <= _MOST_READS else None
+
+
+def may_protect_memory(module: Module) -> bool:
+    """The program may forbid itself to read its memory: nobody else may look at it then."""
+    return any(declaration.name in _PROTECTING for declaration in module.declarations)

@@ -1,0 +1,240 @@
+"""What the inserted code of a loop nest does, read from its events: memory looked at, labels that enter.
+
+Input: the finished patch of a function. Output: :class:`LoopCode`; there is an obstacle when the effect of
+the code depends on anything but addresses, entering labels and the shadow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.model import Block, Instruction, Operand
+from commanalyzer.program.ir.types import I64, PTR
+from commanalyzer.recording.abi.hooks import MAX_INLINE_LABELS
+from commanalyzer.recording.instrument.code import (
+    SCRATCH,
+    Address,
+    Choice,
+    Computed,
+    Event,
+    FunctionPatch,
+    HookCall,
+)
+
+TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
+_OWN = "%ca."  # registers of the instrumentation
+_ON_LABELS = frozenset({"add", "and", "or", "icmp eq"})
+# position of the address among the arguments, bytes (None: the next argument says how many words)
+_ACCESSES: dict[str, tuple[int, int | None]] = {
+    "ca_load": (0, 4),
+    "ca_load_high": (0, 8),
+    "ca_copy_4": (1, 4),
+    "ca_copy_8": (1, 8),
+    "ca_copy_value": (1, 8),
+    "ca_store_unknown": (1, None),
+    "ca_store_pair": (1, 8),
+    "ca_forget": (0, None),
+}
+_BLOCKS = frozenset({"ca_copy_words", "ca_fill"})
+_NAMING = {"ca_register_many", "ca_join", *(f"ca_register_{n}" for n in range(MAX_INLINE_LABELS + 1))}
+_PURE = _NAMING | {"ca_control", "ca_address", "ca_lower", "ca_upper"}
+
+
+class Obstacle(Exception):
+    """Why a loop is not run better, for a user, and the instructions that this speaks of, in that order."""
+
+    def __init__(self, reason: str, *at: Instruction) -> None:
+        self.reason, self.at = reason, at
+
+
+@dataclass(slots=True)
+class LoopCode:
+    """What the inserted code of a loop does.
+
+    Attributes:
+        accesses: Addresses whose shadow it reads or writes, with the number of bytes.
+        blocks: First address and number of bytes of whole blocks of memory that it looks at.
+        entering: Label registers from outside.
+        counters: Number of each block counter and the block that counts.
+        defined: Registers that it defines.
+        has_effect: It counts rows, names values or changes the shadow.
+    """
+
+    accesses: list[tuple[Polynomial, int]] = field(default_factory=list)
+    blocks: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
+    entering: dict[str, None] = field(default_factory=dict)
+    counters: list[tuple[int, str]] = field(default_factory=list)
+    defined: set[str] = field(default_factory=set)
+    has_effect: bool = False
+
+
+def inserted_lines(patch: FunctionPatch, block: Block) -> Iterator[str]:
+    """Lines that the patch inserts into a block."""
+    yield from patch.phis.get(block.label, ())
+    yield from patch.tops.get(block.label, ())
+    for instruction in block.instructions:
+        yield from patch.before.get(instruction.first_line, ())
+        yield from patch.after.get(instruction.last_line, ())
+
+
+class Numbers(Protocol):
+    """What is known about integers and addresses in a loop."""
+
+    def polynomial(self, operand: Operand) -> Polynomial | None:
+        """Value of an integer or pointer; ``None`` if it is not known in advance."""
+
+    def decides(self, condition: str) -> bool:
+        """A condition of the loop is known in advance."""
+
+
+def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Polynomial]) -> Polynomial | None:
+    """The address that a line computes: of a pointer, or some bytes behind one of ``addresses``."""
+    if isinstance(line, Address):
+        return numbers.polynomial(Operand(PTR, line.what))
+    if isinstance(line, Computed) and line.what == "add" and line.uses[0] in addresses:
+        return None if line.constant is None else addresses[line.uses[0]] + Polynomial.number(line.constant)
+    return None
+
+
+def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode:
+    """Read the code that was inserted into ``blocks``, a loop nest.
+
+    Args:
+        patch: What was inserted.
+        blocks: Blocks of the nest.
+        numbers: What is known about integers and addresses.
+
+    Raises:
+        Obstacle: If the effect of that code is not known in advance.
+    """
+    reader = _Reader(numbers)
+    for block in blocks:
+        for line in inserted_lines(patch, block):
+            if not reader.read(line, block.label):
+                raise Obstacle("the recorder has to see every time what is done", *_at(patch, blocks, line))
+    return reader.finish(patch, blocks)
+
+
+def _at(patch: FunctionPatch, blocks: list[Block], line: str) -> tuple[Instruction, ...]:
+    """The instruction of the program that a line is inserted next to; none for phis."""
+    every = (i for b in blocks for i in b.instructions)
+    around = ((i, patch.before.get(i.first_line, []) + patch.after.get(i.last_line, [])) for i in every)
+    return next(((i,) for i, lines in around if line in lines), ())
+
+
+class _Reader:
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+        self._code = LoopCode()
+        self._addresses: dict[str, Polynomial] = {}
+        self._used: dict[str, None] = {}
+        self._terms: set[str] = set()  # storages
+        self._summing = ""  # a line that adds a term
+        self._resets: list[str] = []
+        self._closed: list[str] = []
+
+    def read(self, line: str, block: str) -> bool:
+        """Take a line; false if it cannot be followed."""
+        if not isinstance(line, Event):
+            return False
+        self._code.defined.add(line.result)
+        address = computed_address(line, self._numbers, self._addresses)
+        if address is not None:
+            self._addresses[line.result] = address
+            return True
+        if isinstance(line, HookCall):
+            return self._call(line, block)
+        if isinstance(line, Choice) and not self._is_followed(line.what):
+            return False
+        if isinstance(line, Address) or (isinstance(line, Computed) and line.what not in _ON_LABELS):
+            return False
+        return self._use(line.uses)
+
+    def _is_followed(self, condition: str) -> bool:
+        """A condition is computed from labels, or known in advance."""
+        if condition.startswith(_OWN):
+            return self._use((condition,))
+        return condition.startswith("%") and self._numbers.decides(condition)
+
+    def finish(self, patch: FunctionPatch, blocks: list[Block]) -> LoopCode:
+        """The code as a whole; reductions that begin or end in a way that is not followed are obstacles."""
+        code = self._code
+        code.entering = {name: None for name in self._used if name not in code.defined}
+        inside = {*self._resets, *self._closed}
+        if self._terms - inside or not self._are_whole(patch):
+            raise Obstacle("a sum begins before it or goes on after it", *_at(patch, blocks, self._summing))
+        return code
+
+    def _are_whole(self, patch: FunctionPatch) -> bool:
+        """Reductions that begin or end in the loop do both there, and nowhere else."""
+        begun, ended = Counter(self._resets), Counter(self._closed)
+        everywhere = Counter(
+            line.uses[0]
+            for line in patch.lines()
+            if isinstance(line, HookCall) and line.what in ("ca_accumulator_reset", "ca_accumulator_close")
+        )
+        return all(begun[s] and ended[s] and begun[s] + ended[s] == everywhere[s] for s in begun | ended)
+
+    def _use(self, operands: Iterable[str]) -> bool:
+        registers = [name for name in operands if name.startswith("%")]
+        if not all(name.startswith(_OWN) for name in registers):
+            return False
+        self._used.update((name, None) for name in registers if name != SCRATCH)
+        return True
+
+    def _call(self, call: HookCall, block: str) -> bool:
+        hook, arguments = call.what, call.uses
+        if hook == "ca_count_block":
+            self._code.counters.append((int(arguments[0]), block))
+            return True
+        if hook.startswith("ca_term_"):
+            self._summing = call
+            return self._term(hook, arguments)
+        if hook in ("ca_accumulator_reset", "ca_accumulator_close"):
+            return self._reduction(hook, arguments)
+        if hook in _BLOCKS:
+            return self._block(arguments)
+        if hook in _PURE:
+            self._code.has_effect |= hook in _NAMING
+            return self._use(arguments)
+        if hook not in _ACCESSES and not hook.startswith("ca_row_"):
+            return False
+        position, size = _ACCESSES.get(hook, (1, None))
+        address = self._address(arguments[position])
+        if address is None:
+            return False
+        self._code.accesses.append((address, int(arguments[position + 1]) * 4 if size is None else size))
+        if hook in ("ca_load", "ca_load_high"):
+            return True
+        self._code.has_effect = True
+        return self._use(arguments[position + 1 :])
+
+    def _block(self, arguments: Sequence[str]) -> bool:
+        """Copies and fills: (site, addresses, bytes)."""
+        self._code.has_effect = True
+        size = self._numbers.polynomial(Operand(I64, arguments[-1]))
+        for text in arguments[1:-1]:
+            address = self._address(text)
+            if address is None or size is None:
+                return False
+            self._code.blocks.append((address, size))
+        return True
+
+    def _address(self, text: str) -> Polynomial | None:
+        if text in self._addresses:
+            return self._addresses[text]
+        return None if text in self._code.defined else self._numbers.polynomial(Operand(I64, text))
+
+    def _term(self, hook: str, arguments: Sequence[str]) -> bool:
+        self._terms.add(arguments[0])
+        return hook == "ca_term_many" or self._use(arguments[1:])
+
+    def _reduction(self, hook: str, arguments: Sequence[str]) -> bool:
+        self._code.has_effect = True
+        (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])
+        return True

@@ -1,0 +1,228 @@
+"""What to insert into every function: the walk over instructions that produces patches.
+
+Input: a canonical module. Output: :class:`ModulePlan` (patches and the site table). Nothing is written here;
+see :mod:`rewrite`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from commanalyzer.program.ir.allocators import Allocators
+from commanalyzer.program.ir.libcalls import LibraryModel
+from commanalyzer.program.ir.library_files import default_library
+from commanalyzer.program.ir.loops.counts import counting_stores
+from commanalyzer.program.ir.loops.extremum_stores import extremum_stores
+from commanalyzer.program.ir.model import Module
+from commanalyzer.program.ir.names.addresses import ModuleNames
+from commanalyzer.program.ir.names.debug_info import SourcePlace
+from commanalyzer.program.ir.names.symbol_names import fortran_name
+from commanalyzer.program.ir.types import alloc_size_bytes, row_strides
+from commanalyzer.recording.instrument.allocations import AllocationPlanner, plan_frame
+from commanalyzer.recording.instrument.calls import CallPlanner
+from commanalyzer.recording.instrument.code import FunctionPatch
+from commanalyzer.recording.instrument.labelling.label_code import write_labels
+from commanalyzer.recording.instrument.labelling.labels import LabelBook
+from commanalyzer.recording.instrument.labelling.origins import plan_variadic_function
+from commanalyzer.recording.instrument.labelling.recurrences import Component, Demand, components, demand
+from commanalyzer.recording.instrument.labelling.values import (
+    MASKED_STORES,
+    CallFacts,
+    FunctionValues,
+    call_facts,
+    function_values,
+    source_arguments,
+)
+from commanalyzer.recording.instrument.loops.loop_plan import plan_repeats
+from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.recording.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
+from commanalyzer.recording.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.recording.instrument.stores import StorePlanner
+from commanalyzer.recording.instrument.work import attribute_work, plan_blocks
+
+_DEBUG = re.compile(r"!dbg !(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """How to instrument.
+
+    Attributes:
+        control_flows: Conditions that select between values count as sources.
+        regions: Functions (without ``@``) whose calls are the analysed region, and those that stand for the
+            begin of a mark; empty for the whole program.
+        library: What external functions do.
+        mechanisms: What makes recording fast.
+    """
+
+    control_flows: bool = True
+    regions: tuple[str, ...] = ()
+    library: LibraryModel = field(default_factory=default_library)
+    mechanisms: Mechanisms = EVERY
+
+
+@dataclass(frozen=True, slots=True)
+class ModulePlan:
+    """Patches per function name, and the tables that give the trace's numbers their meaning."""
+
+    patches: Mapping[str, FunctionPatch]
+    sites: SiteTable
+    options: PlanOptions
+
+
+def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -> ModulePlan:
+    """Decide what to insert into ``module``.
+
+    Functions whose turn comes after ``until`` (``time.monotonic()``) are planned without mechanisms.
+
+    Raises:
+        ConfigError: If a region names no function and no mark of the program.
+    """
+    regions = resolve_regions(module, options.regions)
+    calls = call_facts(module, options.library)
+    names = ModuleNames(module)
+    debug, allocators = names.debug, Allocators(module, options.library, names)
+    sites = SiteTable()
+    _record_globals(module, names, sites)
+    facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
+    parts = {name: components(values, _wanted(values, calls)) for name, values in facts.items()}
+    demanded = demand(module, facts, parts, calls)
+    unread = facts.keys() - demanded.results - {"@main"}
+    for name in unread:  # nothing is computed for results that nobody reads
+        parts[name] = components(facts[name], _wanted(facts[name], calls, has_result=False))
+    demanded = demand(module, facts, parts, calls)
+    patches = {}
+    for function in module.functions:
+        values, patch = facts[function.name], FunctionPatch()
+        book = LabelBook(values, patch, sites, debug)
+        _plan_function(book, parts[function.name], calls, demanded, regions, allocators)
+        if time.monotonic() < until:
+            plan_repeats(values, patch, module, options.mechanisms)
+        patches[function.name] = patch
+    return ModulePlan(patches, sites, options)
+
+
+def _plan_function(
+    book: LabelBook,
+    parts: list[Component],
+    calls: CallFacts,
+    demanded: Demand,
+    regions: Regions,
+    allocators: Allocators,
+) -> None:
+    values, patch, sites = book.values, book.patch, book.sites
+    is_region = values.function.name in regions.functions
+    first_site = len(sites.sites)
+    plan_marks(values.function, patch, regions)
+    counters = plan_blocks(book, regions)
+    write_labels(book, parts)
+    stores = StorePlanner(book)
+    allocations = AllocationPlanner(book, allocators)
+    call_planner = CallPlanner(book, calls, demanded, allocations)
+    call_planner.plan_entry()
+    extrema = {e.store.first_line: e for e in extremum_stores(values.function, values.cfg)}
+    for block in values.function.blocks:
+        for instruction in block.instructions:
+            if instruction.first_line in extrema:
+                stores.plan_extremum(extrema[instruction.first_line], block.label)
+            elif instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
+                stores.plan(instruction, block.label)
+                allocations.plan_pointer(instruction, block.label)
+            elif instruction.callee.startswith(MASKED_STORES):
+                stores.plan_masked(instruction, block.label)
+            elif instruction.opcode in ("call", "invoke") and not is_mark(instruction):
+                call_planner.plan(instruction, block.label)
+            elif instruction.opcode == "getelementptr":
+                allocations.plan_pointer(instruction, block.label)
+            elif instruction.opcode in ("ret", "resume"):
+                call_planner.plan_return(instruction, block.label, is_region=is_region)
+    plan_variadic_function(values.function, patch)
+    plan_frame(book, calls.copied.get(values.function.name, {}))
+    if is_region:
+        patch.call(patch.entry, "ca_region_enter")
+    attribute_work(book, stores.site_of_store, counters, first_site)
+
+
+def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:
+    """Registers that hooks read, in program order: stored values, labels passed to calls, returned values.
+
+    Args:
+        values: Facts of the function.
+        calls: What is known about callees.
+        has_result: Callers read the label of the result.
+    """
+    names: list[str] = []
+    counts = counting_stores(values.function, values.cfg)
+    for block in values.function.blocks:
+        for instruction in block.instructions:
+            if instruction.opcode == "store":
+                names.append(instruction.operands[0].text)
+                names.extend(o.text for o in counts.get(instruction.first_line, ()))
+            elif instruction.opcode in ("atomicrmw", "cmpxchg"):
+                names.extend(o.text for o in instruction.operands[1:])
+                names.append(instruction.name)
+            elif (instruction.opcode == "ret" and has_result) or (
+                instruction.opcode in ("call", "invoke")
+                and (calls.passes_labels(instruction) or instruction.callee.startswith(MASKED_STORES))
+            ):
+                names.extend(o.text for o in instruction.operands)
+            elif instruction.opcode in ("call", "invoke"):
+                known = calls.effect(instruction)
+                if known is not None and known.stores_labels:
+                    names.extend(o.text for o in source_arguments(instruction, known))
+    return tuple(dict.fromkeys(name for name in names if name in values.carrying))
+
+
+def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> None:
+    for variable in module.globals:
+        if variable.is_external or variable.name.startswith("@llvm.") or variable.is_thread_local:
+            continue
+        name, place = names.global_name(variable)
+        size = alloc_size_bytes(variable.type)
+        common = [int(n) for n in _DEBUG.findall(module.lines[variable.first_line])]
+        if len(common) > 1:  # a COMMON block has many names
+            name = fortran_name(variable.name)
+        parts = _parts(names, variable.name, name, common, size)
+        declared = names.types.of_variable(variable.debug_expression)
+        strides = names.types.row_strides(declared, place.file) or row_strides(variable.type)
+        sites.globals.append(
+            ObjectRecord(variable.name, name, "", place, 0, size, parts=parts, strides=strides)
+        )
+
+
+def _parts(
+    names: ModuleNames, symbol: str, name: str, variables: Sequence[int], size: int
+) -> tuple[ObjectRecord, ...]:
+    """Arrays that lie in a global variable: members of a structure, variables of a COMMON block.
+
+    Units may declare a block in different ways: what begins at a place is called by its first name there.
+    """
+    debug, types = names.debug, names.types
+
+    def part(called: str, start: int, size_bytes: int, place: SourcePlace, type_: int) -> ObjectRecord:
+        strides = types.row_strides(type_, place.file)
+        return ObjectRecord(f"{symbol}+{start}", called, "", place, start, size_bytes, strides=strides)
+
+    found = []
+    if len(variables) == 1:
+        number = debug.number(debug.fields(variables[0]).get("var", f"!{variables[0]}"))
+        for path, start, bytes_, member in types.arrays(types.of_variable(number)):
+            fields = debug.fields(member)
+            if "line" in fields:
+                place = SourcePlace(debug.file_of(member), int(fields["line"]))
+                type_ = debug.number(fields.get("baseType", ""))
+                found.append(part(name + path, start, bytes_, place, type_))
+    else:
+        starts = {number: debug.offset(number) for number in variables}
+        bounds = [*sorted(set(starts.values())), size]
+        first = {start: number for number, start in reversed(starts.items())}
+        for start, number in first.items():
+            if types.is_array(type_ := types.of_variable(number)):
+                called, place = debug.variable(number)
+                end = bounds[bounds.index(start) + 1]
+                found.append(part(called, start, end - start, place, type_))
+    return tuple(sorted((p for p in found if p.size_bytes), key=lambda part: part.offset))

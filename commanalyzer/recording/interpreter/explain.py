@@ -1,0 +1,232 @@
+"""Explain one executed store: its dynamic slice and the value-flow chain it makes, as in paper Figure 5."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.program.ir.model import Instruction, Module
+from commanalyzer.recording.interpreter.recording import RecordedStore, Recorder
+from commanalyzer.recording.interpreter.run import (
+    DEFAULT_MAX_INSTRUCTIONS,
+    DEFAULT_MAX_MEMORY_BYTES,
+    interpret,
+)
+from commanalyzer.recording.interpreter.values import Chain, Data, Home, Step
+
+_LOCATION_LINE = re.compile(r"!DILocation\(line: (\d+)")
+_ATTACHMENT = re.compile(r"(?:, ![\w.]+ ![\w.]+)+\s*$")
+_DEBUG_NODE = re.compile(r"!dbg !(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class SliceStep:
+    """One instruction of the slice.
+
+    Attributes:
+        text: The instruction as printed, without metadata.
+        function: Function it belongs to.
+        source_line: Line in the program, 0 when unknown.
+        value: Its result.
+        sources: Homes of the values it loaded; empty unless it is a load.
+    """
+
+    text: str
+    function: str
+    source_line: int
+    value: Data
+    sources: tuple[Home, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreExplanation:
+    """One execution of a store.
+
+    Attributes:
+        text: The store as printed, without metadata.
+        function: Function that stores.
+        source_line: Line in the program, 0 when unknown.
+        occurrence: Which execution of the chosen stores this is, from 1.
+        value: Stored value.
+        home: Home of the first word that is written.
+        chain: The new value-flow chain; ``None`` when nothing flowed.
+        replicated: Homes of the words of the value that was copied, when it was only copied.
+        slice: Instructions that computed the value, in the order of execution.
+    """
+
+    text: str
+    function: str
+    source_line: int
+    occurrence: int
+    value: Data
+    home: Home
+    chain: Chain | None
+    replicated: tuple[Home, ...]
+    slice: tuple[SliceStep, ...]
+
+
+def explain_store(
+    module: Module,
+    arguments: Sequence[str] = (),
+    stdin: bytes = b"",
+    *,
+    source_line: int | None = None,
+    ordinal: int | None = None,
+    occurrence: int = 1,
+    control_flows: bool = True,
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
+) -> StoreExplanation:
+    """Run the program and explain one execution of a store.
+
+    Args:
+        module: Parsed module.
+        arguments: Command line after the program name.
+        stdin: Standard input.
+        source_line: Explain the stores of this line of the program (needs debug information), or ...
+        ordinal: ... the store with this number, counted from 0 in printed order.
+        occurrence: Which execution, 1 is the first.
+        control_flows: As for :func:`commanalyzer.recording.interpreter.run.interpret`.
+        max_instructions: Refuse to execute more.
+        max_memory_bytes: Refuse to use more.
+
+    Raises:
+        ConfigError: If there is no such store, or it is executed less often.
+
+    Reference: paper Section 4.1, Algorithm 2, Figure 5.
+    """
+    stores = _all_stores(module)
+    chosen = _chosen(module, stores, source_line, ordinal)
+    recorder = Recorder(frozenset(store.first_line for store in chosen), occurrence)
+    interpret(
+        module,
+        arguments,
+        stdin,
+        control_flows=control_flows,
+        max_instructions=max_instructions,
+        max_memory_bytes=max_memory_bytes,
+        recorder=recorder,
+    )
+    if recorder.found is None:
+        raise ConfigError(
+            f"expected at least {occurrence} executions of the store, found {recorder.executions}",
+            hint="choose an earlier occurrence, or arguments with which the line is reached",
+        )
+    return _explanation(module, recorder.found, occurrence)
+
+
+def format_explanation(explanation: StoreExplanation) -> str:
+    """Return the explanation as text: the slice with values and homes, then the chain."""
+    place = f"line {explanation.source_line}" if explanation.source_line else "unknown line"
+    lines = [f"{explanation.function}, {place}, execution {explanation.occurrence}", "", "dynamic slice"]
+    width = max((len(step.text) for step in explanation.slice), default=0)
+    for step in explanation.slice:
+        homes = ", ".join(str(home) for home in step.sources)
+        origin = f"   value of {homes}" if homes else ""
+        lines.append(f"  {step.text:{width}}  = {_shown(step.value)}{origin}")
+    if not explanation.slice:
+        lines.append("  (none: a constant or a value from outside)")
+    lines += [f"  {explanation.text}", "", "value flow"]
+    lines += _flow_lines(explanation)
+    return "\n".join(lines) + "\n"
+
+
+def source_line_of(module: Module, instruction_line: int) -> int:
+    """Return the program line of the instruction printed on ``instruction_line``, 0 when unknown."""
+    match = _DEBUG_NODE.search(module.lines[instruction_line])
+    location = _LOCATION_LINE.search(module.metadata.get(int(match[1]), "")) if match else None
+    return int(location[1]) if location else 0
+
+
+def _flow_lines(explanation: StoreExplanation) -> list[str]:
+    if explanation.chain is None:
+        if explanation.replicated:
+            value = explanation.replicated[0]
+            return [f"  {explanation.home} now replicates the value of {value}; nothing flows"]
+        return [f"  {explanation.home} holds a pointer; nothing flows"]
+    sources = sorted(explanation.chain.sources)
+    names = {SourceRole.DATA: "data", SourceRole.CONTROL: "control", SourceRole.ADDRESS: "address"}
+    lines = [f"  new version of {explanation.chain.sink}"]
+    for home, role in sources:
+        note = ", its own previous version" if home == explanation.chain.sink else ""
+        lines.append(f"    from {home} ({names[role]}{note})")
+    return lines if sources else [*lines, "    from no value (a constant or an input)"]
+
+
+def _shown(value: Data) -> str:
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_shown(member) for member in value) + ")"
+    return str(value) if isinstance(value, int) else f"{value:.17g}"
+
+
+def _all_stores(module: Module) -> list[Instruction]:
+    return [
+        instruction
+        for function in module.functions
+        for block in function.blocks
+        for instruction in block.instructions
+        if instruction.opcode == "store"
+    ]
+
+
+def _chosen(
+    module: Module, stores: Sequence[Instruction], source_line: int | None, ordinal: int | None
+) -> list[Instruction]:
+    if (source_line is None) == (ordinal is None):
+        raise ConfigError("expected either a source line or the number of a store")
+    if ordinal is not None:
+        if not 0 <= ordinal < len(stores):
+            raise ConfigError(f"expected the number of a store, 0 to {len(stores) - 1}, found {ordinal}")
+        return [stores[ordinal]]
+    by_line = {store.first_line: source_line_of(module, store.first_line) for store in stores}
+    found = [store for store in stores if by_line[store.first_line] == source_line]
+    if not found:
+        known = ", ".join(str(line) for line in sorted(set(by_line.values()) - {0})) or "no line"
+        raise ConfigError(
+            f"expected a store on source line {source_line}, found stores on {known}",
+            hint="compile with -g; optimisation may have moved or removed the store",
+        )
+    return found
+
+
+def _explanation(module: Module, found: RecordedStore, occurrence: int) -> StoreExplanation:
+    return StoreExplanation(
+        _text(module, found.instruction.first_line),
+        found.function,
+        source_line_of(module, found.instruction.first_line),
+        occurrence,
+        found.value.data,
+        found.home,
+        found.chain,
+        found.value.exact or () if found.chain is None else (),
+        tuple(_slice_step(module, step) for step in _reachable(found.value.step)),
+    )
+
+
+def _reachable(last: Step | None) -> list[Step]:
+    """Return all steps behind ``last`` in the order of execution."""
+    found: dict[int, Step] = {}
+    pending = [] if last is None else [last]
+    while pending:
+        step = pending.pop()
+        if step.order not in found:
+            found[step.order] = step
+            pending.extend(step.parents)
+    return [found[order] for order in sorted(found)]
+
+
+def _slice_step(module: Module, step: Step) -> SliceStep:
+    return SliceStep(
+        _text(module, step.line_index),
+        step.function,
+        source_line_of(module, step.line_index),
+        step.value,
+        step.homes,
+    )
+
+
+def _text(module: Module, line_index: int) -> str:
+    return _ATTACHMENT.sub("", module.lines[line_index]).strip()

@@ -1,0 +1,324 @@
+"""What C library functions compute and write; label rules are in :mod:`.external`."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Sequence
+
+from commanalyzer.program.ir.constants import signed
+from commanalyzer.program.ir.model import IrType
+from commanalyzer.recording.interpreter.image import STREAMS
+from commanalyzer.recording.interpreter.instructions.codec import encode
+from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS, base_name, evaluate
+from commanalyzer.recording.interpreter.libc.stdio import format_printf, scan
+from commanalyzer.recording.interpreter.memory import Memory
+from commanalyzer.recording.interpreter.values import Data, as_float, as_int
+
+_INTEGER = re.compile(rb"\s*([-+]?)(0[xX])?([0-9a-zA-Z]*)")
+_FLOAT = re.compile(rb"\s*([-+]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))", re.IGNORECASE)
+_EOF = -1
+_RAND_MAX = 2**31 - 1
+
+
+class Library:
+    """Library functions of the interpreted program.
+
+    Args:
+        memory: Its memory.
+        stdin: Its standard input.
+
+    Attributes:
+        assigned: What scanf has assigned: address, bytes, and whether it is a number.
+        stdout: What it wrote to standard output.
+        stderr: What it wrote to standard error.
+    """
+
+    def __init__(self, memory: Memory, stdin: bytes) -> None:
+        self._memory = memory
+        self._stdin = stdin
+        self._position = 0
+        self._random = 1
+        self._errno = 0
+        self.assigned: list[tuple[int, bytes, bool]] = []
+        self.stdout = bytearray()
+        self.stderr = bytearray()
+
+    def function(self, name: str) -> Callable[[Sequence[Data]], Data] | None:
+        """Return the implementation of ``name``, ``None`` if there is none."""
+        base, _ = base_name(name)
+        if base in FUNCTIONS and name not in _TABLE:
+            return lambda data: evaluate(base, *(as_float(d) for d in data))
+        method = _TABLE.get(name.removeprefix("__isoc99_").removeprefix("__isoc23_"))
+        if method is None:
+            return None
+        return lambda data: method(self, data)
+
+    def stream(self, handle: int) -> bytearray:
+        """Return the bytes written to a stream so far."""
+        return self.stderr if handle == STREAMS["@stderr"] else self.stdout
+
+    def _string(self, address: int) -> bytes:
+        return self._memory.read_string(address)
+
+    def _printf(self, data: Sequence[Data]) -> Data:
+        return self._write(self.stdout, data, 0)
+
+    def _fprintf(self, data: Sequence[Data]) -> Data:
+        return self._write(self.stream(as_int(data[0])), data, 1)
+
+    def _write(self, target: bytearray, data: Sequence[Data], template: int) -> int:
+        text = format_printf(self._string(as_int(data[template])), data[template + 1 :], self._string)
+        target += text
+        return len(text)
+
+    def _sprintf(self, data: Sequence[Data]) -> Data:
+        text = bytearray()
+        self._write(text, data, 1)
+        self._memory.write(as_int(data[0]), bytes(text) + b"\0")
+        return len(text)
+
+    def _snprintf(self, data: Sequence[Data]) -> Data:
+        text = bytearray()
+        self._write(text, data, 2)
+        room = as_int(data[1])
+        if room:
+            self._memory.write(as_int(data[0]), bytes(text[: room - 1]) + b"\0")
+        return len(text)
+
+    def _puts(self, data: Sequence[Data]) -> Data:
+        self.stdout += self._string(as_int(data[0])) + b"\n"
+        return 1
+
+    def _putchar(self, data: Sequence[Data]) -> Data:
+        self.stdout.append(as_int(data[0]) & 0xFF)
+        return as_int(data[0]) & 0xFF
+
+    def _fputc(self, data: Sequence[Data]) -> Data:
+        self.stream(as_int(data[1])).append(as_int(data[0]) & 0xFF)
+        return as_int(data[0]) & 0xFF
+
+    def _fputs(self, data: Sequence[Data]) -> Data:
+        self.stream(as_int(data[1])).extend(self._string(as_int(data[0])))
+        return 1
+
+    def _fwrite(self, data: Sequence[Data]) -> Data:
+        address, size, count, handle = (as_int(d) for d in data)
+        if size * count:
+            self.stream(handle).extend(self._memory.read(address, size * count))
+        return count
+
+    def _take(self, count: int) -> bytes:
+        taken = self._stdin[self._position : self._position + count]
+        self._position += len(taken)
+        return taken
+
+    def _getchar(self, data: Sequence[Data]) -> Data:
+        taken = self._take(1)
+        return taken[0] if taken else _EOF
+
+    def _fgets(self, data: Sequence[Data]) -> Data:
+        address, room = as_int(data[0]), as_int(data[1])
+        end = self._stdin.find(b"\n", self._position)
+        line = self._take(min(room - 1, (len(self._stdin) if end < 0 else end + 1) - self._position))
+        if not line:
+            return 0
+        self._memory.write(address, line + b"\0")
+        return address
+
+    def _fread(self, data: Sequence[Data]) -> Data:
+        address, size, count = (as_int(d) for d in data[:3])
+        taken = self._take(size * count)
+        if taken:
+            self._memory.write(address, taken)
+        return len(taken) // size if size else 0
+
+    def _scanf(self, data: Sequence[Data]) -> Data:
+        return self._scan(data, 0)
+
+    def _fscanf(self, data: Sequence[Data]) -> Data:
+        return self._scan(data, 1)
+
+    def _scan(self, data: Sequence[Data], template: int) -> int:
+        text = self._stdin[self._position :]
+        scanned = scan(self._string(as_int(data[template])), text)
+        self._position += scanned.consumed
+        return self._assign(scanned.stores, data[template + 1 :], scanned.assigned)
+
+    def _sscanf(self, data: Sequence[Data]) -> Data:
+        scanned = scan(self._string(as_int(data[1])), self._string(as_int(data[0])))
+        return self._assign(scanned.stores, data[2:], scanned.assigned)
+
+    def _assign(
+        self, stores: Sequence[tuple[IrType, Data | bytes]], targets: Sequence[Data], count: int
+    ) -> int:
+        """Write scanned values and note them; what they are the caller knows."""
+        for (type_, value), target in zip(stores, targets, strict=False):
+            image = value + b"\0" if isinstance(value, bytes) else encode(type_, value)
+            self._memory.write(as_int(target), image)
+            self.assigned.append((as_int(target), image, not isinstance(value, bytes)))
+        return count
+
+    def _parse_integer(self, data: Sequence[Data]) -> Data:
+        text = self._string(as_int(data[0]))
+        value, length = _parse_integer(text, as_int(data[2]) if len(data) > 2 else 10)
+        self._set_end(data, length)
+        return value
+
+    def _parse_float(self, data: Sequence[Data]) -> Data:
+        match = _FLOAT.match(self._string(as_int(data[0])))
+        self._set_end(data, match.end() if match else 0)
+        return float(match[1]) if match else 0.0
+
+    def _set_end(self, data: Sequence[Data], length: int) -> None:
+        if len(data) > 1 and data[1]:
+            self._memory.write(as_int(data[1]), (as_int(data[0]) + length).to_bytes(8, "little"))
+
+    def _strlen(self, data: Sequence[Data]) -> Data:
+        return len(self._string(as_int(data[0])))
+
+    def _strcmp(self, data: Sequence[Data]) -> Data:
+        a, b = (self._string(as_int(d)) for d in data[:2])
+        if len(data) > 2:
+            a, b = a[: as_int(data[2])], b[: as_int(data[2])]
+        return (a > b) - (a < b)
+
+    def _memcmp(self, data: Sequence[Data]) -> Data:
+        size = as_int(data[2])
+        if not size:
+            return 0
+        a, b = (self._memory.read(as_int(d), size) for d in data[:2])
+        return (a > b) - (a < b)
+
+    def _strchr(self, data: Sequence[Data]) -> Data:
+        text = self._string(as_int(data[0])) + b"\0"
+        index = text.find(as_int(data[1]) & 0xFF)
+        return as_int(data[0]) + index if index >= 0 else 0
+
+    def _strcpy(self, data: Sequence[Data]) -> Data:
+        self._memory.write(as_int(data[0]), self._string(as_int(data[1])) + b"\0")
+        return data[0]
+
+    def _strcat(self, data: Sequence[Data]) -> Data:
+        target = as_int(data[0])
+        self._memory.write(target + len(self._string(target)), self._string(as_int(data[1])) + b"\0")
+        return target
+
+    def _rand(self, data: Sequence[Data]) -> Data:
+        self._random = (self._random * 6364136223846793005 + 1442695040888963407) & (2**64 - 1)
+        return self._random >> 33
+
+    def _drand48(self, data: Sequence[Data]) -> Data:
+        return as_int(self._rand(data)) / (_RAND_MAX + 1)
+
+    def _srand(self, data: Sequence[Data]) -> Data:
+        self._random = as_int(data[0])
+        return 0
+
+    def _time(self, data: Sequence[Data]) -> Data:
+        now = int(time.time())
+        if data[0]:
+            self._memory.write(as_int(data[0]), now.to_bytes(8, "little"))
+        return now
+
+    def _clock(self, data: Sequence[Data]) -> Data:
+        return int(time.process_time() * 1e6)
+
+    def _clock_gettime(self, data: Sequence[Data]) -> Data:
+        return self._now(as_int(data[1]), 10**9)
+
+    def _gettimeofday(self, data: Sequence[Data]) -> Data:
+        return self._now(as_int(data[0]), 10**6)
+
+    def _now(self, address: int, parts: int) -> int:
+        seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+        fraction = nanoseconds * parts // 10**9
+        self._memory.write(address, seconds.to_bytes(8, "little") + fraction.to_bytes(8, "little"))
+        return 0
+
+    def _cabs(self, data: Sequence[Data]) -> Data:
+        return math.hypot(as_float(data[0]), as_float(data[1]))
+
+    def _abs(self, data: Sequence[Data]) -> Data:
+        return abs(signed(as_int(data[0]), 32))
+
+    def _labs(self, data: Sequence[Data]) -> Data:
+        return abs(signed(as_int(data[0]), 64))
+
+    def _ldexp(self, data: Sequence[Data]) -> Data:
+        return math.ldexp(as_float(data[0]), signed(as_int(data[1]) & 0xFFFFFFFF, 32))
+
+    def _lround(self, data: Sequence[Data]) -> Data:
+        return int(FUNCTIONS["round"](as_float(data[0])))
+
+    def _lrint(self, data: Sequence[Data]) -> Data:
+        return int(FUNCTIONS["rint"](as_float(data[0])))
+
+    def _errno_location(self, data: Sequence[Data]) -> Data:
+        if not self._errno:
+            self._errno = self._memory.add_global("errno", 4).base
+        return self._errno
+
+    def _nothing(self, data: Sequence[Data]) -> Data:
+        return 0
+
+
+def _parse_integer(text: bytes, base: int) -> tuple[int, int]:
+    """Return the number at the start of ``text`` and how many bytes it takes, as strtol does."""
+    match = _INTEGER.match(text)
+    assert match is not None
+    sign, prefix, body = match.groups()
+    if prefix and base not in (0, 16):
+        body, prefix = b"0", None
+    base = base or (16 if prefix else 8 if body[:1] == b"0" else 10)
+    digits = 0
+    while digits < len(body) and int(body[digits : digits + 1], 36) < base:
+        digits += 1
+    if not digits:
+        return 0, 0
+    value = int(body[:digits], base)
+    return (-value if sign == b"-" else value), match.start(3) + digits
+
+
+_TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
+    "printf": Library._printf,
+    "fprintf": Library._fprintf,
+    "sprintf": Library._sprintf,
+    "snprintf": Library._snprintf,
+    "puts": Library._puts,
+    "putchar": Library._putchar,
+    **dict.fromkeys(("fputc", "putc", "_IO_putc"), Library._fputc),
+    "fputs": Library._fputs,
+    "fwrite": Library._fwrite,
+    **dict.fromkeys(("getchar", "fgetc", "getc", "_IO_getc"), Library._getchar),
+    "fgets": Library._fgets,
+    "fread": Library._fread,
+    "scanf": Library._scanf,
+    "fscanf": Library._fscanf,
+    "sscanf": Library._sscanf,
+    **dict.fromkeys(("atoi", "atol", "atoll", "strtol", "strtoll"), Library._parse_integer),
+    **dict.fromkeys(("strtoul", "strtoull"), Library._parse_integer),
+    **dict.fromkeys(("atof", "strtod", "strtof", "strtold"), Library._parse_float),
+    "strlen": Library._strlen,
+    **dict.fromkeys(("strcmp", "strncmp"), Library._strcmp),
+    **dict.fromkeys(("memcmp", "bcmp"), Library._memcmp),
+    "strchr": Library._strchr,
+    "strcpy": Library._strcpy,
+    "strcat": Library._strcat,
+    **dict.fromkeys(("rand", "random", "lrand48"), Library._rand),
+    "drand48": Library._drand48,
+    **dict.fromkeys(("srand", "srandom", "srand48"), Library._srand),
+    "time": Library._time,
+    "clock": Library._clock,
+    "clock_gettime": Library._clock_gettime,
+    "gettimeofday": Library._gettimeofday,
+    **dict.fromkeys(("cabs", "cabsf"), Library._cabs),
+    "abs": Library._abs,
+    **dict.fromkeys(("labs", "llabs"), Library._labs),
+    **dict.fromkeys(("ldexp", "scalbn", "ldexpf", "scalbnf"), Library._ldexp),
+    **dict.fromkeys(("lround", "llround", "lroundf", "llroundf"), Library._lround),
+    **dict.fromkeys(("lrint", "llrint", "lrintf", "llrintf"), Library._lrint),
+    "__errno_location": Library._errno_location,
+    **dict.fromkeys(("fflush", "setvbuf", "setbuf", "__cxa_guard_release"), Library._nothing),
+}

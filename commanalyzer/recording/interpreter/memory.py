@@ -1,0 +1,293 @@
+"""Memory of the interpreted program: bytes, homes and shadow words.
+
+Every object (global, local, arena of an allocation site) is a segment of its own, far enough from the next
+one that an access out of bounds is noticed. A segment knows the home of its words and keeps, per 4-byte
+word, the home of the value that is replicated there; no entry means that the word is its own home.
+
+Arena of an allocation site (bump allocated, of freed blocks of a rounded size the first one is used again):
+
+    offset 0        16                 16 + size rounded up to 16
+    | header | payload ...            | header | payload ...
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Protocol
+
+from commanalyzer.foundation.errors import TargetRunError
+from commanalyzer.recording.interpreter.values import Home
+
+WORD_BYTES = 4
+HEADER_BYTES = 16
+_GLOBAL_BASE = 0x1000_0000
+_STACK_BASE = 0x2000_0000_0000
+_HEAP_BASE = 0x4000_0000_0000
+_ARENA_STRIDE = 1 << 40
+_GAP = 4096
+
+
+@dataclass(slots=True)
+class Segment:
+    """One object.
+
+    Attributes:
+        base: Address of its first byte, a multiple of 4096.
+        kind: Kind of its homes.
+        name: Object of its homes.
+        depth: Depth of its homes.
+        data: Contents.
+        shadow: Word index -> home of the value that is replicated there.
+        writable: Stores are allowed.
+    """
+
+    base: int
+    kind: str
+    name: str
+    depth: int
+    data: bytearray
+    shadow: dict[int, Home] = field(default_factory=dict)
+    writable: bool = True
+
+
+@dataclass(slots=True)
+class Arena:
+    """Allocation state of one allocation site; ``blocks`` maps payload offset to payload size."""
+
+    segment: Segment
+    blocks: dict[int, int] = field(default_factory=dict)
+    free: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    alignments: dict[int, int] = field(default_factory=dict)
+    freed: set[int] = field(default_factory=set)
+
+
+class AccessObserver(Protocol):
+    """Is told of every access."""
+
+    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
+        """Bytes are read or written."""
+
+
+class Memory:
+    """Byte-addressed memory with shadow words.
+
+    Args:
+        limit_bytes: Heap, stack and globals together may not exceed this.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._used = 0
+        self._globals: list[Segment] = []
+        self._global_bases: list[int] = []
+        self._stack: list[Segment] = []
+        self._stack_bases: list[int] = []
+        self._arenas: dict[str, Arena] = {}
+        self._arena_list: list[Arena] = []
+        self.observer: AccessObserver | None = None
+
+    def add_global(self, name: str, size: int, *, writable: bool = True) -> Segment:
+        """Add a global variable of ``size`` zero bytes."""
+        last = self._globals[-1] if self._globals else None
+        base = _GLOBAL_BASE if last is None else _next_base(last)
+        self._charge(size)
+        segment = Segment(base, "global", name, 0, bytearray(size), writable=writable)
+        self._globals.append(segment)
+        self._global_bases.append(base)
+        return segment
+
+    def push_local(self, name: str, depth: int, size: int) -> Segment:
+        """Add a local object on top of the stack."""
+        base = _STACK_BASE if not self._stack else _next_base(self._stack[-1])
+        self._charge(size)
+        segment = Segment(base, "stack", name, depth, bytearray(size))
+        self._stack.append(segment)
+        self._stack_bases.append(base)
+        return segment
+
+    @property
+    def stack_height(self) -> int:
+        """Number of live local objects."""
+        return len(self._stack)
+
+    def pop_locals(self, height: int) -> None:
+        """Remove the local objects above ``height``."""
+        for segment in self._stack[height:]:
+            self._used -= len(segment.data)
+        del self._stack[height:]
+        del self._stack_bases[height:]
+
+    def allocate(self, site: str, size: int, alignment: int = 16) -> int:
+        """Allocate ``size`` bytes in the arena of ``site``; return the address.
+
+        The words become their own homes; contents are those of the previous block, or zero.
+        """
+        rounded = _round_up(max(size, 1), 16)
+        arena = self._arena(site)
+        data = arena.segment.data
+        reusable = arena.free.get((rounded, alignment))
+        if reusable:
+            offset = heappop(reusable)
+            arena.freed.discard(offset)
+        else:
+            offset = _round_up(len(data) + HEADER_BYTES, alignment)
+            self._charge(offset + rounded - len(data))
+            data.extend(bytes(offset + rounded - len(data)))
+            arena.alignments[offset] = alignment
+        arena.blocks[offset] = size
+        address = arena.segment.base + offset
+        self.own(address, rounded)
+        return address
+
+    def release(self, address: int) -> None:
+        """Free a block; null is allowed.
+
+        Raises:
+            TargetRunError: If no live block starts at ``address``.
+        """
+        if address == 0:
+            return
+        arena, offset = self._block(address)
+        rounded = _round_up(max(arena.blocks[offset], 1), 16)
+        arena.freed.add(offset)
+        heappush(arena.free.setdefault((rounded, arena.alignments[offset]), []), offset)
+
+    def block_size(self, address: int) -> int:
+        """Return the requested size of the live block at ``address``."""
+        arena, offset = self._block(address)
+        return arena.blocks[offset]
+
+    def blocks(self, segment: Segment) -> dict[int, int]:
+        """Objects of a segment, offset to size: the blocks of an allocation site, or the whole segment."""
+        for arena in self._arena_list:
+            if arena.segment is segment:
+                return dict(arena.blocks)
+        return {0: len(segment.data)}
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return ``size`` bytes at ``address``.
+
+        Raises:
+            TargetRunError: If they do not lie in one live object.
+        """
+        if self.observer is not None:
+            self.observer.accessed(address, size, is_write=False)
+        segment = self.segment(address, size)
+        start = address - segment.base
+        return bytes(segment.data[start : start + size])
+
+    def write(self, address: int, image: bytes) -> None:
+        """Store ``image`` at ``address``; shadow words are not touched.
+
+        Raises:
+            TargetRunError: If the bytes do not lie in one live, writable object.
+        """
+        segment = self.segment(address, len(image))
+        if not segment.writable:
+            raise TargetRunError(f"expected a writable address, found constant {segment.name}")
+        if self.observer is not None:
+            self.observer.accessed(address, len(image), is_write=True)
+        start = address - segment.base
+        segment.data[start : start + len(image)] = image
+
+    def read_string(self, address: int) -> bytes:
+        """Return the bytes up to the first zero byte."""
+        segment = self.segment(address, 1)
+        end = segment.data.find(0, address - segment.base)
+        if end < 0:
+            raise TargetRunError(f"expected a terminated string, found none in {segment.name}")
+        return bytes(segment.data[address - segment.base : end])
+
+    def own_home(self, address: int) -> Home:
+        """Return the home of the word that contains ``address``."""
+        segment = self.segment(address, 1)
+        offset = (address - segment.base) // WORD_BYTES * WORD_BYTES
+        return Home(segment.kind, segment.name, segment.depth, offset)
+
+    def value_at(self, address: int) -> Home:
+        """Return the home of the value that the word at ``address`` holds."""
+        segment = self.segment(address, 1)
+        word = (address - segment.base) // WORD_BYTES
+        known = segment.shadow.get(word)
+        return known or Home(segment.kind, segment.name, segment.depth, word * WORD_BYTES)
+
+    def set_value_at(self, address: int, home: Home | None) -> None:
+        """The word at ``address`` holds a replica of ``home``, or its own value."""
+        segment = self.segment(address, 1)
+        word = (address - segment.base) // WORD_BYTES
+        if home is None or home == self.own_home(address):
+            segment.shadow.pop(word, None)
+        else:
+            segment.shadow[word] = home
+
+    def own(self, address: int, size: int) -> None:
+        """All words touched by the bytes become their own homes."""
+        if size <= 0:
+            return
+        segment = self.segment(address, size)
+        if not segment.shadow:
+            return
+        first = (address - segment.base) // WORD_BYTES
+        last = (address - segment.base + size - 1) // WORD_BYTES
+        for word in range(first, last + 1):
+            segment.shadow.pop(word, None)
+
+    def segment(self, address: int, size: int) -> Segment:
+        """Return the object that contains ``size`` bytes at ``address``.
+
+        Raises:
+            TargetRunError: If there is none.
+        """
+        found: Segment | None = None
+        if address >= _HEAP_BASE:
+            index = (address - _HEAP_BASE) // _ARENA_STRIDE
+            found = self._arena_list[index].segment if index < len(self._arena_list) else None
+        elif address >= _STACK_BASE:
+            index = bisect_right(self._stack_bases, address) - 1
+            found = self._stack[index] if index >= 0 else None
+        else:
+            index = bisect_right(self._global_bases, address) - 1
+            found = self._globals[index] if index >= 0 else None
+        if found is None or address - found.base + size > len(found.data):
+            near = f", which is {address - found.base} bytes into {found.name}" if found else ""
+            raise TargetRunError(
+                f"expected {size} bytes of a live object, found address {address:#x}{near}",
+                hint="the program reads or writes out of bounds, or uses an unsupported external variable",
+            )
+        return found
+
+    def _arena(self, site: str) -> Arena:
+        arena = self._arenas.get(site)
+        if arena is None:
+            base = _HEAP_BASE + len(self._arena_list) * _ARENA_STRIDE
+            arena = Arena(Segment(base, "heap", site, 0, bytearray()))
+            self._arenas[site] = arena
+            self._arena_list.append(arena)
+        return arena
+
+    def _block(self, address: int) -> tuple[Arena, int]:
+        index = (address - _HEAP_BASE) // _ARENA_STRIDE
+        if 0 <= index < len(self._arena_list):
+            arena = self._arena_list[index]
+            offset = address - arena.segment.base
+            if offset in arena.blocks and offset not in arena.freed:
+                return arena, offset
+        raise TargetRunError(f"expected the address of a live heap block, found {address:#x}")
+
+    def _charge(self, size: int) -> None:
+        self._used += size
+        if self._used > self._limit:
+            raise TargetRunError(
+                f"expected at most {self._limit} bytes of memory, found {self._used}",
+                hint="choose a smaller input or raise the memory limit",
+            )
+
+
+def _next_base(segment: Segment) -> int:
+    return _round_up(segment.base + len(segment.data) + _GAP, _GAP)
+
+
+def _round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple

@@ -1,0 +1,153 @@
+"""Entry point: interpret a module as the operating system would run the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from commanalyzer.foundation.errors import UnsupportedIrError
+from commanalyzer.program.ir.constants import signed
+from commanalyzer.program.ir.libcalls import LibraryModel
+from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.interpreter.libc.external import ProgramExit
+from commanalyzer.recording.interpreter.machine import Machine
+from commanalyzer.recording.interpreter.recording import Recorder
+from commanalyzer.recording.interpreter.values import Chain, Home, Value, as_int
+
+DEFAULT_MAX_INSTRUCTIONS = 50_000_000
+DEFAULT_MAX_MEMORY_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class InterpretedRun:
+    """Result of an interpreted run.
+
+    Attributes:
+        stdout: Bytes written to standard output.
+        stderr: Bytes written to standard error.
+        exit_status: 0..255; 134 after ``abort``.
+        chains: How often each value-flow chain happened.
+        instructions: Executed instructions, phis included, debug records excluded.
+        loads: Executed ``load`` instructions.
+        stores: Executed ``store`` instructions.
+        flops: Floating-point operations: one per arithmetic instruction and lane, calls by table.
+    """
+
+    stdout: bytes
+    stderr: bytes
+    exit_status: int
+    chains: Mapping[Chain, int]
+    instructions: int
+    loads: int
+    stores: int
+    flops: int
+
+
+def interpret(
+    module: Module,
+    arguments: Sequence[str] = (),
+    stdin: bytes = b"",
+    *,
+    control_flows: bool = True,
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
+    recorder: Recorder | None = None,
+    workspace: Set[Home] = frozenset(),
+    register_homes: Mapping[str, str] | None = None,
+    library: LibraryModel | None = None,
+) -> InterpretedRun:
+    """Run ``@main`` and return output, status and the exact value-flow chains.
+
+    Args:
+        module: Parsed module, canonicalised or not.
+        arguments: Command line after the program name.
+        stdin: Standard input.
+        control_flows: Conditions that select values are sources with role CONTROL.
+        max_instructions: Refuse to execute more.
+        max_memory_bytes: Refuse to use more.
+        recorder: Records the slices of stores, if given.
+        workspace: Homes of the words of workspaces.
+        register_homes: As for :class:`Machine`.
+        library: What external functions do, if not the package's own rows.
+
+    Raises:
+        UnsupportedIrError: If the program uses what the interpreter does not know.
+        TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
+
+    Reference: paper Section 4.1, Algorithms 1 and 2.
+    """
+    machine = Machine(
+        module,
+        stdin=stdin,
+        control_flows=control_flows,
+        max_instructions=max_instructions,
+        max_memory_bytes=max_memory_bytes,
+        recorder=recorder,
+        workspace=workspace,
+        register_homes=register_homes,
+        library=library,
+    )
+    return interpret_on(machine, arguments)
+
+
+def interpret_on(machine: Machine, arguments: Sequence[str] = ()) -> InterpretedRun:
+    """Run ``@main`` on a machine; errors as :func:`interpret`.
+
+    Args:
+        machine: A new one.
+        arguments: Command line after the program name.
+    """
+    status = _run_program(machine, ["program", *arguments])
+    streams = machine.externals.library
+    return InterpretedRun(
+        bytes(streams.stdout),
+        bytes(streams.stderr),
+        status,
+        dict(machine.shadow.chains),
+        machine.counts.instructions,
+        machine.counts.loads,
+        machine.counts.stores,
+        machine.counts.flops + machine.externals.flops,
+    )
+
+
+def _run_program(machine: Machine, words: Sequence[str]) -> int:
+    if not machine.is_defined("@main"):
+        raise UnsupportedIrError(
+            "expected a definition of @main, found none",
+            hint="compile the file that contains main, or link all files of the program first",
+        )
+    vector = _argument_vector(machine, words)
+    try:
+        for constructor in machine.image.listed("@llvm.global_ctors"):
+            machine.run(constructor, [])
+        # A main without parameters ignores its arguments.
+        result = machine.run("@main", [Value(len(words)), Value(vector), Value(0)])
+        stop = ProgramExit(signed(as_int(result.data), 32) & 0xFF, runs_handlers=True)
+    except ProgramExit as early:
+        stop = early
+    last = list(machine.image.listed("@llvm.global_dtors"))
+    registered = machine.externals.at_exit
+    while stop.runs_handlers and (registered or last):  # also what these register
+        try:
+            if registered:
+                address, argument = registered.pop()
+                machine.run_address(address, [argument])
+            else:
+                machine.run(last.pop(), [])
+        except ProgramExit as again:
+            stop = again
+    return stop.status
+
+
+def _argument_vector(machine: Machine, words: Sequence[str]) -> int:
+    memory = machine.memory
+    addresses: list[int] = []
+    for index, word in enumerate(words):
+        image = word.encode("utf-8", "surrogateescape") + b"\0"
+        segment = memory.add_global(f"argv[{index}]", len(image))
+        segment.data[:] = image
+        addresses.append(segment.base)
+    vector = memory.add_global("argv", 8 * (len(addresses) + 1))
+    vector.data[:-8] = b"".join(address.to_bytes(8, "little") for address in addresses)
+    return vector.base

@@ -1,0 +1,178 @@
+"""Label rules of memory: what a load reads, what a store creates, what a copy replicates.
+
+Paper Section 4.1, Algorithms 1 and 2, on aligned 4-byte words:
+
+* a load has the values that live in its words as sources;
+* a store of an exact copy replicates: the words refer to the value, nothing flowed;
+* any other store creates a new version at its home, with the register's labels as sources.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Set
+from functools import lru_cache
+
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.program.ir.model import IrType
+from commanalyzer.program.ir.types import field_offset_bytes, size_bytes
+from commanalyzer.recording.interpreter.memory import WORD_BYTES, Memory
+from commanalyzer.recording.interpreter.values import NO_LABELS, Chain, Home, Labels, Value, union
+
+# Content of a workspace that has no source: nothing was stored there since it was reset.
+NOTHING_HOME = Home("temporary", "nothing", -1, 0)
+_AGGREGATES = frozenset({"vector", "array", "struct"})
+
+
+class Shadow:
+    """Applies the label rules to a memory and counts value-flow chains.
+
+    A store to a word of a workspace makes a home of its own for every version: what lived there before
+    belongs to another element. Copies inside workspaces replicate, a copy from there to another home is a
+    version.
+
+    Args:
+        memory: Memory of the program.
+        workspace: Homes of the words of workspaces.
+
+    Attributes:
+        chains: How often each chain happened.
+    """
+
+    def __init__(self, memory: Memory, workspace: Set[Home] = frozenset()) -> None:
+        self._memory = memory
+        self._workspace = workspace
+        self.chains: Counter[Chain] = Counter()
+        self._words_of: dict[Home, int] = {}  # words that a version of a workspace takes
+
+    def load(self, type_: IrType, address: int) -> tuple[Labels, tuple[Home, ...] | None]:
+        """Return labels and exactness of a loaded register.
+
+        ``float`` kinds are identified by their first word; integers have every word as a source. Scalars
+        of 4 and 8 bytes are exact copies, except integers other than ``i32`` and ``i64``.
+        """
+        if type_.kind not in _AGGREGATES:
+            return self._load_scalar(type_, address)
+        labels = NO_LABELS
+        for offset, member in leaves(type_):
+            labels = union(labels, self._load_scalar(member, address + offset)[0])
+        return labels, None
+
+    def _load_scalar(self, type_: IrType, address: int) -> tuple[Labels, tuple[Home, ...] | None]:
+        if type_.kind == "ptr":
+            return NO_LABELS, None
+        size = size_bytes(type_)
+        if size < WORD_BYTES:
+            return {self._value_at(address): SourceRole.DATA}, None
+        words = tuple(self._value_at(address + k) for k in range(0, size, WORD_BYTES))
+        if type_.kind == "float":
+            return {words[0]: SourceRole.DATA}, words if size in (4, 8) else None
+        labels = dict.fromkeys(words, SourceRole.DATA)
+        return labels, words if type_.bits in (32, 64) else None
+
+    def store(self, type_: IrType, address: int, value: Value) -> Chain | None:
+        """Apply a store; return the (last) chain it made, ``None`` for pointers and replications."""
+        is_scalar = type_.kind in ("int", "float")
+        if is_scalar and value.exact is not None and size_bytes(type_) in (4, 8):
+            self._replicate(address, size_bytes(type_), value.exact)
+            return None
+        chain: Chain | None = None
+        for offset, member in leaves(type_):
+            size = size_bytes(member)
+            self._memory.own(address + offset, size)
+            if member.kind != "ptr":
+                chain = self.create(address + offset, value.labels)
+                self._settle(address + offset, size, chain.sink)
+        return chain
+
+    def create(self, address: int, labels: Labels) -> Chain:
+        """Count a new version at the word of ``address``; its words are left to the caller."""
+        home = self._memory.own_home(address)
+        if home in self._workspace:
+            home = Home("temporary", home.object, len(self.chains), 0)
+        chain = Chain(home, frozenset(labels.items()))
+        self.chains[chain] += 1
+        return chain
+
+    def _settle(self, address: int, size: int, home: Home) -> None:
+        """The version ``home`` of a workspace lives in the words that a store touched."""
+        if home.kind == "temporary":
+            self._words_of[home] = len(touched_words(address, size))
+            for word in touched_words(address, size):
+                self._memory.set_value_at(word, home)
+
+    def _value_at(self, address: int) -> Home:
+        home = self._memory.value_at(address)
+        return NOTHING_HOME if home in self._workspace else home
+
+    def _refer(self, words: Iterable[tuple[int, Home]]) -> None:
+        """Words refer to the values of homes.
+
+        A version of a workspace that arrives elsewhere is a new version there; neighbouring words with the
+        same version are one value, as many as it takes.
+        """
+        before, taken = None, 0
+        for address, home in words:
+            if home.kind == "temporary" and self._memory.own_home(address) not in self._workspace:
+                self._memory.set_value_at(address, None)
+                if home != before or taken == self._words_of.get(home):
+                    taken = 0
+                    self.create(address, {} if home == NOTHING_HOME else {home: SourceRole.DATA})
+                taken += 1
+            else:
+                self._memory.set_value_at(address, home)
+            before = home
+
+    def finish(self, home: Home, labels: Labels) -> None:
+        """Count a version of what is no memory: a value that leaves the program (Section 4.1), a register."""
+        self.chains[Chain(home, frozenset(labels.items()))] += 1
+
+    def fill(self, address: int, size: int) -> None:
+        """Apply memset: every touched word gets a value without sources."""
+        for word in touched_words(address, size):
+            self.create(max(word, address), NO_LABELS)
+        self._memory.own(address, size)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Apply memcpy/memmove; call it before the bytes move.
+
+        Whole words are replicated when both sides are equally aligned; words that are touched in part keep
+        what they hold. Between differently aligned addresses nothing can be followed by words: those that
+        are touched become values of their own, and no flow is known (the tool warns about such copies).
+        """
+        if (target - source) % WORD_BYTES:
+            if size:
+                self._memory.own(target, size)
+            return
+        whole: dict[int, Home] = {}
+        for word in touched_words(target, size):
+            if word >= target and word + WORD_BYTES <= target + size:
+                whole[word] = self._value_at(word - target + source)
+        self._refer(whole.items())
+
+    def replicate_words(self, target: int, source: int, size: int) -> None:
+        """Make every word of a fresh object a replica of ``source`` (``byval`` arguments)."""
+        self._refer([(target + k, self._value_at(source + k)) for k in range(0, size, WORD_BYTES)])
+
+    def _replicate(self, address: int, size: int, homes: tuple[Home, ...]) -> None:
+        self._memory.own(address, size)
+        self._refer(zip(range(address, address + size, WORD_BYTES), homes, strict=False))
+
+
+def touched_words(address: int, size: int) -> range:
+    """Return the addresses of all words that ``size`` bytes at ``address`` touch."""
+    return range(address // WORD_BYTES * WORD_BYTES, address + size, WORD_BYTES)
+
+
+@lru_cache(maxsize=4096)
+def leaves(type_: IrType, offset: int = 0) -> tuple[tuple[int, IrType], ...]:
+    """Return byte offset and type of every scalar of ``type_``; vectors of bits count as one scalar."""
+    if type_.kind not in _AGGREGATES:
+        return ((offset, type_),)
+    if type_.kind == "vector" and type_.elements[0].bits == 1:
+        return ((offset, IrType("int", f"i{type_.count}", type_.count)),)
+    found: list[tuple[int, IrType]] = []
+    members = type_.elements if type_.kind == "struct" else type_.elements * type_.count
+    for index, member in enumerate(members):
+        found.extend(leaves(member, offset + field_offset_bytes(type_, index)))
+    return tuple(found)

@@ -1,0 +1,297 @@
+"""Runs the analysed program: limits on time and memory, and what it used.
+
+The only module that starts the target. The target gets a session of its own, so that reading a terminal does
+not stop it, and a supervisor that ends it and everything it started
+(:mod:`commanalyzer.recording.runtime.supervisor`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from commanalyzer.foundation.errors import TargetRunError
+from commanalyzer.recording.runtime.supervisor import Stream, Supervised, build_supervisor
+
+_FIRST_POLL_S = 0.001
+_POLL_S = 0.05
+_BLOCK_BYTES = 512  # unit of st_blocks, stat(2)
+_PADDING = "COMMANALYZER_PADDING"
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_STACK_END_BYTES, _STACK_ALIGNMENT_BYTES = 8, 16
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRun:
+    """A finished run.
+
+    Attributes:
+        exit_status: Exit status of the program, 0 to 255.
+        cpu_s: CPU time of the program and the children it waited for, user and system, seconds.
+        peak_rss_bytes: Largest resident size of the program or a child it waited for, bytes.
+        stdout: What it printed when output was captured, otherwise empty.
+    """
+
+    exit_status: int
+    cpu_s: float
+    peak_rss_bytes: int
+    stdout: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimit:
+    """A file that a run writes, and bytes of the disk that it may take."""
+
+    path: Path
+    most_bytes: int
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes that it takes now; holes take none."""
+        try:
+            return self.path.stat().st_blocks * _BLOCK_BYTES
+        except OSError:
+            return 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Limits of one run; ``None`` is no limit."""
+
+    timeout_s: float | None = None
+    memory_limit_bytes: int | None = None
+    trace: FileLimit | None = None
+
+
+def run_target(
+    executable: Path,
+    arguments: Sequence[str] = (),
+    *,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    environment: Mapping[str, str] | None = None,
+    limits: RunLimits | None = None,
+    capture: bool = False,
+    label: str = "",
+) -> TargetRun:
+    """The finished run of ``executable``.
+
+    A non-zero exit status is not an error (it is the program's own business and is recorded); death by a
+    signal is. Limited is the memory that the whole process tree holds (resident, without pages of files,
+    which the system can write out), polled: address-space limits cannot be used because shadow memory
+    reserves tens of TiB of addresses.
+
+    Args:
+        executable: Program to run.
+        arguments: Its arguments, without the program name.
+        stdin: Stream for its standard input; inherited when ``None``.
+        stdout: Stream for its standard output; inherited when ``None``, ignored with ``capture``.
+        stderr: Stream for its standard error; inherited when ``None``.
+        environment: Variables added to this process's environment, with one that aligns the arguments.
+        limits: Limits of the run.
+        capture: Return standard output instead of showing it.
+        label: What to call the program in messages; the executable's path when empty.
+
+    Raises:
+        TargetRunError: If it cannot be started, dies by a signal, or exceeds a limit.
+        KeyboardInterrupt: Passed on after the program and its children have been ended.
+    """
+    limits = limits or RunLimits()
+    label = label or str(executable)
+    # A file rather than a pipe: no reader thread, and a grandchild that keeps it open cannot block us.
+    with tempfile.TemporaryFile() as captured:
+        _flush_own_streams()
+        build_supervisor()  # the first time, before interrupts wait
+        with contextlib.ExitStack() as starting:
+            starting.enter_context(deferred_interrupts())
+            streams = (stdin, captured if capture else stdout, stderr)
+            program = _started([str(executable), *arguments], streams, environment or {}, label)
+            started = starting.pop_all()
+        try:
+            started.close()  # interrupts from here on, and those held back, end the program
+            _supervise(program, limits, label)
+        finally:
+            # Also ends processes that the program left behind, in its session or out of it.
+            program.finish()
+        captured.seek(0)
+        output = captured.read() if capture else b""
+    return _finished(program, label, output)
+
+
+def _started(
+    command: Sequence[str],
+    streams: tuple[Stream, Stream, Stream],
+    environment: Mapping[str, str],
+    label: str,
+) -> Supervised:
+    variables = _with_padding(command, {**os.environ, **environment}) if environment else None
+    try:
+        return Supervised(command, streams, variables)
+    except (OSError, ValueError) as error:
+        raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
+
+
+def _with_padding(command: Sequence[str], environment: dict[str, str]) -> dict[str, str]:
+    """Return ``environment`` with a variable that puts the first argument at a multiple of 16 bytes.
+
+    The words of an argument's text are sources of what is parsed from it. Which words texts share must not
+    depend on the lengths of paths and variables: at the end of the stack, Linux puts the path of the program,
+    before it the variables, and before these the arguments.
+    """
+    texts = [*command, *(f"{name}={value}" for name, value in environment.items()), f"{_PADDING}="]
+    behind = _STACK_END_BYTES + sum(len(os.fsencode(text)) + 1 for text in texts)
+    return {**environment, _PADDING: "-" * (-behind % _STACK_ALIGNMENT_BYTES)}
+
+
+def spool_stdin(source: Path | None, directory: Path) -> Path | None:
+    """A file with the program's input, so that several runs read the same; ``None`` to inherit a terminal.
+
+    Args:
+        source: File that the user named; copied from our own standard input when ``None``.
+        directory: Where to put the copy.
+
+    Raises:
+        TargetRunError: If the named file cannot be read.
+    """
+    if source is not None:
+        if not source.is_file() or not os.access(source, os.R_OK):
+            raise TargetRunError("expected a readable file for standard input", where=str(source))
+        return source
+    stream = sys.stdin
+    if stream is None or stream.closed or stream.isatty():
+        return None
+    copy = directory / "stdin"
+    try:
+        with copy.open("wb") as target:
+            shutil.copyfileobj(stream.buffer, target)
+    except (OSError, AttributeError, ValueError):
+        # No usable standard input (a notebook, a closed descriptor): the program sees an empty one.
+        copy.write_bytes(b"")
+    return copy
+
+
+def _flush_own_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
+
+
+def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:
+    """Return when the program has ended; raise when it exceeds a limit."""
+    start_s = time.perf_counter()
+    pause_s = _FIRST_POLL_S
+    while not program.ended.wait(timeout=pause_s):
+        pause_s = min(2.0 * pause_s, _POLL_S)
+        elapsed_s = time.perf_counter() - start_s
+        if limits.timeout_s is not None and elapsed_s > limits.timeout_s:
+            text = f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s"
+            raise _exceeded(text, label, "--timeout")
+        if limits.trace is not None and (used := limits.trace.used_bytes) > limits.trace.most_bytes:
+            text = f"expected a recording of at most {limits.trace.most_bytes / 1e9:.3g} GB"
+            text += f", stopped it at {used / 1e9:.3g} GB"
+            raise _exceeded(text, label, "--disk-limit (TMPDIR says which disk)")
+        if limits.memory_limit_bytes is not None:
+            used = _tree_held_bytes(program.pid)
+            if used > limits.memory_limit_bytes:
+                text = f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory"
+                raise _exceeded(
+                    f"{text}, stopped the program at {used / 1e6:.0f} MB", label, "--memory-limit"
+                )
+
+
+def _exceeded(text: str, label: str, option: str) -> TargetRunError:
+    return TargetRunError(
+        text, where=label, hint=f"use a smaller problem, name a --region, or raise {option}"
+    )
+
+
+def _tree_held_bytes(pid: int) -> int:
+    """Resident bytes of the descendants of a process without pages of files."""
+    try:
+        children = [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return 0
+    return sum(_held_bytes(each) for each in children)
+
+
+def _held_bytes(pid: int) -> int:
+    """Resident bytes of a process without pages of files, 0 when it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    held = (line for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:")))
+    return sum(int(line.split()[1]) * 1024 for line in held)
+
+
+def _finished(program: Supervised, label: str, output: bytes) -> TargetRun:
+    end = program.end
+    if program.error:
+        raise TargetRunError(f"the program cannot be started: {os.strerror(program.error)}", where=label)
+    if end is None:
+        raise TargetRunError("the program's end could not be observed", where=label)
+    if os.WIFSIGNALED(end.status):
+        raise _signal_death(os.WTERMSIG(end.status), end.peak_rss_bytes, label)
+    return TargetRun(os.WEXITSTATUS(end.status), end.cpu_s, end.peak_rss_bytes, output)
+
+
+def require_success(run: TargetRun, label: str, *, allow_failure: bool) -> None:
+    """Raise if a program ended with another status than 0: what it did before is not what it is for.
+
+    Raises:
+        TargetRunError: If it did, and that is not allowed.
+    """
+    if run.exit_status and not allow_failure:
+        raise TargetRunError(
+            f"the program ended with status {run.exit_status}",
+            where=label,
+            hint="its arguments go behind --; if this status is no failure: --allow-failure",
+        )
+
+
+def _signal_death(number: int, peak_rss_bytes: int, label: str) -> TargetRunError:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = "unknown signal"
+    described = signal.strsignal(number) or "no description"
+    hint = "check that the program runs on its own with these arguments; deep recursion needs ulimit -s 65536"
+    if number == signal.SIGKILL:
+        hint = f"the system may have run out of memory (the program used {peak_rss_bytes / 1e6:.0f} MB)"
+    return TargetRunError(
+        f"the program was ended by signal {number} ({name}, {described})", where=label, hint=hint
+    )
+
+
+@contextlib.contextmanager
+def deferred_interrupts() -> Iterator[None]:
+    """Interrupts that arrive inside take effect at the end: nothing is started that nobody would end.
+
+    Only signals with a Python handler are held back, in the main thread: elsewhere Python delivers none.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    previous = {n: signal.getsignal(n) for n in _INTERRUPTS if callable(signal.getsignal(n))}
+    for number in previous:
+        signal.signal(number, lambda received, _: arrived.append(received))
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        for received in arrived:
+            signal.raise_signal(received)

@@ -1,0 +1,117 @@
+"""Reads the trace that the shim wrote: a file in, memory-mapped columns out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.foundation.errors import TraceError
+from commanalyzer.recording.abi.hooks import ABI_VERSION
+from commanalyzer.recording.abi.trace_layout import HEADER, SECTIONS, TRACE_MAGIC
+
+Column = NDArray[np.void]
+Counters = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStatistics:
+    """What the recorder says about itself.
+
+    Attributes:
+        hash_collisions: Rows that shared a hash with another row and were merged with it.
+        unaligned_copies: Memory copies between addresses that differ modulo 4 (replication not followed).
+        dropped_rows: Rows lost because the recorder had no memory left.
+        unnamed_lifetimes: Lifetimes of workspace words that were merged with the one before: too many.
+        recorder_bytes: Bytes of all columns.
+        peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
+        spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
+        region_entries: How often the analysed region began; 0 where everything is analysed.
+    """
+
+    hash_collisions: int
+    unaligned_copies: int
+    dropped_rows: int
+    unnamed_lifetimes: int
+    recorder_bytes: int
+    peak_rss_bytes: int
+    spilled_bytes: int
+    region_entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Columns of one recording; record layouts are those of :mod:`commanalyzer.recording.abi.trace_layout`.
+
+    Attributes:
+        cells: Hash and count per row.
+        heads: Sink, site, number of labels and flags per row.
+        labels: int32 units of all labels, rows one after the other.
+        groups: Terms collected in loops.
+        runs: Start and stride of the labels of groups.
+        listed: uint64, labels of groups without strides.
+        extents: Named pieces of memory.
+        block_counters: uint64, executions per counter.
+        external_calls: uint64, calls per unmodelled function.
+        copies: Words whose values were copied to several places.
+        contexts: Paths of at least two calls to allocations.
+        blocks: Where the blocks of each path are.
+        order: uint32, rows as they occurred, with marks; empty unless it was asked for.
+        statistics: Recording quality.
+    """
+
+    cells: Column
+    heads: Column
+    labels: NDArray[np.int32]
+    groups: Column
+    runs: Column
+    listed: Counters
+    extents: Column
+    block_counters: Counters
+    external_calls: Counters
+    copies: Column
+    contexts: Column
+    blocks: Column
+    order: NDArray[np.uint32]
+    statistics: TraceStatistics
+
+
+def read_trace(path: Path) -> Trace:
+    """Map the trace at ``path``.
+
+    Raises:
+        TraceError: If the file is missing, truncated, no trace, or of another version.
+    """
+    size = path.stat().st_size if path.is_file() else 0
+    if size < HEADER.itemsize:
+        raise TraceError(
+            "expected a recorded trace, found none: the program ended without its exit handlers (it became "
+            "another one with exec, called daemon(), or a library called _exit), or there was no room for it",
+            where=str(path),
+            hint="analyse the program that does the work, in the foreground; check the free space of the "
+            "temporary directory (TMPDIR) and the limit of file sizes (ulimit -f)",
+        )
+    header = np.fromfile(path, dtype=HEADER, count=1)[0]
+    if int(header["magic"]) != TRACE_MAGIC:
+        raise TraceError("the trace is truncated: its end was never written", where=str(path))
+    if int(header["abi_version"]) != ABI_VERSION:
+        raise TraceError(
+            f"expected trace version {ABI_VERSION}, found {int(header['abi_version'])}", where=str(path)
+        )
+    columns = {}
+    for (name, dtype), section in zip(SECTIONS, header["sections"], strict=True):
+        offset, count = int(section["offset"]), int(section["count"])
+        if count and offset + count * dtype.itemsize > size:
+            raise TraceError(f"the trace ends inside its section '{name}'", where=f"{path} at byte {offset}")
+        columns[name] = (
+            np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=(count,))
+            if count
+            else np.zeros(0, dtype=dtype)
+        )
+    statistics = header["statistics"]
+    return Trace(
+        **columns,
+        statistics=TraceStatistics(*(int(statistics[name]) for name in TraceStatistics.__dataclass_fields__)),
+    )

@@ -1,0 +1,126 @@
+"""Why nodes exchange bytes: a saved division -> the variables, values and source lines behind it.
+
+All of a division, or one pair of nodes. The values are charged again, as they were when the division was
+counted; their bytes are checked against the saved ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.messages.transfers import Transfers
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.views import volume_view
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.graph.structure.singletons import HIGH
+from commanalyzer.graph.value_graph import HomeObject, ValueGraph
+from commanalyzer.result.results import AnalysisResult, Decomposition
+
+
+@dataclass(frozen=True, slots=True)
+class VariableTraffic:
+    """What is sent of one variable.
+
+    Attributes:
+        variable: The variable, array or scalar.
+        comm_bytes: Bytes, most likely.
+        values: Distinct values.
+        first: Least element number, counted in values from its start; 0 for scalars.
+        last: Largest element number.
+    """
+
+    variable: HomeObject
+    comm_bytes: int
+    values: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """What causes the communication of a division, or of one pair of its nodes.
+
+    Attributes:
+        decomposition: The division.
+        pair: Sender and receiver; None for all of them.
+        comm_bytes: Bytes, most likely.
+        variables: Variables, those of which most is sent first.
+        lines: Source lines, those that need most first.
+    """
+
+    decomposition: Decomposition
+    pair: tuple[int, int] | None
+    comm_bytes: int
+    variables: tuple[VariableTraffic, ...]
+    lines: tuple[LineTraffic, ...]
+
+
+def causes_of(
+    result: AnalysisResult,
+    nodes: int | None = None,
+    pair: tuple[int, int] | None = None,
+    *,
+    method: str = "",
+    high: float = HIGH,
+) -> Causes:
+    """Variables, values and lines behind a division, in the ``volume`` model.
+
+    Args:
+        result: An analysis.
+        nodes: Node count; the largest analysed one if None.
+        pair: Sender and receiver; None for all pairs.
+        method: Decomposition; the best if empty.
+        high: Threshold of hubs that the result was counted with.
+
+    Raises:
+        ConfigError: If there is no such division or pair, the result was counted from an MPI run, or it was
+            counted with another threshold.
+    """
+    if result.counted is not None:
+        raise ConfigError("expected an analysis, found a counted MPI run, whose values are not known")
+    if not result.decompositions:
+        raise ConfigError("expected a result with divisions, found none")
+    item = result.decomposition(result.nodes[-1] if nodes is None else nodes, "volume", method)
+    if pair is not None and (max(pair) >= item.nodes or min(pair) < 0 or pair[0] == pair[1]):
+        raise ConfigError(
+            f"expected two different nodes of 0 to {item.nodes - 1}, found {pair[0]} and {pair[1]}"
+        )
+    graph, hubs = volume_view(result.graph, high)
+    charges = charge_volume(graph, item.part, item.nodes, hubs)
+    if charges.comm_bytes != item.comm_bytes and not item.is_replayed:
+        raise ConfigError(
+            f"expected values that add up to {item.comm_bytes} bytes, found {charges.comm_bytes}",
+            hint="the result was made with another --high or by another version: analyse again",
+        )
+    if pair is not None:
+        charges = _between(charges, *pair)
+    lines = traffic_of_lines(graph, item.part, charges) if charges.comm_bytes else ()
+    return Causes(item, pair, charges.comm_bytes, _variables(graph, charges), lines)
+
+
+def _between(charges: Charges, sender: int, receiver: int) -> Charges:
+    def kept(items: Transfers) -> Transfers:
+        wanted = (items.sender == sender) & (items.receiver == receiver)
+        return Transfers(*(getattr(items, f.name)[wanted] for f in fields(items)))
+
+    return replace(charges, expand=kept(charges.expand), fold=kept(charges.fold))
+
+
+def _variables(graph: ValueGraph, charges: Charges) -> tuple[VariableTraffic, ...]:
+    sent = (charges.expand, charges.fold)
+    value = np.concatenate([item.value for item in sent]).astype(np.int64)
+    size = np.concatenate([item.item_bytes for item in sent])
+    value, size = value[size > 0], size[size > 0]
+    home = graph.home_object[value]
+    element = graph.home_offset[value] // graph.width_bytes[value]
+    found = []
+    for number in np.unique(home).tolist():  # few: one step per variable
+        mine = home == number
+        first, last = int(element[mine].min()), int(element[mine].max())
+        values = len(np.unique(value[mine]))
+        found.append(VariableTraffic(graph.objects[number], int(size[mine].sum()), values, first, last))
+    return tuple(sorted(found, key=lambda v: (-v.comm_bytes, v.variable.name, v.first)))

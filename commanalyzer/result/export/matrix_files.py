@@ -1,0 +1,81 @@
+"""Communication matrix for other tools: MatrixMarket, CSV and GraphML of the quotient graph."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import networkx
+import numpy as np
+from scipy.io import mmwrite
+from scipy.sparse import coo_array
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.graph.value_graph import Float64
+from commanalyzer.result.export.files import write_atomic, write_text
+
+
+def write_matrix_market(path: Path, communication: Communication) -> None:
+    """Write the byte matrix (row sends to column) as a MatrixMarket coordinate file of integers.
+
+    Raises:
+        ArtifactError: If the file cannot be written.
+    """
+    stream = io.BytesIO()
+    matrix = coo_array(communication.comm_bytes)
+    mmwrite(stream, matrix, comment="bytes sent from part (row) to part (column)", symmetry="general")
+    write_atomic(path, stream.getvalue())
+
+
+def write_matrix_csv(path: Path, communication: Communication) -> None:
+    """Write one line per pair of parts that communicate: ``sender,receiver,bytes,messages``.
+
+    Raises:
+        ArtifactError: If the file cannot be written.
+    """
+    sender, receiver = np.nonzero(communication.comm_bytes)
+    columns = (
+        sender,
+        receiver,
+        communication.comm_bytes[sender, receiver],
+        communication.messages[sender, receiver],
+    )
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(("sender", "receiver", "bytes", "messages"))
+    writer.writerows(np.stack(columns, axis=1).tolist())
+    write_text(path, stream.getvalue())
+
+
+def quotient_graph(communication: Communication, work_flops: Float64) -> networkx.DiGraph:
+    """Return the graph of parts: node attribute ``work_flops``, edge attributes ``bytes`` and ``messages``.
+
+    Args:
+        communication: Communication of p parts.
+        work_flops: float64[p], work of each part.
+
+    Raises:
+        ArtifactError: If the number of parts differs.
+    """
+    p = communication.num_parts
+    if len(work_flops) != p:
+        raise ArtifactError(f"expected the work of {p} parts, found {len(work_flops)}")
+    graph = networkx.DiGraph()
+    graph.add_nodes_from((i, {"work_flops": w}) for i, w in enumerate(work_flops.tolist()))
+    sender, receiver = np.nonzero(communication.comm_bytes)
+    volume = communication.comm_bytes[sender, receiver].tolist()
+    messages = communication.messages[sender, receiver].tolist()
+    graph.add_edges_from(
+        (i, j, {"bytes": b, "messages": m})
+        for i, j, b, m in zip(sender.tolist(), receiver.tolist(), volume, messages, strict=True)
+    )
+    return graph
+
+
+def write_graphml(path: Path, communication: Communication, work_flops: Float64) -> None:
+    """Write the graph of parts as GraphML; arguments and errors as :func:`quotient_graph`."""
+    stream = io.BytesIO()
+    networkx.write_graphml_xml(quotient_graph(communication, work_flops), stream)
+    write_atomic(path, stream.getvalue())

@@ -1,0 +1,356 @@
+"""What a program computes and sends in an allocation: from laws, a halo file, or a saved result.
+
+A halo file is TOML, for programs on regular grids whose code need not exist::
+
+    kind = "commanalyzer.halo"
+    name = "Jacobi3D"
+    domain = [512, 512, 512]       # points
+    steps = 256                    # exchanges
+    point_bytes = 8                # of a point in an exchange
+    width = 1                      # layers of points
+    neighbours = "faces"           # or "all", with edges and corners
+    flops_per_point = 8            # work of a point in a step
+    memory_bytes_per_point = 24    # traffic to memory of a point in a step
+    resident_bytes_per_point = 16  # memory that a point takes
+    allreduces = 0                 # sums over all processes in each step
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+
+from commanalyzer.foundation.documents import parse_toml
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.machine.phase_times import Unit
+from commanalyzer.machine.placement import Order, Placement, on_nodes
+from commanalyzer.machine.simulation.flows import Messages
+from commanalyzer.machine.simulation.mapping import near_placement, network_distances
+from commanalyzer.machine.simulation.routes import Int64, Network
+from commanalyzer.result.results import AnalysisResult
+from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape
+from commanalyzer.scaling.allocations.phases import Halo, Phase, allreduce_phases, grid_points, matrix_phases
+from commanalyzer.scaling.laws.law import Law, law_of, require_whole
+from commanalyzer.scaling.laws.terms import Floats
+from commanalyzer.scaling.sweep.lines import footprint_bytes
+
+HALO_KIND = "commanalyzer.halo"
+_ALLREDUCE_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where processes run.
+
+    Attributes:
+        units: Neighbourhoods of the network.
+        network: Routes, where they are known.
+        order: Of the ranks on the nodes. ``near``: ranks that exchange much share a node, and nodes that
+            exchange much are near each other where routes are known.
+    """
+
+    units: tuple[Unit, ...] = ()
+    network: Network | None = None
+    order: Order | Literal["near"] = "blocks"
+
+    def place(self, num_nodes: int, ranks_per_node: int, comm_bytes: Int64 | None = None) -> Placement:
+        """Equally many ranks on every node.
+
+        Args:
+            num_nodes: N.
+            ranks_per_node: PPN.
+            comm_bytes: int64[P, P], bytes from rank to rank; None where not known.
+
+        Raises:
+            ConfigError: If ranks shall be near their partners, and these are not known.
+        """
+        if self.order != "near":
+            return on_nodes(num_nodes, ranks_per_node, self.order)
+        if comm_bytes is None:
+            raise ConfigError(
+                "expected a result (*.cmz), found laws or a halo: they do not say who talks to whom",
+                where="--order near",
+                hint="--order blocks or round-robin",
+            )
+        distances = np.ones((num_nodes, num_nodes), dtype=np.int64)
+        if self.network is not None:
+            distances = network_distances(self.network, num_nodes)
+        return near_placement(distances, comm_bytes, ranks_per_node, seed=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What one configuration does in the whole run.
+
+    Attributes:
+        metrics: Metrics of each phase.
+        repetitions: float64[phases], how often each happens.
+        work_flop: Of all processes.
+        memory_bytes: Traffic to memory of all processes; 0 where not known.
+        resident_bytes: Memory of all processes; NaN where not known.
+        is_beyond: A law was used outside its data.
+    """
+
+    metrics: Mapping[str, Floats]
+    repetitions: Floats
+    work_flop: float
+    memory_bytes: float = 0.0
+    resident_bytes: float = math.nan
+    is_beyond: bool = False
+
+
+class Workload(Protocol):
+    """A program that can be asked for any allocation."""
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+        """What it does there; ``None`` where it cannot run or nothing is known of so many processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class HaloWorkload:
+    """A program on a grid.
+
+    Attributes:
+        title: Its name.
+        halo: Exchange of a step.
+        steps: Exchanges.
+        flops_per_point: Work of a point in a step.
+        memory_bytes_per_point: Memory traffic of a point in a step.
+        resident_bytes_per_point: Memory of a point; NaN where not known.
+        allreduces: In each step, of one number.
+    """
+
+    title: str
+    halo: Halo
+    steps: float
+    flops_per_point: float
+    memory_bytes_per_point: float = 0.0
+    resident_bytes_per_point: float = math.nan
+    allreduces: float = 0.0
+
+    def phases(self, num_ranks: int) -> tuple[Phase, ...]:
+        """Phases on so many processes.
+
+        Raises:
+            ConfigError: If there are more processes than points along a dimension.
+        """
+        exchange = Phase(self.halo.messages(num_ranks), self.steps)
+        sums = allreduce_phases(num_ranks, _ALLREDUCE_BYTES) if self.allreduces else ()
+        return (exchange, *(Phase(m, self.steps * self.allreduces) for m in sums))
+
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+        """See :class:`Workload`."""
+        try:
+            phases = self.phases(num_nodes * ranks_per_node)
+        except ConfigError:
+            return None
+        points = float(grid_points(self.halo.domain))
+        # The process with the most points sets the pace.
+        grid = self.halo.grid(num_nodes * ranks_per_node)
+        most = math.prod(-(-n // g) for n, g in zip(self.halo.domain, grid, strict=True))
+        slowest = most * num_nodes * ranks_per_node / points
+        return replace(
+            _of_phases(phases, site.place(num_nodes, ranks_per_node), site),
+            work_flop=points * self.steps * self.flops_per_point * slowest,
+            memory_bytes=points * self.steps * self.memory_bytes_per_point * slowest,
+            resident_bytes=points * self.resident_bytes_per_point,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LawsWorkload:
+    """A program whose bytes, messages and work are known as laws of the number of processes.
+
+    Bytes between processes follow from the law at P = N PPN, bytes between nodes from the law at N: the
+    processes of a node then own together what one of N would own, which the best division of a division is.
+    Messages between nodes are as large as those between processes.
+
+    Attributes:
+        title: Its name.
+        laws: Of bytes, messages and work.
+        sizes: Values of the program's parameters.
+        steps: Phases of communication in the run.
+        memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
+        resident_bytes: Memory of the program; else what was measured (:func:`held_bytes`), NaN without a law.
+        division: ``best``, or ``regular`` for plain blocks.
+    """
+
+    title: str
+    laws: tuple[Law, ...]
+    sizes: Mapping[str, float]
+    steps: float
+    memory_bytes_per_flop: float = 0.0
+    resident_bytes: float = math.nan
+    division: str = "best"
+
+    def __post_init__(self) -> None:
+        require_whole(self.laws, self.sizes)
+
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+        """See :class:`Workload`."""
+        ranks = num_nodes * ranks_per_node
+        prefix = "" if self.division == "best" else "regular_"
+        names = (f"{prefix or 'comm_'}bytes", f"{prefix}messages", "work_flops")
+        traffic, count, work = used = [law_of(self.laws, name) for name in names]
+        footprints = [law for law in self.laws if law.metric == "footprint_bytes"]
+        used += footprints if math.isnan(self.resident_bytes) else []
+
+        def at(law: Law, p: int) -> float:
+            if p == 1 and law in (traffic, count):
+                return 0.0
+            return float(law.predict({**self.sizes, "p": float(p)})[0])
+
+        sent, messages = at(traffic, ranks) / self.steps, at(count, ranks) / self.steps
+        crossing = min(at(traffic, num_nodes) / self.steps, sent)
+        size = sent / messages if messages else 0.0
+        placement = site.place(num_nodes, ranks_per_node)
+        row = {
+            "S": size,
+            "M": messages / ranks,
+            "PT": sent / ranks,
+            "N": float(num_nodes),
+            "PPN": float(ranks_per_node),
+            "NT": crossing / num_nodes,
+            "NI": crossing / size / num_nodes if size else 0.0,
+            "V": crossing,
+            "VI": crossing / size if size else 0.0,
+        } | shape(placement, site.units)
+        point = {**self.sizes, "p": float(ranks)}
+        flop = at(work, 1)
+        return Demand(
+            in_columns([row]),
+            np.array([self.steps]),
+            flop,
+            flop * self.memory_bytes_per_flop,
+            held_bytes(self.resident_bytes, at(footprints[0], ranks) if footprints else math.nan, sent),
+            any(law.is_beyond(point) for law in used),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWorkload:
+    """A predicted program: its matrices, for the numbers of processes that it was divided among.
+
+    Attributes:
+        result: The prediction.
+        steps: Phases of communication in the run.
+        memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
+        resident_bytes: Memory of the program; NaN: what was measured (:func:`held_bytes`).
+
+    Raises:
+        ConfigError: If the result has no work, as counted MPI runs have none: nothing would take time.
+    """
+
+    result: AnalysisResult
+    steps: int
+    memory_bytes_per_flop: float = 0.0
+    resident_bytes: float = math.nan
+    _touched: float = field(init=False, default=math.nan)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_touched", float(footprint_bytes(self.result)))
+        if not self.result.work.amount:
+            raise ConfigError(
+                "expected a result with the operations of the program, found none",
+                where=self.result.program,
+                hint="an analysis of the sequential program (commanalyzer analyze -o) has them",
+            )
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return self.result.program
+
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+        """See :class:`Workload`."""
+        ranks = num_nodes * ranks_per_node
+        if ranks != 1 and ranks not in self.result.nodes:
+            return None
+        work = float(self.result.work.amount)
+        phases: tuple[Phase, ...] = ()
+        sent = 0.0
+        placement = on_nodes(num_nodes, ranks_per_node)
+        if ranks > 1:
+            traffic = self.result.decomposition(ranks).communication
+            sent = traffic.total_bytes / self.steps
+            phases = matrix_phases(traffic, self.steps)
+            placement = site.place(num_nodes, ranks_per_node, traffic.comm_bytes)
+        return replace(
+            _of_phases(phases, placement, site),
+            work_flop=work,
+            memory_bytes=work * self.memory_bytes_per_flop,
+            resident_bytes=held_bytes(self.resident_bytes, self._touched, sent),
+        )
+
+
+def held_bytes(given: float, footprint: float, sent: float) -> float:
+    """Memory of all processes: what was given, else what the program touches and copies in one phase.
+
+    Bytes; NaN for what is not known. What a phase sends (``sent``), the receivers hold a second time.
+    """
+    return footprint + sent if math.isnan(given) else given
+
+
+def _of_phases(phases: Sequence[Phase], placement: Placement, site: Site) -> Demand:
+    empty = np.zeros(0, dtype=np.int64)
+    used = phases or (Phase(Messages(empty, empty, empty), 1.0),)
+    rows = [phase_metrics(phase.messages, placement, site.units, site.network) for phase in used]
+    return Demand(in_columns(rows), np.array([phase.repetitions for phase in used]), 0.0)
+
+
+def read_halo(path: Path) -> HaloWorkload:
+    """Halo of a TOML file.
+
+    Raises:
+        ConfigError: If it cannot be read, lacks something, or has unknown keys.
+    """
+    try:
+        data = parse_toml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"expected a halo file (TOML), found: {error}", where=str(path)) from error
+    numbers = {
+        "steps": None, "flops_per_point": None, "point_bytes": 8, "width": 1,
+        "memory_bytes_per_point": 0.0, "resident_bytes_per_point": math.nan, "allreduces": 0.0,
+    }  # fmt: skip
+    domain = data.get("domain")
+    unknown = set(data) - {"kind", "name", "domain", "neighbours", "periodic", *numbers}
+    missing = [name for name in ("domain", "steps", "flops_per_point") if name not in data]
+    if data.get("kind") != HALO_KIND or unknown or missing:
+        wrong = f"no {', '.join(missing)}" if missing else f"{', '.join(sorted(unknown)) or 'another kind'}"
+        raise ConfigError(
+            f'expected kind = "{HALO_KIND}", domain, steps, flops_per_point and optional keys, found {wrong}',
+            where=str(path),
+            hint="docs/reference/allocations.md lists the keys",
+        )
+    if not isinstance(domain, list) or not all(type(n) is int and n > 0 for n in domain) or len(domain) > 3:
+        raise ConfigError(f"expected 1 to 3 numbers of points, found {domain!r}", where=f"{path}: domain")
+    found = {name: _number(data.get(name, default), f"{path}: {name}") for name, default in numbers.items()}
+    neighbours = data.get("neighbours", "faces")
+    if neighbours not in ("faces", "all"):
+        raise ConfigError(f"expected faces or all, found {neighbours!r}", where=f"{path}: neighbours")
+    halo = Halo(
+        tuple(domain),
+        int(found["point_bytes"]),
+        int(found["width"]),
+        neighbours,
+        data.get("periodic") is True,
+    )
+    return HaloWorkload(
+        str(data.get("name", path.stem)), halo, found["steps"], found["flops_per_point"],
+        found["memory_bytes_per_point"], found["resident_bytes_per_point"], found["allreduces"],
+    )  # fmt: skip
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise ConfigError(f"expected a number of 0 or more, found {value!r}", where=where)
+    return float(value)

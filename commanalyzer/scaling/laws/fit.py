@@ -1,0 +1,222 @@
+"""Fits a law: points and metric -> the formula that predicts best, of both families.
+
+Chosen by prediction, not by fit: every row from the others (leave one out), and the rows with the largest
+value of each parameter from the smaller ones (leave largest out), because a law is made for larger
+problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.foundation.errors import FitError
+from commanalyzer.scaling.laws.families.candidates import subsets_of
+from commanalyzer.scaling.laws.families.polynomial import exact_polynomial
+from commanalyzer.scaling.laws.law import Family, Formula, Law
+from commanalyzer.scaling.laws.regression import NEGLIGIBLE, Problem, prediction_errors, robust
+from commanalyzer.scaling.laws.selection import SIGNIFICANCE, Candidate, candidates_of, choose, constant
+from commanalyzer.scaling.laws.terms import NODES, Floats, along, columns, point_text
+
+FAMILIES: tuple[Family, ...] = ("polynomial", "lattice", "pmnf", "power")
+# Of a parameter: A. Calotoiu et al., SC'13, call for five measurements at least.
+_LEAST_VALUES = 5
+# Student's factor is 12.7 for one degree of freedom, 4.3 for two: one residual does not show a spread.
+_LEAST_DEGREES = 2
+_EXACT = 1e-6  # relative error
+_MOST_OUT = 4  # a law that a quarter of the points breaks is none
+_BAD = 0.3  # relative error of prediction that makes a law useless
+_LEFT_OF_LARGEST = 2  # values of a parameter
+_LEFT_OF_HALF = 3
+
+
+def fit_law(
+    x: Floats,
+    names: Sequence[str],
+    y: Floats,
+    *,
+    metric: str = "metric",
+    families: Sequence[Family] = FAMILIES,
+) -> Law:
+    """Law of ``y``; deterministic.
+
+    Parameters with one value, and those that the metric does not change with at all, are left out.
+
+    Args:
+        x: float64[N, K], points, all positive; rows may repeat.
+        names: Names of the K parameters; ``p`` is the node count.
+        y: float64[N], metric, not negative.
+        metric: Its name.
+        families: Some of ``polynomial``, ``lattice``, ``pmnf`` and ``power``.
+
+    Raises:
+        FitError: If there are fewer than two points, or values are negative or not finite.
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    _check(x, names, y, metric)
+    x, y = _distinct(x, y)
+    kept, notes = _telling_parameters(x, y, names)
+    x, names = x[:, kept], [names[index] for index in kept]
+    found, doubtful = _found(x, y, list(names), families)
+    notes += [
+        f"{point_text(names, point)} lies off the other points and is left out" for point in x[doubtful]
+    ]
+    runs = _runs_to_add(x[~doubtful], names, found[0])
+    lacks = "" if found[0].residual_error < _EXACT else runs
+    if lacks:
+        notes.append(f"no band: too few runs; add {lacks}")
+    elif runs and len(found) > 1:
+        notes.append(f"several forms agree at all points; add {runs} to tell them apart")
+    if found[0].loo_error > _BAD:
+        error = f"{100 * found[0].loo_error:.0f} %"
+        notes.append(
+            f"no formula predicts these data (error {error}): more points, or points of another kind"
+        )
+    return replace(Law.of_points(metric, names, found, x), notes=tuple(notes), lacks=lacks)
+
+
+def _check(x: Floats, names: Sequence[str], y: Floats, metric: str) -> None:
+    if x.ndim != 2 or x.shape != (len(y), len(names)):
+        raise FitError(
+            f"expected {len(y)} points with {len(names)} parameters, found an array of shape {x.shape}",
+            where=metric,
+        )
+    if len(y) < 2:
+        raise FitError(
+            f"expected at least two points, found {len(y)}", where=metric, hint="analyse more sizes and nodes"
+        )
+    if not (np.isfinite(x).all() and (x > 0).all()):
+        raise FitError("expected positive parameters", where=metric)
+    if not (np.isfinite(y).all() and (y >= 0).all()):
+        raise FitError("expected values of 0 or more", where=metric)
+
+
+def _distinct(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """One row per point; repetitions are averaged."""
+    points, inverse = np.unique(x, axis=0, return_inverse=True)
+    inverse = inverse.ravel()
+    return points, np.bincount(inverse, weights=y) / np.bincount(inverse)
+
+
+def _telling_parameters(x: Floats, y: Floats, names: Sequence[str]) -> tuple[list[int], list[str]]:
+    kept, notes = [], []
+    for index, name in enumerate(names):
+        if x[:, index].min() == x[:, index].max():
+            notes.append(f"{name} was always {x[0, index]:g}: the law holds for that value")
+        elif not _is_free_of(x, y, index):
+            kept.append(index)
+    return kept, notes
+
+
+def _is_free_of(x: Floats, y: Floats, index: int) -> bool:
+    """Points that differ in this parameter only have the same y, and there are such points."""
+    group, size = along(x, index)
+    low, high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
+    np.minimum.at(low, group, y)
+    np.maximum.at(high, group, y)
+    # A parameter is only out if every other combination of values shows it.
+    return bool((size > 1).all() and (low == high).all())
+
+
+def _found(
+    x: Floats, y: Floats, names: list[str], families: Sequence[Family]
+) -> tuple[list[Formula], NDArray[np.bool_]]:
+    """Formulas, the one to use first, and bool[N], points that were left out as outliers.
+
+    A point is one where its residual from a robust regression is larger than the largest of as many normal
+    ones would be (at :data:`SIGNIFICANCE`). Where all points with the largest value of a parameter lie off,
+    another regime begins, and they are kept.
+
+    Reference: P. Rousseeuw, A. Leroy, *Robust Regression and Outlier Detection*, 1987 (reweighting).
+    """
+    from scipy.special import stdtrit
+
+    out = np.zeros(len(y), dtype=np.bool_)
+    if not (y.any() and names):
+        return [constant(y)], out
+    while True:
+        found = _ranked(x[~out], y[~out], names, families)
+        best = found[0]
+        if best.residual_error < NEGLIGIBLE or best.free_degrees < _LEAST_DEGREES:
+            return found, out
+        scale = np.maximum(y, y[y > 0].min())
+        table = columns(best.terms, x) / scale[:, None]
+        _, residual = robust(table, y / scale)
+        limit = float(stdtrit(best.free_degrees, 1 - SIGNIFICANCE / (2 * len(y))))
+        off = np.abs(residual) > limit
+        new = off & ~out
+        edges = any(off[column == column.max()].all() for column in x.T)
+        if edges or not new.any() or (out | off).sum() > len(y) // _MOST_OUT:
+            return found, out
+        out |= off
+
+
+def _runs_to_add(x: Floats, names: Sequence[str], formula: Formula) -> str:
+    """Values of parameters that a band needs, such as ``n = 48, 96``; empty where there are enough."""
+    counts = [len(np.unique(column)) for column in x.T]
+    missing = [max(_LEAST_VALUES - count, 0) for count in counts]
+    if missing and not any(missing) and formula.free_degrees < _LEAST_DEGREES:
+        missing[int(np.argmin(counts))] = _LEAST_DEGREES - formula.free_degrees
+    return "; ".join(
+        f"{name} = {', '.join(f'{value:g}' for value in _further(column, count, name == NODES))}"
+        for name, column, count in zip(names, x.T, missing, strict=True)
+        if count
+    )
+
+
+def _further(column: Floats, count: int, is_nodes: bool) -> list[float]:
+    """Whole values in the widest gaps of a parameter, or beyond the largest; nodes on square grids."""
+    known = np.unique(column)
+    for _ in range(count):
+        middle = np.floor((known[1:] + known[:-1]) / 2)
+        if is_nodes:  # q^2 or q (q + 1)
+            root = np.floor(np.sqrt(middle))
+            middle = np.where(root * (root + 1) <= middle, root * (root + 1), root**2)
+        usable = np.where(np.isin(middle, known) | (middle < known[:-1]), 0.0, known[1:] / known[:-1])
+        widest = int(np.argmax(usable)) if len(usable) else 0
+        is_inside = len(usable) > 0 and usable[widest] > 0
+        known = np.unique(np.append(known, middle[widest] if is_inside else known[-1] + 1))
+    return [value for value in known.tolist() if value not in column]
+
+
+def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) -> list[Formula]:
+    """The formulas that predict as well as the best one, the one to use first."""
+    node = names.index(NODES) if NODES in names else -1
+    exact = exact_polynomial(x, y, node) if "polynomial" in families else None
+    if exact is not None and (node < 0 or families == ("polynomial",)):
+        return [exact]
+    # A metric of 0 (one node) must be met as closely as the smallest other value.
+    scale = np.maximum(y, y[y > 0].min())
+    held = tuple(holdouts(x))
+    found: list[Candidate] = []
+    for family in families:
+        if family == "polynomial":
+            continue
+        terms, subsets = subsets_of(family, x, y, node)
+        problem = Problem(columns(terms, x) / scale[:, None], y / scale, held)
+        for chosen in subsets(problem):
+            # A free exponent costs as much as a term.
+            free = len(terms[0]) if family == "power" else 0
+            found += candidates_of(family, terms, problem, prediction_errors(problem, chosen), free)
+    best = choose(found, len(y))
+    # Several forms of p may agree at all points: where another family is exact too, all of them are kept.
+    if exact is not None and (not best or best[0].loo_error > _EXACT):
+        return [exact]
+    return best or [constant(y)]
+
+
+def holdouts(x: Floats) -> Iterator[NDArray[np.bool_]]:
+    """Rows to predict from the others: the largest value of each parameter, then its larger values.
+
+    Two values are left at least, three where the larger half is taken.
+    """
+    for column in x.T:
+        values = np.unique(column)
+        if len(values) > _LEFT_OF_LARGEST:
+            yield column == values[-1]
+        kept = max(_LEFT_OF_HALF, (len(values) + 1) // 2)
+        if len(values) > kept + 1:
+            yield column >= values[kept]

@@ -1,0 +1,221 @@
+"""Hands points to an executor: as many as memory allows, each once, whatever happens to the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from commanalyzer.foundation.errors import RuntimeBuildError
+from commanalyzer.foundation.quantities import format_bytes
+from commanalyzer.scaling.sweep.estimates import Needs, log_sizes, needs_of
+from commanalyzer.scaling.sweep.executors import Engine
+from commanalyzer.scaling.sweep.spec import PointSpec
+from commanalyzer.scaling.sweep.store import PointError, PointRecord, SweepDirectory, point_error
+
+_POLL_S = 1.0
+_MOST_IDLE_BREAKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStatus:
+    """Where a sweep is.
+
+    Attributes:
+        total: Points of the sweep.
+        finished: Of these, with a result.
+        failed: Of these, without.
+        running: What is being analysed, for people.
+        left_s: Estimated time left, seconds; ``None`` when nothing is known yet.
+        news: Points that ended since the last time.
+    """
+
+    total: int
+    finished: int
+    failed: int
+    running: tuple[str, ...]
+    left_s: float | None
+    news: tuple[PointRecord, ...] = ()
+
+
+Watch = Callable[[SweepStatus], None]
+
+
+class Drive:
+    """One run of a sweep.
+
+    Args:
+        specs: All points.
+        known: Records of those that are finished or failed already, by place.
+        directory: Where results are.
+        engine: What analyses points.
+        memory_budget_bytes: What all points that run at once may need together; ``None`` for no limit.
+        watch: Told about every change, with all records known by then.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[PointSpec],
+        known: Mapping[int, PointRecord],
+        directory: SweepDirectory,
+        engine: Engine,
+        memory_budget_bytes: int | None,
+        watch: Watch,
+    ) -> None:
+        self.records = dict(known)
+        self._directory = directory
+        self._engine = engine
+        self._budget_bytes = memory_budget_bytes if engine.is_local else None
+        self._watch = watch
+        self._total = len(specs)
+        self._log_x = log_sizes([spec.point for spec in specs])
+        small_first: list[int] = np.argsort(self._log_x.sum(axis=1), kind="stable").tolist()
+        self._waiting = [specs[i] for i in small_first if i not in self.records]
+        self._suspects: list[PointSpec] = []
+        self._running: dict[Future[PointRecord], tuple[PointSpec, float]] = {}
+        self._news: list[PointRecord] = []
+        self._needs = needs_of(self._log_x, self.records)
+        self._idle_breaks = 0
+
+    def run(self) -> None:
+        """Analyse all points that have no record; returns when every point has one."""
+        executor = self._engine.start()
+        try:
+            while self._waiting or self._suspects or self._running:
+                is_broken = self._submit(executor)
+                self._tell()
+                done, _ = wait(self._running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+                if is_broken or any(isinstance(future.exception(), BrokenExecutor) for future in done):
+                    executor = self._restarted(executor)
+                else:
+                    for future in done:
+                        self._end(self._running.pop(future)[0], future)
+            self._tell()
+        except BaseException:
+            self._engine.abandon(executor)
+            raise
+        self._engine.finish(executor)
+
+    def _submit(self, executor: Executor) -> bool:
+        """Start what may start; true if the executor turns out to be broken."""
+        while spec := self._next():
+            if self._is_too_large(spec):
+                self._refuse(spec)
+                continue
+            try:
+                future = executor.submit(self._engine.task, spec)
+            except BrokenExecutor:
+                self._waiting.insert(0, spec)
+                return True
+            self._running[future] = (spec, time.monotonic())
+        return False
+
+    def _next(self) -> PointSpec | None:
+        """The next point, taken from its queue, if one may start now."""
+        if self._suspects:  # one at a time, and alone
+            return self._suspects.pop(0) if not self._running else None
+        if not self._waiting or len(self._running) >= self._engine.slots:
+            return None
+        if self._running and not self._fits(self._waiting[0]):
+            return None
+        return self._waiting.pop(0)
+
+    def _fits(self, spec: PointSpec) -> bool:
+        if self._budget_bytes is None:
+            return True
+        together = [spec.index, *(running.index for running, _ in self._running.values())]
+        # NaN before the first point is finished: then one runs alone.
+        return bool(self._needs.memory_bytes[together].sum() <= self._budget_bytes)
+
+    def _is_too_large(self, spec: PointSpec) -> bool:
+        known = self._budget_bytes is not None and self._needs.is_extrapolated
+        return known and bool(self._needs.memory_bytes[spec.index] > (self._budget_bytes or 0))
+
+    def _refuse(self, spec: PointSpec) -> None:
+        estimate = format_bytes(float(self._needs.memory_bytes[spec.index]))
+        error = PointError(
+            "MemoryEstimate",
+            f"expected a point that needs at most {format_bytes(self._budget_bytes or 0)} of memory, "
+            f"found one that needs {estimate} as finished points grow",
+            hint="raise --memory-budget and sweep again with --retry-failed, or leave the point out",
+        )
+        self._note(spec, PointRecord(spec.key, dict(spec.point.values), error), is_new=True)
+
+    def _end(self, spec: PointSpec, future: Future[PointRecord]) -> None:
+        error = future.exception()
+        if error is None:
+            self._note(spec, future.result())
+        elif isinstance(error, Exception):
+            self._note(spec, PointRecord(spec.key, dict(spec.point.values), point_error(error)), is_new=True)
+        else:
+            raise error
+
+    def _restarted(self, executor: Executor) -> Executor:
+        """A new executor after one lost a process: what ran then is tried again, one after the other."""
+        running, self._running = self._running, {}
+        self._idle_breaks = 0 if running else self._idle_breaks + 1
+        if self._idle_breaks > _MOST_IDLE_BREAKS:
+            raise RuntimeBuildError(
+                "expected an executor that takes points, found one that is broken before it has any",
+                hint="look for messages of its processes above",
+            )
+        wait(running)
+        self._engine.finish(executor)
+        alone = len(running) == 1
+        for future, (spec, _) in running.items():
+            if future.done() and not isinstance(future.exception(), BrokenExecutor):
+                self._end(spec, future)
+            elif alone:
+                error = PointError(
+                    "ProcessEnded",
+                    "the process that analysed the point was ended from outside or crashed",
+                    hint="it may have run out of memory: see --memory-budget and --jobs",
+                )
+                self._note(spec, PointRecord(spec.key, dict(spec.point.values), error), is_new=True)
+            else:
+                self._suspects.append(spec)
+        return self._engine.start()
+
+    def _note(self, spec: PointSpec, record: PointRecord, *, is_new: bool = False) -> None:
+        if is_new:  # nobody has written it yet
+            self._directory.write_record(record)
+        self.records[spec.index] = record
+        self._news.append(record)
+        if record.is_finished:
+            self._needs = needs_of(self._log_x, self.records)
+
+    def _tell(self) -> None:
+        failed = sum(not record.is_finished for record in self.records.values())
+        status = SweepStatus(
+            self._total,
+            len(self.records) - failed,
+            failed,
+            tuple(spec.point.label for spec, _ in self._running.values()),
+            self._left_s(self._needs),
+            tuple(self._news),
+        )
+        self._news.clear()
+        self._watch(status)
+
+    def _left_s(self, needs: Needs) -> float | None:
+        now_s = time.monotonic()
+        waiting = [float(needs.wall_s[spec.index]) for spec in (*self._waiting, *self._suspects)]
+        running = [
+            max(0.0, float(needs.wall_s[spec.index]) - (now_s - start_s))
+            for spec, start_s in self._running.values()
+        ]
+        every = waiting + running
+        if not every or np.isnan(every).any():
+            return None if every else 0.0
+        return max(max(every), sum(every) / min(self._engine.slots, len(every)))
+
+
+def with_limit(spec: PointSpec, memory_budget_bytes: int | None) -> PointSpec:
+    """The point, its program not allowed more memory than all points together."""
+    limit = spec.request.memory_limit_bytes
+    if memory_budget_bytes is None or limit is not None:
+        return spec
+    return replace(spec, request=replace(spec.request, memory_limit_bytes=memory_budget_bytes))

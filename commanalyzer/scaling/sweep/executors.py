@@ -1,0 +1,167 @@
+"""Where points are analysed: processes of this machine, ranks of MPI, workers of Dask.
+
+All are :class:`concurrent.futures.Executor`; any other one works too (:class:`Engine`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, cast
+
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.scaling.sweep.spec import PointSpec
+from commanalyzer.scaling.sweep.store import PointRecord
+from commanalyzer.scaling.sweep.work import analyse_point
+
+_NO_LIMIT = 1_000_000
+_GRACE_S = 10.0  # for a worker to end its program and remove its files
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A kind of executor.
+
+    Attributes:
+        start: Makes a new one; called again when one broke.
+        task: What it runs.
+        slots: Points it is given at a time.
+        is_local: Points run on this machine and share its memory.
+        finish: Ends it, when it has nothing to do any more.
+        abandon: Ends what it is running, after an interrupt.
+    """
+
+    start: Callable[[], Executor]
+    task: Callable[[PointSpec], PointRecord] = analyse_point
+    slots: int = _NO_LIMIT
+    is_local: bool = False
+    finish: Callable[[Executor], None] = Executor.shutdown
+    abandon: Callable[[Executor], None] = lambda executor: executor.shutdown(wait=False, cancel_futures=True)
+
+
+def process_engine(jobs: int) -> Engine:
+    """Processes of this machine.
+
+    They are spawned, not forked: no locks or threads of libraries are inherited, and a sweep that is killed
+    takes its lock with it.
+    """
+    mine = set(multiprocessing.active_children())
+
+    def start() -> Executor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_worker)
+
+    def abandon(executor: Executor) -> None:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - mine:
+            child.terminate()
+
+    return Engine(start, _analyse_in_worker, jobs, is_local=True, abandon=abandon)
+
+
+def executor_engine(executor: Executor) -> Engine:
+    """The user's own executor, which stays theirs: it is never shut down."""
+    return Engine(lambda: executor, finish=_leave, abandon=_leave)
+
+
+def _leave(executor: Executor) -> None:
+    del executor
+
+
+@contextmanager
+def mpi_engine() -> Iterator[Engine | None]:
+    """The other ranks of ``mpiexec``; ``None`` on those ranks, when all their work is done.
+
+    Raises:
+        ConfigError: If there is only one rank.
+    """
+    from mpi4py import MPI
+    from mpi4py.futures import MPICommExecutor
+
+    size = MPI.COMM_WORLD.Get_size()
+    if size < 2:
+        raise ConfigError(
+            "expected at least 2 ranks (one hands out points), found 1",
+            where="--mpi",
+            hint="start with: mpiexec -n RANKS commanalyzer sweep ... --mpi",
+        )
+    with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
+        # One point per rank: what waits here can still be shown as waiting.
+        ready = cast("Executor | None", executor)
+        yield None if ready is None else Engine(lambda: ready, slots=size - 1)
+
+
+def dask_engine(address: str) -> Engine:
+    """Workers of a Dask scheduler; they need this package and the same directories.
+
+    Raises:
+        ConfigError: If Dask is not installed or the scheduler does not answer.
+    """
+    try:
+        # Not a plain import: type checkers must do without it as well.
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError as error:
+        raise ConfigError(
+            "expected Dask to be installed, found no distributed",
+            where="--dask",
+            hint='pip install "commanalyzer[dask]"',
+        ) from error
+    try:
+        client = distributed.Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ConfigError(
+            f"expected a Dask scheduler, found none: {error}", where=f"--dask {address}"
+        ) from error
+    # Results are files: computing a point twice is never wanted, nor remembering its record.
+    return Engine(lambda: cast(Executor, client.get_executor(pure=False, retries=0)))
+
+
+_is_busy = threading.Event()
+
+
+def _analyse_in_worker(spec: PointSpec) -> PointRecord:
+    _is_busy.set()
+    try:
+        return analyse_point(spec)
+    except KeyboardInterrupt:
+        # The program and temporary files are gone; so is, or soon will be, whoever waits for the record.
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise
+    finally:
+        _is_busy.clear()
+
+
+def _prepare_worker() -> None:
+    """End with the sweep, however that ends, and end the analysed program first."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, _end_worker)
+    # Ctrl-C reaches the whole group: the sweep decides. (Programs would inherit that it is ignored.)
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_worker(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    if _is_busy.is_set():
+        raise KeyboardInterrupt
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _follow(sentinel: int) -> None:
+    """Wait for the end of the parent process, then end this one."""
+    multiprocessing.connection.wait([sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    os.kill(os.getpid(), signal.SIGKILL)

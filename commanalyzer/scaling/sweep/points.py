@@ -1,0 +1,184 @@
+"""Points of a sweep: a grid of program parameters or a list of them, and texts with parameters filled in."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import string
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.scaling.sweep.columns import RESERVED
+
+MOST_POINTS = 10_000
+_RANGE = re.compile(r"(\d+)\.\.(\d+)(?:([:x])(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One choice of all program parameters: (name, value as text) in the order they were given."""
+
+    values: tuple[tuple[str, str], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(name for name, _ in self.values)
+
+    @property
+    def label(self) -> str:
+        """For people: ``n=64 kind=banded``."""
+        return " ".join(f"{name}={value}" for name, value in self.values)
+
+    def fill(self, text: str) -> str:
+        """``text`` with ``{n}`` replaced by the value of n; ``{{`` and ``}}`` stand for braces.
+
+        Raises:
+            ConfigError: If another name stands in braces, or braces do not match.
+        """
+        values = dict(self.values)
+        return "".join(literal + (values[name] if name else "") for literal, name in _pieces(text, values))
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """All values of one parameter of a grid."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+def parse_axis(text: str) -> Axis:
+    """Axis of ``n=64,128``, ``n=64..1024x2`` (factor) or ``n=100..500:100`` (step).
+
+    Raises:
+        ConfigError: If it has another form.
+    """
+    name, sign, values = text.partition("=")
+    if not sign or not values.strip():
+        raise ConfigError(
+            f"expected NAME=VALUES such as n=64,128 or n=64..512x2, found {text!r}", where="--param"
+        )
+    check_name(name.strip(), "--param")
+    found = [value for item in values.split(",") for value in _expanded(item.strip(), text)]
+    return Axis(name.strip(), tuple(dict.fromkeys(found)))
+
+
+def grid(axes: Sequence[Axis]) -> tuple[Point, ...]:
+    """All combinations of values, the last parameter changing fastest.
+
+    Raises:
+        ConfigError: If a parameter is given twice or there are too many points.
+    """
+    names = [axis.name for axis in axes]
+    if len(set(names)) != len(names):
+        raise ConfigError(f"expected each parameter once, found {', '.join(names)}", where="--param")
+    size = 1
+    for axis in axes:
+        size *= len(axis.values)
+    _check_number(size, "--param")
+    combinations = itertools.product(*(axis.values for axis in axes))
+    return tuple(Point(tuple(zip(names, values, strict=True))) for values in combinations)
+
+
+def read_points(path: Path) -> tuple[Point, ...]:
+    """Points of a CSV file: names of the parameters in its first line, one point per further line.
+
+    Raises:
+        ConfigError: If it cannot be read, a name is not usable, or lines differ in length.
+    """
+    try:
+        rows = [[cell.strip() for cell in row] for row in read_csv(path) if row]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"expected a CSV file of points, found: {reason}", where=str(path)) from error
+    if len(rows) < 2:
+        raise ConfigError("expected a line of names and at least one point, found less", where=str(path))
+    names = rows[0]
+    for name in names:
+        check_name(name, str(path))
+    wrong = [number for number, row in enumerate(rows, 1) if len(row) != len(names)]
+    if wrong or len(set(names)) != len(names):
+        found = f"line {wrong[0]}" if wrong else ", ".join(names)
+        raise ConfigError(
+            f"expected {len(names)} different names and as many values per line, found {found}",
+            where=str(path),
+        )
+    _check_number(len(rows) - 1, str(path))
+    points = (Point(tuple(zip(names, row, strict=True))) for row in rows[1:])
+    return tuple(dict.fromkeys(points))
+
+
+def names_in(texts: Iterable[str], names: Sequence[str]) -> set[str]:
+    """Parameters that stand in braces in any of ``texts``.
+
+    Raises:
+        ConfigError: If another name stands in braces, or braces do not match.
+    """
+    return {name for text in texts for _, name in _pieces(text, names) if name}
+
+
+def check_name(name: str, where: str) -> None:
+    """Raise unless a program parameter may be called ``name``.
+
+    Raises:
+        ConfigError: If it is no identifier or means something else in the table.
+    """
+    if not name.isidentifier():
+        raise ConfigError(f"expected a parameter named like a variable, found {name!r}", where=where)
+    if name in RESERVED:
+        raise ConfigError(
+            f"expected a name of its own for a parameter, found {name!r}",
+            where=where,
+            hint="node counts are given with --nodes; choose another name",
+        )
+
+
+def _pieces(text: str, names: Iterable[str]) -> list[tuple[str, str]]:
+    """(literal, name of the parameter after it or empty) of a template."""
+    known = set(names)
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise _bad_template(text, str(error)) from error
+    pieces = []
+    for literal, name, form, conversion in parsed:
+        if name is not None and (name not in known or form or conversion):
+            raise _bad_template(text, f"{{{name}}}, parameters are {', '.join(sorted(known))}")
+        pieces.append((literal, name or ""))
+    return pieces
+
+
+def _bad_template(text: str, found: str) -> ConfigError:
+    return ConfigError(
+        f"expected parameters in braces, found {found}",
+        where=text,
+        hint="write {{ and }} where braces are meant",
+    )
+
+
+def _expanded(item: str, text: str) -> list[str]:
+    match = _RANGE.fullmatch(item)
+    if match is None:
+        if not item:
+            raise ConfigError(f"expected values between commas, found none in {text!r}", where="--param")
+        return [item]
+    low, high, kind = int(match[1]), int(match[2]), match[3]
+    step = int(match[4] or 1)
+    if low > high or (kind == "x" and (step < 2 or low < 1)) or step < 1:
+        raise ConfigError(
+            f"expected an increasing range such as 64..512x2 or 1..9:2, found {item!r}", where="--param"
+        )
+    if kind != "x":
+        _check_number((high - low) // step + 1, "--param")
+        return [str(value) for value in range(low, high + 1, step)]
+    powers = itertools.takewhile(lambda value: value <= high, (low * step**k for k in itertools.count()))
+    return [str(value) for value in powers]
+
+
+def _check_number(number: int, where: str) -> None:
+    if number > MOST_POINTS:
+        raise ConfigError(f"expected at most {MOST_POINTS} points, found {number}", where=where)

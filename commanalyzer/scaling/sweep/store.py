@@ -1,0 +1,225 @@
+"""The directory of a sweep: what is finished, and who works there.
+
+Layout::
+
+    sweep.json            kind, schema, provenance, parameters, all points with their states
+    table.csv             one line per (point, nodes, model)
+    results/KEY.cmz       result of a point
+    results/KEY.json      written last: the point is finished (or has failed), its lines of the table
+
+A point is finished when its ``KEY.json`` is there. Both files are written completely or not at all, so a
+killed sweep leaves nothing half-finished behind, and any process that sees the directory can finish points.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError
+from commanalyzer.foundation.files import write_text
+from commanalyzer.scaling.sweep.table import STATE_FILE, Cell
+
+KIND = "commanalyzer.sweep"
+POINT_KIND = "commanalyzer.sweep.point"
+SCHEMA = 1
+_LOCK_FILE = ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class PointError:
+    """Why a point failed; fields as in :class:`~commanalyzer.foundation.errors.CommAnalyzerError`."""
+
+    kind: str
+    message: str
+    where: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRecord:
+    """A point after its analysis.
+
+    Attributes:
+        key: Its name (:class:`commanalyzer.scaling.sweep.spec.PointSpec`).
+        parameters: Names and values of its program parameters.
+        error: Why it failed; ``None`` when it is finished.
+        lines: Its lines of the table; empty when it failed.
+        warnings: What the analysis had to say.
+        wall_s: Time it took.
+        memory_bytes: Largest memory of the program and of the analysis, added up.
+    """
+
+    key: str
+    parameters: Mapping[str, str]
+    error: PointError | None = None
+    lines: tuple[Mapping[str, Cell], ...] = ()
+    warnings: tuple[str, ...] = ()
+    wall_s: float = 0.0
+    memory_bytes: int = 0
+
+    @property
+    def is_finished(self) -> bool:
+        """It has a result."""
+        return self.error is None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDirectory:
+    """Files of a sweep in ``path``."""
+
+    path: Path
+    results: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "results", self.path / "results")
+
+    @property
+    def state_path(self) -> Path:
+        """State of the sweep."""
+        return self.path / STATE_FILE
+
+    @property
+    def no_input(self) -> Path:
+        """Empty file: standard input of programs that were not given one, in whichever process they run."""
+        return self.results / ".no-input"
+
+    def result_path(self, key: str) -> Path:
+        """Result of a point."""
+        return self.results / f"{key}.cmz"
+
+    def record_path(self, key: str) -> Path:
+        """Record of a point."""
+        return self.results / f"{key}.json"
+
+    def create(self) -> None:
+        """Make the directory, or accept one of an earlier sweep.
+
+        Raises:
+            ConfigError: If other files are there, or it cannot be made.
+        """
+        try:
+            if self.path.exists() and not self.state_path.is_file() and _is_used(self.path):
+                raise ConfigError(
+                    "expected a new directory or that of a sweep, found another one with files",
+                    where=str(self.path),
+                )
+            self.results.mkdir(parents=True, exist_ok=True)
+            self.no_input.touch()
+        except OSError as error:
+            raise ConfigError(
+                f"expected a directory that can be written, found: {error.strerror}", where=str(self.path)
+            ) from error
+
+    def record(self, key: str) -> PointRecord | None:
+        """What is known of a point; ``None`` when it has to be analysed (again)."""
+        try:
+            data = parse_json(self.record_path(key).read_text(encoding="utf-8"))
+            found = _record_from(data)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return None
+        if found.is_finished and not self.result_path(key).is_file():
+            return None
+        return found
+
+    def finished_recording(self, recording_key: str) -> PointRecord | None:
+        """A finished point with this recording, counted in another way."""
+        names = sorted(path.stem for path in self.results.glob(f"{recording_key}-*.json"))
+        found = (self.record(name) for name in names)
+        return next((record for record in found if record is not None and record.lines), None)
+
+    def write_record(self, record: PointRecord) -> None:
+        """Mark a point as finished or failed.
+
+        Raises:
+            ArtifactError: If it cannot be written.
+        """
+        data = {"kind": POINT_KIND, "schema": SCHEMA, **asdict(record)}
+        write_text(self.record_path(record.key), json.dumps(data, indent=1) + "\n", force=True)
+
+    def remove_drafts(self) -> None:
+        """Remove what killed processes were writing; only while nobody else works here."""
+        for draft in (*self.path.glob(".*.tmp"), *self.results.glob(".*.tmp")):
+            draft.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def locked(self, *, shared: bool = False) -> Iterator[None]:
+        """Hold the directory: alone, or (tasks of a batch system) together with others of the same kind.
+
+        The lock ends with the process, however it ends.
+
+        Raises:
+            ConfigError: If another sweep holds it.
+        """
+        with (self.path / _LOCK_FILE).open("a") as stream:
+            try:
+                fcntl.flock(stream, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise ConfigError(
+                    "expected a directory that no other sweep works in, found one in use",
+                    where=str(self.path),
+                    hint="wait for the other one to end, or use another -o DIR",
+                ) from error
+            except OSError:
+                # No locks on this file system: results are written atomically all the same.
+                yield
+                return
+            yield
+
+
+def read_state(directory: SweepDirectory) -> dict[str, Any]:
+    """Content of ``sweep.json``.
+
+    Raises:
+        ArtifactError: If it is missing, damaged, of another kind or newer.
+    """
+    path = directory.state_path
+    try:
+        data = parse_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ArtifactError(
+            f"expected the directory of a sweep, found: {error.strerror}",
+            where=str(path),
+            hint="make one with: commanalyzer sweep ... -o DIR",
+        ) from error
+    except ValueError as error:
+        raise ArtifactError(f"expected a sweep's state, found no JSON: {error}", where=str(path)) from error
+    if not isinstance(data, dict) or data.get("kind") != KIND:
+        raise ArtifactError(f"expected a file of kind {KIND}, found another one", where=str(path))
+    if not isinstance(data.get("schema"), int) or data["schema"] > SCHEMA:
+        raise ArtifactError(f"expected schema {SCHEMA} or older, found {data.get('schema')}", where=str(path))
+    return data
+
+
+def point_error(error: BaseException) -> PointError:
+    """Description of what a point failed with."""
+    if isinstance(error, CommAnalyzerError):
+        return PointError(type(error).__name__, error.message, error.where, error.hint)
+    if isinstance(error, MemoryError):
+        return PointError("MemoryError", "not enough memory", hint="run fewer points at once (--jobs 1)")
+    return PointError(type(error).__name__, f"internal error: {type(error).__name__}: {error}")
+
+
+def _is_used(path: Path) -> bool:
+    return not path.is_dir() or any(entry.name != _LOCK_FILE for entry in os.scandir(path))
+
+
+def _record_from(data: Mapping[str, Any]) -> PointRecord:
+    if data["kind"] != POINT_KIND or data["schema"] > SCHEMA:
+        raise ValueError("another kind of file")
+    return PointRecord(
+        key=str(data["key"]),
+        parameters=dict(data["parameters"]),
+        error=None if data["error"] is None else PointError(**data["error"]),
+        lines=tuple(dict(line) for line in data["lines"]),
+        warnings=tuple(map(str, data["warnings"])),
+        wall_s=float(data["wall_s"]),
+        memory_bytes=int(data["memory_bytes"]),
+    )

@@ -1,0 +1,193 @@
+"""The table of a sweep: what laws are fitted to, as numpy columns and as CSV.
+
+Columns left of ``nodes`` are the program parameters, by name; the others are those of
+:data:`commanalyzer.scaling.sweep.columns.COLUMNS`. ``table.csv`` is plain CSV for pandas, R or a spreadsheet;
+kind, schema and provenance are in the ``sweep.json`` beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.errors import ArtifactError, ConfigError
+from commanalyzer.foundation.files import write_text
+from commanalyzer.scaling.sweep.columns import COLUMNS, FIRST, NAMES, RESERVED, Kind
+
+TABLE_FILE = "table.csv"
+STATE_FILE = "sweep.json"
+
+Cell: TypeAlias = int | float | str
+Array: TypeAlias = NDArray[Any]
+_DTYPES: Mapping[Kind, Any] = {"integer": np.int64, "number": np.float64, "text": np.str_}
+_KINDS: Mapping[str, Kind] = {column.name: column.kind for column in COLUMNS}
+
+
+@dataclass(frozen=True, slots=True)
+class SweepTable:
+    """Results of a sweep, one line per (point, nodes, model).
+
+    Attributes:
+        parameters: Names of the program parameters, in the order they were given.
+        columns: Array of every parameter and of every column of
+            :data:`~commanalyzer.scaling.sweep.columns.COLUMNS`, all of one length, read-only: int64, float64
+            (NaN where not known) or str. A parameter is float64 if all its values are numbers, else str.
+
+    Raises:
+        ConfigError: If a column is missing or lengths differ.
+    """
+
+    parameters: tuple[str, ...]
+    columns: Mapping[str, Array]
+
+    def __post_init__(self) -> None:
+        expected = (*self.parameters, *NAMES)
+        if tuple(self.columns) != expected:
+            raise ConfigError(f"expected the columns {list(expected)}, found {list(self.columns)}")
+        lengths = {len(array) for array in self.columns.values()}
+        if len(lengths) != 1:
+            raise ConfigError(f"expected columns of one length, found {sorted(lengths)}")
+        for array in self.columns.values():
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.columns[FIRST])
+
+    def column(self, name: str) -> Array:
+        """A column as it is.
+
+        Raises:
+            ConfigError: If there is no such column.
+        """
+        if name not in self.columns:
+            raise ConfigError(f"expected one of the columns {', '.join(self.columns)}, found {name!r}")
+        return self.columns[name]
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column as float64.
+
+        Raises:
+            ConfigError: If there is no such column, or it is text.
+        """
+        array = self.column(name)
+        if array.dtype.kind == "U":
+            raise ConfigError(f"expected a column of numbers, found the text column {name!r}")
+        return np.asarray(array, dtype=np.float64)
+
+    def where(self, mask: NDArray[np.bool_]) -> SweepTable:
+        """The lines where bool[len(self)] ``mask`` is true."""
+        return SweepTable(self.parameters, {name: array[mask] for name, array in self.columns.items()})
+
+    def of_model(self, model: str) -> SweepTable:
+        """The lines of one communication model."""
+        return self.where(np.asarray(self.columns["model"] == model))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Communication models, in order of appearance."""
+        return tuple(dict.fromkeys(self.columns["model"].tolist()))
+
+    def to_csv(self) -> str:
+        """CSV text with a header; numbers as short as they are exact, NaN as an empty cell."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(zip(*(_written(array) for array in self.columns.values()), strict=True))
+        return stream.getvalue()
+
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Write CSV, completely or not at all.
+
+        Raises:
+            ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
+        """
+        write_text(path, self.to_csv(), force=force)
+
+
+def table_from_lines(parameters: Sequence[str], lines: Sequence[Mapping[str, Cell]]) -> SweepTable:
+    """Table with one line per entry of ``lines``; what an entry does not have is not known.
+
+    Raises:
+        ConfigError: If an integer or a parameter is missing, or a name is no column.
+    """
+    for name in {name for line in lines for name in line} - {*parameters, *NAMES}:
+        raise ConfigError(f"expected parameters {list(parameters)} and columns of a sweep, found {name!r}")
+    texts = {name: [str(line.get(name, "")) for line in lines] for name in (*parameters, *NAMES)}
+    return _typed(tuple(parameters), texts, "the table")
+
+
+def load_table(path: Path) -> SweepTable:
+    """Table of a sweep: of its directory, its ``sweep.json``, or a CSV file.
+
+    Raises:
+        ArtifactError: If it is missing, or no table of a sweep.
+        ConfigError: If a column is missing.
+    """
+    if path.is_dir() or path.name == STATE_FILE:
+        path = (path if path.is_dir() else path.parent) / TABLE_FILE
+    try:
+        rows = read_csv(path)
+    except (OSError, ValueError) as error:
+        raise ArtifactError(
+            f"expected the table of a sweep, found: {getattr(error, 'strerror', None) or error}",
+            where=str(path),
+            hint="commanalyzer sweep ... -o DIR makes one, commanalyzer sweep --gather DIR completes one",
+        ) from error
+    header = rows[0] if rows else []
+    if FIRST not in header or len({len(row) for row in rows}) != 1:
+        raise ArtifactError(
+            f"expected a CSV table with a column {FIRST!r} and lines of one length, found another file",
+            where=str(path),
+        )
+    parameters = tuple(header[: header.index(FIRST)])
+    cells = list(zip(*rows[1:], strict=True)) or [()] * len(header)
+    # Tables of earlier versions have fewer columns: what is not there is not known.
+    unknown = {name: [""] * (len(rows) - 1) for name in NAMES if _KINDS[name] == "number"}
+    return _typed(parameters, unknown | dict(zip(header, map(list, cells), strict=True)), str(path))
+
+
+def _typed(parameters: tuple[str, ...], texts: Mapping[str, list[str]], where: str) -> SweepTable:
+    taken = [name for name in parameters if name in RESERVED]
+    if taken:
+        raise ConfigError(f"expected parameters with names of their own, found {taken}", where=where)
+    columns: dict[str, Array] = {
+        name: _parameter(cells) for name, cells in texts.items() if name in parameters
+    }
+    try:
+        columns |= {name: _array(_KINDS[name], texts[name]) for name in NAMES if name in texts}
+    except ValueError as error:
+        raise ConfigError(f"expected numbers, found: {error}", where=where) from error
+    return SweepTable(parameters, columns)
+
+
+def _array(kind: Kind, cells: list[str]) -> Array:
+    filled = [cell or "nan" for cell in cells] if kind == "number" else cells
+    if kind == "integer":  # exact beyond 2^53, and "" is refused
+        return np.array(list(map(int, filled)), dtype=np.int64)
+    return np.array(filled, dtype=np.str_).astype(_DTYPES[kind])
+
+
+def _parameter(cells: list[str]) -> Array:
+    texts = np.array(cells, dtype=np.str_)
+    try:
+        return texts.astype(np.float64)
+    except ValueError:
+        return texts
+
+
+def _written(array: Array) -> list[Cell]:
+    if array.dtype.kind != "f":
+        return list(array.tolist())
+    return ["" if number != number else _shortest(number) for number in array.tolist()]
+
+
+def _shortest(number: float) -> Cell:
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,1 +1,0 @@
-"""Value graph: construction, singletons, hubs, dissolving of registers, invariants."""

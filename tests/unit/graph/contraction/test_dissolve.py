@@ -1,0 +1,120 @@
+"""Dissolving of registers, by hand and against a recursive reference."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.contraction.dissolve import dissolve_registers
+from commanalyzer.graph.invariants import check_dissolved
+from commanalyzer.graph.value_graph import ValueGraph
+from tests.graphs import build, folded, row
+from tests.reference.counting import dissolved_rows
+from tests.strategies import graphs
+
+
+def rows_as_dict(graph: ValueGraph) -> dict[tuple[int, frozenset[tuple[int, int]], bool], int]:
+    start = graph.rows.row_ptr
+    result = {}
+    for r in range(graph.num_rows):
+        entries = range(int(start[r]), int(start[r + 1]))
+        sources = frozenset((int(graph.rows.source[e]), int(graph.rows.source_role[e])) for e in entries)
+        assert len(sources) == len(entries)
+        key = (int(graph.rows.row_sink[r]), sources, bool(graph.rows.row_accumulates[r]))
+        assert key not in result
+        result[key] = int(graph.rows.row_count[r])
+    return result
+
+
+@given(graphs(registers=True))
+@settings(max_examples=300, deadline=None)
+def test_equals_recursive_substitution(graph: ValueGraph) -> None:
+    result = dissolve_registers(graph)
+    gone = graph.is_register.tolist()
+    kept = [v for v in range(graph.num_vertices) if not gone[v]]
+    expected = {
+        (kept.index(sink), frozenset((kept.index(v), role) for v, role in sources), own): count
+        for (sink, sources, own), count in dissolved_rows(graph, gone).items()
+    }
+    assert rows_as_dict(result) == expected
+    check_dissolved(graph, result)
+
+
+def test_chain_of_registers_with_shared_sources() -> None:
+    # r2 = a + b; r3 = r2 * c; d = r3 + a  ->  d = f(a, b, c)
+    g = build(
+        6,
+        [row(3, 0, 1), row(4, 3, 2), folded(5, [4], [0], count=2)],
+        registers=[3, 4],
+        work={3: 1, 4: 2, 5: 3},
+    )
+    result = dissolve_registers(g)
+    assert rows_as_dict(result) == {(3, frozenset({(0, 0), (1, 0), (2, 0)}), False): 2}
+    assert result.work_flops.tolist() == [0, 0, 0, 6]
+    assert not result.is_register.any()
+
+
+def test_work_is_split_by_count() -> None:
+    g = build(4, [row(1, 0), row(2, 1, count=3), row(3, 1, count=1)], registers=[1], work={1: 8})
+    assert dissolve_registers(g).work_flops.tolist() == [0, 6, 2]
+
+
+def test_self_source_becomes_a_flag_and_equal_rows_merge() -> None:
+    # v = (v + a) through two different registers.
+    g = build(4, [row(2, 0, 1), row(3, 0, 1), row(0, 2, count=2), row(0, 3, count=5)], registers=[2, 3])
+    assert rows_as_dict(dissolve_registers(g)) == {(0, frozenset({(1, 0)}), True): 7}
+
+
+def test_roles_weakest_along_a_path_strongest_over_paths() -> None:
+    control, address = SourceRole.CONTROL, SourceRole.ADDRESS
+    g = build(
+        6,
+        [row(4, (0, control), 1, (3, address)), row(5, (4, control), 1), row(2, (4, SourceRole.DATA))],
+        registers=[4],
+    )
+    assert rows_as_dict(dissolve_registers(g)) == {
+        (4, frozenset({(0, 1), (1, 0)}), False): 1,
+        (2, frozenset({(0, 1), (1, 0)}), False): 1,
+    }
+
+
+def test_registers_of_a_cycle_share_their_sources() -> None:
+    g = build(5, [row(2, 3, 0), row(3, 2, 1), row(4, 3)], registers=[2, 3], work={2: 1, 3: 1})
+    result = dissolve_registers(g)
+    assert rows_as_dict(result) == {(2, frozenset({(0, 0), (1, 0)}), False): 1}
+    assert result.work_flops.tolist() == [0, 0, 2]
+
+
+def test_work_of_a_register_nobody_reads_stays_with_its_sources() -> None:
+    g = build(3, [row(2, 0, 1)], registers=[2], work={2: 4})
+    assert dissolve_registers(g).work_flops.tolist() == [2, 2]
+
+
+def test_returned_value_stays() -> None:
+    g = build(3, [row(1, 0), row(2, 1)], registers=[1], exits=[2])
+    result = dissolve_registers(g)
+    assert rows_as_dict(result) == {(1, frozenset({(0, 0)}), False): 1}
+    assert result.objects[int(result.home_object[1])].name == "return"
+
+
+def test_explosion_is_refused_with_the_place() -> None:
+    n = 50
+    rows = [row(n, *range(n)), *(row(n + 1 + i, n) for i in range(n))]
+    g = build(2 * n + 1, rows, registers=[n])
+    assert dissolve_registers(g, limit=n * n).num_flows == n * n
+    with pytest.raises(
+        ConfigError, match=r"test.c:7 \(main\): .* 2,500 flows, expected at most 2,000"
+    ) as caught:
+        dissolve_registers(g, limit=2000)
+    assert "--model volume" in caught.value.hint
+    with pytest.raises(ConfigError, match="makes 50 flows, expected at most 10"):
+        dissolve_registers(g, limit=10)
+
+
+def test_graph_without_registers_keeps_its_rows() -> None:
+    g = build(3, [row(2, 0, 1), row(2)])
+    result = dissolve_registers(g)
+    assert rows_as_dict(result) == {(2, frozenset({(0, 0), (1, 0)}), False): 1, (2, frozenset(), False): 1}
+    assert dissolve_registers(build(0, [])).num_rows == 0

@@ -1,0 +1,185 @@
+"""Nests of a trace are written out as the reference does it, row by row."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanalyzer.graph.reading.family_kernels import first_place, write_head
+from commanalyzer.graph.reading.tables import Tables
+from commanalyzer.recording.abi.hooks import REGISTER
+from commanalyzer.recording.abi.trace_layout import FAMILY_SUM, GROUP, ROW_FAMILY, ROW_REGISTER, ROW_WIDE, RUN
+from commanalyzer.recording.trace import Trace
+from tests.reference.expand import expand_rows
+from tests.reference.families import without_families
+from tests.unit.graph.reading.test_ranges import trace_of
+
+Moving = tuple[int, ...]  # a word or label, and its changes per round of each loop
+Sum = tuple[
+    int, int, Sequence[Moving], Sequence[Moving]
+]  # site, terms; initial labels; labels, per term last
+Store = tuple[int, Moving, Sequence[Moving], int]  # site, sink, labels, results
+
+
+def nest_content(rounds: tuple[int, ...], entries: list[Sum | Store]) -> list[int]:
+    """What the recorder writes for a nest."""
+    words = [len(rounds) | len(entries) << 48, *rounds]
+    for entry in entries:
+        site, second, labels, last = entry
+        if isinstance(second, int):
+            assert not isinstance(last, int)
+            words += [site | len(last) << 32 | len(labels) << 40 | FAMILY_SUM, second]
+            words += [w for part in (*labels, *last) for w in part]
+        else:
+            assert isinstance(last, int)
+            words += [site | len(labels) << 32 | last << 40, *second]
+            words += [w for label in labels for w in label]
+    return words
+
+
+def a_nest(
+    rounds: int | tuple[int, ...], entries: list[Sum | Store], count: int = 1
+) -> tuple[int, int, int, list[int], int]:
+    of_loops = (rounds,) if isinstance(rounds, int) else rounds
+    return 100, 1, ROW_FAMILY | ROW_WIDE, nest_content(of_loops, entries), count
+
+
+Row = tuple[int, int, list[int], int]
+
+
+def written(trace: Trace) -> list[Row]:
+    """Sink, site, labels and count of all rows; register values by the place of their rows."""
+    tables, found = Tables.of(trace), list[Row]()
+    place = {int(name): at for at, name in enumerate(tables.names)}
+    for chunk in tables.chunks():
+        begin = 0
+        for head, cell, end in zip(chunk.heads, chunk.cells, chunk.end, strict=True):
+            labels = [
+                REGISTER | place[int(tables.kept[label & 0xFFFFFFFF])] if label & REGISTER else label
+                for label in chunk.label[begin:end].view(np.uint64).tolist()
+            ]
+            found.append((int(head[0]), int(head[1]) & 0xFFFFFFFF, labels, int(cell[1])))
+            begin = int(end)
+    return found
+
+
+def expected(trace: Trace) -> list[Row]:
+    plain = without_families(trace)
+    flat = expand_rows(plain)
+    return [
+        (int(head["sink"]), int(head["site"]), flat.label[begin:end].tolist(), int(cell["count"]))
+        for head, cell, begin, end in zip(
+            plain.heads, plain.cells, flat.row_start[:-1], flat.row_start[1:], strict=True
+        )
+    ]
+
+
+def with_groups(trace: Trace, groups: list[tuple[int, int, list[tuple[int, int]]]]) -> Trace:
+    """The trace with runs for some rows: row, terms, starts and strides."""
+    runs = [run for *_, part in groups for run in part]
+    first = np.cumsum([0, *(len(part) for *_, part in groups)])
+    heads = [(row, int(first[k]), terms, len(part), 0) for k, (row, terms, part) in enumerate(groups)]
+    return replace(trace, groups=np.array(heads, GROUP), runs=np.array(runs, RUN))
+
+
+def test_every_round_is_a_sum_and_its_store() -> None:
+    sums: Sum = (7, 4, [], [(200, 10, 2), (500, 0, 20)])
+    store: Store = (1, (100, 2), [(0, 0), (900, 2)], 1)
+    trace = trace_of([a_nest(2, [sums, store], count=3)])
+    assert written(trace) == [
+        (0, 7, [200, 500, 202, 520, 204, 540, 206, 560], 3),
+        (100, 1, [REGISTER | 0, 900], 3),
+        (0, 7, [210, 500, 212, 520, 214, 540, 216, 560], 3),
+        (102, 1, [REGISTER | 2, 902], 3),
+    ]
+
+
+def test_loops_lie_around_sums_that_begin_with_values() -> None:
+    """Two rounds of two: sums over rows that begin with what they are stored to."""
+    sums: Sum = (7, 4, [(100, 8, 2)], [(200, 10, 0, 2)])
+    store: Store = (1, (100, 8, 2), [(0, 0, 0)], 1)
+    found = written(trace_of([a_nest((2, 2), [sums, store])]))
+    assert [(sink, labels) for sink, _, labels, _ in found] == [
+        (0, [100, 200, 202, 204, 206]),
+        (100, [REGISTER | 0]),
+        (0, [102, 200, 202, 204, 206]),
+        (102, [REGISTER | 2]),
+        (0, [108, 210, 212, 214, 216]),
+        (108, [REGISTER | 4]),
+        (0, [110, 210, 212, 214, 216]),
+        (110, [REGISTER | 6]),
+    ]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
+    """A sum that hooks recorded, its store, and a row that reads another register value."""
+    nest = a_nest(3, [(7, 4, [], [(200, 10, 2)]), (1, (100, 2), [(0, 0)], 1)], count=2)
+    at = 1 if first else 0
+    hooks = [(0, 7, ROW_REGISTER, [], 5), (102, 1, ROW_WIDE, [REGISTER | at], 5)]
+    other = [(0, 9, ROW_REGISTER, [], 1), (300, 8, ROW_WIDE, [REGISTER | 3, 5], 1)]
+    trace = trace_of([nest, *hooks, *other] if first else [*hooks, nest, *other])
+    trace = with_groups(trace, [(at, 4, [(210, 2)]), (3, 2, [(REGISTER | at, 0), (40, 1)])])
+    assert written(trace) == expected(trace)
+    assert sorted(count for *_, count in written(trace)) == [1, 1, 2, 2, 2, 2, 7, 7]
+
+
+def test_equal_rounds_are_one() -> None:
+    trace = trace_of([a_nest(5, [(7, 4, [], [(200, 0, 2)]), (1, (100, 0), [(0, 0)], 1)], count=2)])
+    assert written(trace) == [(0, 7, [200, 202, 204, 206], 10), (100, 1, [REGISTER | 0], 10)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_nests_are_written_out(seed: int) -> None:
+    draw = random.Random(seed)
+    rows, groups = [], list[tuple[int, int, list[tuple[int, int]]]]()
+    for _ in range(8):
+        place, terms, step = 10 * draw.randrange(3), draw.randrange(4, 6), draw.choice([2, 2, 4, 0])
+        around = tuple(draw.randrange(1, 4) for _ in range(draw.randrange(1, 4)))
+        still = (0,) * (len(around) - 1)
+
+        def moving(first: int, *steps: int, still: tuple[int, ...] = still) -> Moving:
+            return first, *still, *steps
+
+        entries: list[Sum | Store] = [
+            (
+                7 + s,
+                terms,
+                [moving(100 + place, step)] if draw.random() < 0.5 else [],
+                [(*moving(200 + place, step), draw.choice([1, 2]))],
+            )
+            for s in range(draw.randrange(1, 3))
+        ]
+        results = len(entries)
+        labels = [(r, *(0 for _ in around)) for r in range(results)]
+        labels.append((700 + place, *(draw.choice([0, step]) for _ in around)))
+        entries.append((1, moving(100 + place, step), labels, (1 << results) - 1))
+        rows.append(a_nest(around, entries, count=draw.randrange(1, 3)))
+        if draw.random() < 0.7:
+            groups.append((len(rows), terms, [(200 + 2 * draw.randrange(8), draw.choice([1, 2]))]))
+            rows.append((0, 7, ROW_REGISTER, [], 1))
+            sink = 100 + 2 * draw.randrange(6)
+            rows.append((sink, 1, ROW_WIDE, [REGISTER | len(rows) - 1, 600 + sink], 1))
+    trace = with_groups(trace_of(rows), groups)
+    assert written(trace) == expected(trace)
+
+
+def test_rows_are_one_if_all_of_their_hash_is_the_same() -> None:
+    """Also where the part of it that the table has, and where that is looked for, are the same."""
+    one, other = (1 << 40) + 1, (1 << 40) + (1 << 20) + 1
+    hashes = [one, other, 2, other, one, 0, -1, 0, -1]
+    pairs = [np.zeros((9, 2), np.int64) for _ in range(3)]
+    groups, listed, names = np.zeros((0, 4), np.int64), np.zeros(0, np.int64), np.zeros(9, np.int64)
+    out = (pairs[0], pairs[1], np.zeros(0, np.int32), groups, pairs[2], listed, names)
+    table, kept, ends = np.zeros(16, np.int64), np.arange(9), np.zeros(5, np.int64)
+    for name, hash_ in enumerate(hashes):
+        if first_place(table, hash_, name, 1, kept, out, ends) == ends[0]:
+            write_head(hash_, 7, (hash_, 1), name, out, ends)
+    assert pairs[0][: ends[0]].tolist() == [[hash_, 7] for hash_ in dict.fromkeys(hashes)]
+    assert pairs[1][: ends[0]].tolist() == [[hash_, hashes.count(hash_)] for hash_ in dict.fromkeys(hashes)]
+    assert names[: ends[0]].tolist() == [0, 1, 2, 5, 6]
+    assert kept.tolist() == [0, 1, 2, 1, 0, 5, 6, 5, 6]

@@ -1,0 +1,46 @@
+"""Conservation laws notice what they are there for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanalyzer.foundation.errors import GraphInvariantError
+from commanalyzer.foundation.flows import Fold
+from commanalyzer.graph.contraction.dissolve import dissolve_registers
+from commanalyzer.graph.invariants import check_dissolved, check_graph
+from tests.graphs import Row, build, chain, grid, row
+
+
+def test_sound_graphs_pass() -> None:
+    for g in (chain(8), grid(4, fold=True), build(0, [])):
+        check_graph(g)
+        check_dissolved(g, dissolve_registers(g))
+    assert chain(8).num_rows == 16
+
+
+def test_self_source() -> None:
+    with pytest.raises(GraphInvariantError, match="1 sources are the sink itself"):
+        check_graph(build(1, [row(0, 0)]))
+
+
+def test_terms_without_fold() -> None:
+    with pytest.raises(GraphInvariantError, match="1 rows without fold"):
+        check_graph(build(3, [Row(0, [[1], [2]], fold=Fold.NONE)]))
+
+
+def test_versions() -> None:
+    with pytest.raises(GraphInvariantError, match="vertex 0 has 9 versions, its rows made 2"):
+        check_graph(build(2, [row(0, 1, count=2)], versions={0: 9}))
+
+
+def test_lost_stores_and_registers() -> None:
+    before = build(3, [row(1, 0), row(2, 1)], registers=[1])
+    with pytest.raises(GraphInvariantError, match="registers are left"):
+        check_dissolved(before, before)
+    after = dissolve_registers(before)
+    doubled = replace(after, rows=after.rows._replace(row_count=np.array([2], dtype=np.int64)))
+    with pytest.raises(GraphInvariantError, match="1 stores before dissolving, 2 after"):
+        check_dissolved(before, doubled)

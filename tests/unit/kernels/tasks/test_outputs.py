@@ -1,0 +1,165 @@
+"""What is made of a task graph: documents, files of other programs, declarations, pictures."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import jsonschema
+import networkx as nx
+import pytest
+
+from commanalyzer.cli.main import main
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.kernels.tasks.celerity import celerity_text
+from commanalyzer.kernels.tasks.document import load_tasks, tasks_json
+from commanalyzer.kernels.tasks.folding import Group, fold, groups_of
+from commanalyzer.kernels.tasks.graph import TaskGraph
+from commanalyzer.report.html.page import NamedResult, make_page, render_page
+from commanalyzer.report.task_drawing import save_tasks, tasks_chart
+from commanalyzer.report.task_files import dot_text, graphml_text
+from tests.samples import sample_result
+from tests.unit.kernels.tasks.programs import HEAD, tasks_of
+from tests.unit.kernels.tasks.test_find import GATHER, STEPS, SWEEPS
+
+SCHEMA = Path(__file__).resolve().parents[4] / "docs" / "reference" / "tasks-1.schema.json"
+
+MATRICES = """
+void product(int n, const float *a, const float *x, float *y) {
+  for (int j = 0; j < n; j++) {
+    float sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i * n + j] * x[i];
+    y[j] = sum;
+  }
+}
+int main(void) {
+  int n = 6;
+  float *a = malloc(4 * n * n), *x = malloc(4 * n), *y = malloc(4 * n);
+  for (int i = 0; i < n; i++) { x[i] = i; }
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i * n + j] = i - j;
+  product(n, a, x, y);
+  printf("%g\\n", y[2]);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def graph() -> TaskGraph:
+    return tasks_of(STEPS, "5")
+
+
+def test_document_is_read_back_and_fits_its_schema(graph: TaskGraph, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text(tasks_json(graph))
+    assert load_tasks(path) == graph
+    jsonschema.validate(json.loads(path.read_text()), json.loads(SCHEMA.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"commanalyzer.tasks/1"', '"commanalyzer.tasks/2"'),
+        ('"neighborhood(1)"', '"diagonal"'),
+        ('"mode": "read"', '"mode": "guess"'),
+        ('"edges"', '"arcs"'),
+        ('"source": 0', '"source": 99'),
+        ("{", ""),
+    ],
+)
+def test_documents_of_others_are_refused(graph: TaskGraph, tmp_path: Path, old: str, new: str) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text(tasks_json(graph).replace(old, new, 1))
+    with pytest.raises(ConfigError, match=r"expected a task graph of schema commanalyzer.tasks/1"):
+        load_tasks(path)
+
+
+def test_a_missing_document_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read the task graph"):
+        load_tasks(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(
+    ("names", "groups"),
+    [
+        ("abc", [Group(0, 1, 1), Group(1, 1, 1), Group(2, 1, 1)]),
+        ("xababab", [Group(0, 1, 1), Group(1, 2, 3)]),
+        ("aaaa", [Group(0, 1, 4)]),
+        ("abaab", [Group(0, 1, 1), Group(1, 1, 1), Group(2, 1, 2), Group(4, 1, 1)]),
+        ("", []),
+    ],
+)
+def test_repetitions_are_folded(names: str, groups: list[Group]) -> None:
+    assert list(groups_of(tuple(names))) == groups
+
+
+def test_folding_keeps_bytes(graph: TaskGraph) -> None:
+    folded = fold(graph)
+    assert [task.repeats for task in folded.tasks] == [1, 5, 5, 1]
+    assert sum(e.bytes for e in folded.edges) == sum(e.bytes for e in graph.edges)
+    for k in range(len(graph.nodes)):
+        assert sum(e.moved_bytes[k] for e in folded.edges) == sum(e.moved_bytes[k] for e in graph.edges)
+
+
+def test_graphml_holds_every_task_and_edge(graph: TaskGraph) -> None:
+    found = nx.read_graphml(io.BytesIO(graphml_text(graph).encode()), node_type=int, force_multigraph=True)
+    assert [found.nodes[n]["name"] for n in sorted(found)] == [task.name for task in graph.tasks]
+    assert sorted(d["moved_bytes_4"] for _, _, d in found.edges(data=True)) == sorted(
+        e.moved_bytes[1] for e in graph.edges
+    )
+
+
+def test_dot_shows_steps_once(graph: TaskGraph) -> None:
+    text = dot_text(graph)
+    assert text.count("->") == len(fold(graph).edges)
+    assert 'label="x5"' in text and text.count('"smooth"') == 1
+
+
+def test_declarations_name_mappers_modes_and_offsets(graph: TaskGraph) -> None:
+    text = celerity_text(graph.kernels)
+    assert "celerity::accessor a(a_buf, cgh, celerity::access::neighborhood(1), celerity::read_only);" in text
+    assert "b(b_buf, cgh, celerity::access::one_to_one{}, celerity::write_only, celerity::no_init);" in text
+    assert "celerity::range<1>(16), celerity::id<1>(1)" in text
+
+
+def test_declarations_say_what_a_port_must_not_forget() -> None:
+    assert "no parallel_for until the loop is changed" in celerity_text(tasks_of(SWEEPS).kernels)
+    assert "add celerity::reduction" in celerity_text(tasks_of(SWEEPS).kernels)
+    assert "// x: irregular, the elements depend on data; all is safe" in celerity_text(
+        tasks_of(GATHER).kernels
+    )
+
+
+def test_columns_of_a_line_of_items_are_a_function_of_the_chunk() -> None:
+    text = celerity_text(tasks_of(MATRICES).kernels)
+    assert "// a: slice(0), for a range of another dimension" in text
+    assert "celerity::subrange<2> { return {{0, chunk.offset[0]}, {6, chunk.range[0]}}; }" in text
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_pictures_are_written(graph: TaskGraph, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"tasks.{suffix}"
+    save_tasks(graph, path)
+    assert path.stat().st_size > 1000
+    assert sum(tasks_chart(graph).numbers()["flow (bytes)"]) == sum(e.bytes for e in graph.edges)  # type: ignore[arg-type]
+
+
+def test_report_has_a_chapter_of_tasks(graph: TaskGraph) -> None:
+    page = make_page([NamedResult("sample", sample_result())], tasks=graph)
+    text = render_page(page)
+    assert "Task graph" in text and "neighborhood(1)" in text and "smooth x5" in text
+
+
+def test_command_shows_tables_and_refuses_what_it_cannot_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "steps.c"
+    source.write_text(HEAD + STEPS)
+    assert main(["tasks", str(source), "--nodes", "2", "--", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "neighborhood(1)" in shown and "moved on 2 nodes" in shown
+    assert main(["tasks", str(source), "--region", "absent"]) == 1
+    assert "absent" in capsys.readouterr().err
+    source.write_text(HEAD + 'int main(void) { puts("nothing"); }')
+    assert main(["tasks", str(source)]) == 1
+    assert "expected a loop whose iterations could be work items" in capsys.readouterr().err

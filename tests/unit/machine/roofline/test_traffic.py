@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.machine.roofline.traffic import node_traffic
+
+
+def _communication(
+    comm_bytes: list[list[int]], messages: list[list[int]], collectives: tuple[Collective, ...] | None = ()
+) -> Communication:
+    matrix = np.array(comm_bytes, dtype=np.int64)
+    total = int(matrix.sum())
+    return Communication(matrix, np.array(messages, dtype=np.int64), total, total, collectives=collectives)
+
+
+# A line of three parts, ten rounds; the middle one sends and receives twice as much.
+LINE_BYTES = [[0, 80, 0], [80, 0, 40], [0, 160, 0]]
+LINE_MESSAGES = [[0, 10, 0], [10, 0, 5], [0, 10, 0]]
+
+
+def test_line() -> None:
+    traffic = node_traffic(_communication(LINE_BYTES, LINE_MESSAGES))
+    assert (traffic.num_nodes, traffic.comm_bytes, traffic.mean_message_bytes) == (3, 360, 360 / 35)
+    # the more of sent and received; the mean node at the end
+    assert traffic.node_bytes.tolist() == [80, 240, 160, 120]
+    assert traffic.messages.tolist() == [10, 20, 10, 35 / 3]
+    assert traffic.handled.tolist() == [20, 35, 15, 70 / 3]
+    # 1 answers 2 only five times: five rounds wait for each other
+    assert traffic.rounds.tolist() == [10, 10, 5, 25 / 3]
+    assert traffic.collective_steps == 0
+
+
+def test_a_stream_in_one_direction_waits_once() -> None:
+    traffic = node_traffic(_communication([[0, 80, 0], [0, 0, 0], [0, 0, 0]], [[0, 10, 0], [0] * 3, [0] * 3]))
+    assert traffic.rounds.tolist() == [1, 1, 0, 2 / 3]
+
+
+def test_without_knowing_the_hubs_there_is_only_the_mean_node() -> None:
+    traffic = node_traffic(_communication(LINE_BYTES, LINE_MESSAGES, None))
+    assert traffic.node_bytes.tolist() == [120]
+    assert traffic.messages.tolist() == [35 / 3]
+    assert traffic.rounds.tolist() == [25 / 3]
+
+
+def _star(reduce_rounds: int, bcast_rounds: int) -> Communication:
+    """Part 0 of four reduces 8 bytes per round and spreads them; 1 and 2 also exchange 100 bytes once."""
+    peer_bytes, peer_messages = np.zeros((4, 4), dtype=np.int64), np.zeros((4, 4), dtype=np.int64)
+    peer_bytes[1, 2] = peer_bytes[2, 1] = 100
+    peer_messages[1, 2] = peer_messages[2, 1] = 1
+    comm_bytes, messages = peer_bytes.copy(), peer_messages.copy()
+    comm_bytes[1:, 0] += 8 * reduce_rounds
+    comm_bytes[0, 1:] += 8 * bcast_rounds
+    messages[1:, 0] += reduce_rounds
+    messages[0, 1:] += bcast_rounds
+    kinds = (("reduce", reduce_rounds), ("bcast", bcast_rounds))
+    found = [Collective("reduce" if k == "reduce" else "bcast", "s", 0, 3, n, 24 * n) for k, n in kinds if n]
+    total = int(comm_bytes.sum())
+    return Communication(
+        comm_bytes,
+        messages,
+        total,
+        total,
+        collectives=tuple(found),
+        peer_bytes=peer_bytes,
+        peer_messages=peer_messages,
+    )
+
+
+def test_hubs_are_trees_not_stars() -> None:
+    traffic = node_traffic(_star(10, 10))
+    assert traffic.node_bytes.tolist() == [0, 100, 100, 0, (200 + 480) / 4]
+    assert traffic.messages.tolist() == [0, 1, 1, 0, 62 / 4]
+    # log2(4) messages one after another in each of ten rounds
+    assert (traffic.collective_rounds, traffic.collective_partners, traffic.collective_steps) == (10, 3, 20)
+    assert traffic.collective_bytes == 8.0
+
+
+def test_rounds_of_collectives_wait_only_where_the_result_is_spread() -> None:
+    assert node_traffic(_star(10, 0)).collective_rounds == 1
+    assert node_traffic(_star(10, 4)).collective_rounds == 4
+    assert node_traffic(_star(0, 10)).collective_rounds == 0
+
+
+def test_one_node() -> None:
+    traffic = node_traffic(_communication([[0]], [[0]]))
+    assert traffic.mean_message_bytes is None
+    assert traffic.crossing_bytes == 0.0
+    assert traffic.node_bytes.tolist() == [0.0, 0.0]

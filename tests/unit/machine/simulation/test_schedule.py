@@ -1,0 +1,122 @@
+"""Messages in rounds, and their traces, by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.machine.simulation.schedule import Operation, collective_operations, make_schedule
+from commanalyzer.machine.simulation.traces import schedule_traces
+
+
+def communication(
+    size_bytes: list[list[int]], messages: list[list[int]], *collectives: Collective
+) -> Communication:
+    """A matrix; bytes of collectives are added to the first pair."""
+    peer_bytes, peer_messages = np.array(size_bytes), np.array(messages)
+    comm_bytes = peer_bytes.copy()
+    comm_bytes[0, 1] += sum(item.comm_bytes for item in collectives)
+    total = int(comm_bytes.sum())
+    return Communication(
+        comm_bytes,
+        peer_messages.copy(),
+        total,
+        total,
+        collectives=collectives,
+        peer_bytes=peer_bytes,
+        peer_messages=peer_messages,
+    )
+
+
+def test_messages_are_spread_over_the_rounds_of_the_busiest_pair() -> None:
+    found = make_schedule(communication([[0, 10], [7, 0]], [[0, 4], [2, 0]]))
+    assert (found.num_rounds, found.all_rounds, found.scale) == (4, 4, 1.0)
+    assert found.round.tolist() == [0, 1, 2, 3, 0, 2]
+    assert found.sender.tolist() == [0, 0, 0, 0, 1, 1]
+    assert found.size_bytes.tolist() == [2, 3, 2, 3, 3, 4]
+
+
+def test_a_pair_without_counted_messages_sends_one() -> None:
+    found = make_schedule(communication([[0, 8], [0, 0]], [[0, 0], [0, 0]]))
+    assert (found.num_rounds, found.size_bytes.tolist()) == (1, [8])
+
+
+def test_nothing_sent_is_one_round_of_work() -> None:
+    found = make_schedule(communication([[0, 0], [0, 0]], [[0, 0], [0, 0]]))
+    assert schedule_traces(found, [4.0, 2.0]) == [
+        "0 init\n0 compute 4.0\n0 finalize\n",
+        "1 init\n1 compute 2.0\n1 finalize\n",
+    ]
+
+
+def test_long_programs_are_shortened_with_messages_of_their_size() -> None:
+    found = make_schedule(communication([[0, 8000], [800, 0]], [[0, 1000], [100, 0]]), most_rounds=10)
+    assert (found.num_rounds, found.all_rounds, found.scale) == (10, 1000, 100.0)
+    assert found.size_bytes.tolist() == [8] * 11
+    assert found.round.tolist() == [*range(10), 0]
+    with pytest.raises(ConfigError, match="at least one round"):
+        make_schedule(communication([[0, 0], [0, 0]], [[0, 0], [0, 0]]), most_rounds=0)
+
+
+def test_every_byte_is_sent() -> None:
+    random = np.random.default_rng(3)
+    size_bytes = random.integers(0, 1000, (9, 9))
+    np.fill_diagonal(size_bytes, 0)
+    messages = random.integers(0, 30, (9, 9)) * (size_bytes > 0)
+    found = make_schedule(communication(size_bytes.tolist(), messages.tolist()))
+    sent = np.zeros((9, 9), dtype=np.int64)
+    np.add.at(sent, (found.sender, found.receiver), found.size_bytes)
+    assert sent.tolist() == size_bytes.tolist()
+    assert len(found.round) == np.maximum(messages, size_bytes > 0).sum()
+
+
+def test_phases_take_turns_within_a_step() -> None:
+    # 2 steps: 0 sends 10 bytes to 1, then 1 answers with 20; 4 bytes that are in no phase go with the first.
+    phases = np.zeros((2, 2, 2), dtype=np.int64)
+    phases[0, 0, 1], phases[1, 1, 0] = 20, 40
+    plain = communication([[0, 20], [44, 0]], [[0, 2], [2, 0]])
+    found = make_schedule(replace(plain, phase_bytes=phases, phase_messages=np.sign(phases) * 2))
+    assert (found.num_rounds, found.all_rounds) == (4, 4)
+    assert list(zip(found.round, found.sender, found.size_bytes, strict=True)) == [
+        (0, 0, 10),
+        (2, 0, 10),
+        (0, 1, 4),
+        (1, 1, 20),
+        (3, 1, 20),
+    ]
+    half = make_schedule(replace(plain, phase_bytes=phases, phase_messages=np.sign(phases) * 2), 3)
+    assert (half.num_rounds, half.all_rounds, half.scale) == (2, 4, 2.0)
+
+
+def test_hub_values_are_collective_operations() -> None:
+    norm = [Collective(kind, "norm", 2, 3, 5, 3 * 5 * 8) for kind in ("bcast", "reduce")]
+    checksum = Collective("reduce", "sum", 0, 3, 1, 24)
+    parameter = Collective("bcast", "n", 1, 3, 1, 12)
+    assert collective_operations([*norm, checksum, parameter]) == (
+        Operation("allreduce", 2, 8, 5),
+        Operation("bcast", 1, 4, 1),
+        Operation("reduce", 0, 8, 1),
+    )
+
+
+def test_values_that_are_read_more_often_than_reduced() -> None:
+    found = [Collective("bcast", "x", 1, 3, 7, 3 * 7 * 8), Collective("reduce", "x", 1, 3, 5, 3 * 5 * 16)]
+    assert collective_operations(found) == (Operation("allreduce", 1, 16, 5), Operation("bcast", 1, 8, 2))
+
+
+def test_traces_of_two_rounds() -> None:
+    once = Collective("bcast", "n", 1, 1, 1, 4)
+    twice = [Collective(kind, "dt", 0, 1, 2, 16) for kind in ("bcast", "reduce")]
+    found = make_schedule(communication([[0, 30], [16, 0]], [[0, 2], [1, 0]], once, *twice))
+    assert schedule_traces(found, [10.0, 20.0]) == [
+        "0 init\n"
+        "0 irecv 1 0 16 6\n0 isend 1 0 15 6\n0 waitall 2\n0 bcast 4 1 6\n0 allreduce 8 0 6\n0 compute 5.0\n"
+        "0 isend 1 0 15 6\n0 waitall 1\n0 allreduce 8 0 6\n0 compute 5.0\n"
+        "0 finalize\n",
+        "1 init\n"
+        "1 irecv 0 0 15 6\n1 isend 0 0 16 6\n1 waitall 2\n1 bcast 4 1 6\n1 allreduce 8 0 6\n1 compute 10.0\n"
+        "1 irecv 0 0 15 6\n1 waitall 1\n1 allreduce 8 0 6\n1 compute 10.0\n"
+        "1 finalize\n",
+    ]

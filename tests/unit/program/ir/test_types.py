@@ -1,0 +1,89 @@
+"""Sizes and layouts on x86-64, checked against LLVM itself."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.program.ir.types import (
+    alignment_bytes,
+    alloc_size_bytes,
+    field_offset_bytes,
+    parse_type,
+    row_strides,
+    size_bytes,
+)
+
+LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "allocated", "alignment"),
+    [
+        ("i1", 1, 1, 1),
+        ("i24", 3, 4, 4),
+        ("i64", 8, 8, 8),
+        ("i128", 16, 16, 16),
+        ("half", 2, 2, 2),
+        ("x86_fp80", 10, 16, 16),
+        ("ptr", 8, 8, 8),
+        ("<3 x float>", 12, 16, 16),
+        ("<9 x i1>", 2, 2, 2),
+        ("[3 x i16]", 6, 6, 2),
+        ("{ i8, double }", 16, 16, 8),
+        ("<{ i8, double }>", 9, 9, 1),
+        ("{ i32, [2 x { i8, i16 }] }", 12, 12, 4),
+        ("{}", 0, 0, 1),
+    ],
+)
+def test_sizes(text: str, size: int, allocated: int, alignment: int) -> None:
+    type_ = parse_type(text)
+    assert (size_bytes(type_), alloc_size_bytes(type_), alignment_bytes(type_)) == (
+        size,
+        allocated,
+        alignment,
+    )
+
+
+def test_field_offsets() -> None:
+    struct = parse_type("{ i8, i32, i8, double, [3 x i8], ptr }")
+    assert [field_offset_bytes(struct, i) for i in range(6)] == [0, 4, 8, 16, 24, 32]
+    assert field_offset_bytes(parse_type("[4 x x86_fp80]"), 3) == 48
+
+
+_SCALARS = st.sampled_from(["i1", "i8", "i16", "i32", "i64", "i128", "float", "double", "x86_fp80", "ptr"])
+_TYPES = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(
+        st.builds(lambda n, t: f"[{n} x {t}]", st.integers(1, 4), inner),
+        st.builds(lambda ts: "{ " + ", ".join(ts) + " }", st.lists(inner, min_size=1, max_size=4)),
+        st.builds(lambda ts: "<{ " + ", ".join(ts) + " }>", st.lists(inner, min_size=1, max_size=4)),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_TYPES)
+def test_layout_agrees_with_llvm(text: str) -> None:
+    module = llvm.parse_assembly(f'target datalayout = "{LAYOUT}"\n@g = external global {text}\n')
+    theirs = llvm.create_target_data(LAYOUT)
+    element = module.get_global_variable("g").global_value_type
+    type_ = parse_type(text)
+    assert alloc_size_bytes(type_) == theirs.get_abi_size(element)
+    assert alignment_bytes(type_) == theirs.get_abi_alignment(element)
+
+
+@pytest.mark.parametrize(
+    ("text", "strides"),
+    [
+        ("[5 x [3 x [7 x float]]]", (84, 28)),
+        ("[5 x { double, [4 x i32] }]", ()),
+        ("[5 x [3 x { double, i32 }]]", (48,)),
+        ("double", ()),
+    ],
+)
+def test_arrays_of_arrays_have_rows(text: str, strides: tuple[int, ...]) -> None:
+    assert row_strides(parse_type(text)) == strides

@@ -1,0 +1,186 @@
+"""Minima, arguments of minima, flags, limiters: sources derived by hand; the interpreter agrees."""
+
+from __future__ import annotations
+
+import pytest
+
+from commanalyzer.foundation.flows import Fold
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from tests.property.test_flows import check
+from tests.recorded import record_source
+from tests.unit.recording.instrument.test_recorded_chains import CONTROL, DATA, Sources, sources_of
+
+# x = 0.5, 3.5, 2.5, 1.5 and z = 3.5, 2.5, 1.5, 0.5
+PROGRAM = """
+#include <math.h>
+#include <stdio.h>
+double x[4], z[4], out;
+__attribute__((noinline)) void f(int n) {{ {body} }}
+int main(void) {{
+    for (int i = 0; i < 4; i++) {{ x[i] = i * 7 % 4 + 0.5; z[i] = 3.5 - i; }}
+    f(4);
+    printf("%g\\n", out);
+}}
+"""
+LOOP = "for (int i = 0; i < n; i++) "
+X = {("@x+0", DATA), ("@x+8", DATA), ("@x+16", DATA), ("@x+24", DATA)}
+X_SELECTS = {(name, CONTROL) for name, _ in X}
+Z_SELECTS = {(name.replace("x", "z"), CONTROL) for name, _ in X}
+
+
+def graph_of(body: str, *, control_flows: bool = True) -> ValueGraph:
+    """Graph of a function body; with control flows, its chains are those of the interpreter."""
+    text = PROGRAM.format(body=body)
+    recorded = record_source(text, control_flows=control_flows)
+    if control_flows:
+        check(text, recorded)
+    return recorded.graph
+
+
+def register_rows(graph: ValueGraph) -> list[tuple[Fold, int, int]]:
+    """Fold, terms and count of every named register value."""
+    kinds = [graph.objects[int(graph.home_object[v])].kind for v in graph.rows.row_sink]
+    return [
+        (
+            Fold(int(graph.rows.row_fold[r])),
+            int(graph.rows.term_ptr[r + 1] - graph.rows.term_ptr[r]),
+            int(graph.rows.row_count[r]),
+        )
+        for r, kind in enumerate(kinds)
+        if kind is HomeKind.REGISTER
+        and graph.objects[int(graph.home_object[graph.rows.row_sink[r]])].name != "return"
+    ]
+
+
+@pytest.mark.parametrize("control_flows", [True, False])
+@pytest.mark.parametrize(
+    ("body", "fold"),
+    [
+        ("double m = 1e9; " + LOOP + "if (x[i] < m) m = x[i]; out = m;", Fold.MIN),
+        ("double m = 1e9; " + LOOP + "m = x[i] < m ? x[i] : m; out = m;", Fold.MIN),
+        ("double m = 1e9; " + LOOP + "m = fmin(m, x[i]); out = m;", Fold.MIN),
+        ("double m = -1; " + LOOP + "if (m < x[i]) m = x[i]; out = m;", Fold.MAX),
+        (
+            "double m = 1e9; for (int i = 0; i < n / 2; i++) for (int j = 0; j < 2; j++) "
+            "if (x[2 * i + j] < m) m = x[2 * i + j]; out = m;",
+            Fold.MIN,
+        ),
+    ],
+)
+def test_minimum_is_one_reduction_over_all_operands(body: str, fold: Fold, control_flows: bool) -> None:
+    graph = graph_of(body, control_flows=control_flows)
+    assert sources_of(graph, "@out+0") == [X]
+    assert register_rows(graph) == [(fold, 4, 1)]
+
+
+def test_minimum_and_maximum_in_one_loop() -> None:
+    graph = graph_of(
+        "double a = 9, b = 0; " + LOOP + "{ if (x[i] < a) a = x[i]; if (x[i] > b) b = x[i]; } out = b - a;"
+    )
+    assert sources_of(graph, "@out+0") == [X]
+    assert sorted(register_rows(graph)) == [(Fold.MIN, 4, 1), (Fold.MAX, 4, 1)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out = 9; " + LOOP + "if (x[i] < out) out = x[i];",
+        "double *p = &out; *p = 9; " + LOOP + 'if (x[i] < *p) { *p = x[i]; printf("a"); }',
+    ],
+)
+def test_conditional_minimum_in_memory_combines_losers_too(body: str) -> None:
+    graph = graph_of(body)
+    assert sources_of(graph, "@out+0") == [set(), *({element} for element in sorted(X, key=index))]
+    into_out = [r for r in range(graph.num_rows) if graph.rows.row_accumulates[r]]
+    assert [Fold(int(graph.rows.row_fold[r])) for r in into_out] == [Fold.MIN] * 4
+
+
+def index(element: tuple[str, object]) -> int:
+    """Offset of ``@x+8``."""
+    return int(element[0].split("+")[1])
+
+
+@pytest.mark.parametrize(
+    ("body", "sources"),
+    [
+        ("double m = x[0]; int k = 0; " + LOOP + "if (x[i] < m) { m = x[i]; k = i; } out = k;", X_SELECTS),
+        ("int k = 0; " + LOOP + "if (x[i] < x[k]) k = i; out = k;", X_SELECTS),
+        (
+            "double m = 9, k = 0; " + LOOP + "if (x[i] < m) { m = x[i]; k = z[i]; } out = k;",
+            X_SELECTS | {("@z+0", DATA)},
+        ),
+        ("int k = 0; " + LOOP + "if (x[i] > 2) k = 1; out = k;", X_SELECTS),
+        # only elements whose z is below 2 are compared
+        (
+            "double m = 9; int k = 0; " + LOOP + "if (z[i] < 2 && x[i] < m) { m = x[i]; k = i; } out = k;",
+            Z_SELECTS | {("@x+16", CONTROL), ("@x+24", CONTROL)},
+        ),
+    ],
+)
+def test_selected_by_everything_that_was_compared(body: str, sources: Sources) -> None:
+    graph = graph_of(body)
+    assert sources_of(graph, "@out+0") == [sources]
+    [(fold, terms, count)] = register_rows(graph)
+    assert (fold, count) == (Fold.SELECTION, 1)
+    assert 4 <= terms <= 8
+
+
+def test_without_control_flows_an_argument_of_a_minimum_has_no_sources() -> None:
+    body = "double m = 9; int k = 0; " + LOOP + "if (x[i] < m) { m = x[i]; k = i; } out = k;"
+    assert sources_of(graph_of(body, control_flows=False), "@out+0") == [set()]
+
+
+@pytest.mark.parametrize(
+    ("body", "sources"),
+    [
+        (
+            "double s = 0; " + LOOP + "if (x[i] > 2) s += z[i]; out = s;",
+            {("@z+8", DATA), ("@z+16", DATA)} | X_SELECTS,
+        ),
+        ("int k = 0; " + LOOP + "if (x[i] > 2) k++; out = k;", X),
+        (
+            "double s = 0; " + LOOP + "if (x[i] > 2) s += x[i]; out = s;",
+            {("@x+0", CONTROL), ("@x+8", DATA), ("@x+16", DATA), ("@x+24", CONTROL)},
+        ),
+    ],
+)
+def test_conditional_sum_is_one_reduction(body: str, sources: Sources) -> None:
+    graph = graph_of(body)
+    assert sources_of(graph, "@out+0") == [sources]
+    [(fold, _, count)] = register_rows(graph)
+    assert (fold, count) == (Fold.SUM, 1)
+
+
+def test_clamp_depends_on_its_bounds() -> None:
+    body = "double a = x[0]; if (a < z[0]) a = z[0]; if (a > z[1]) a = z[1]; out = a;"
+    assert sources_of(graph_of(body), "@out+0") == [{("@x+0", DATA), ("@z+0", DATA), ("@z+8", DATA)}]
+
+
+def test_minmod_takes_one_slope_by_looking_at_both() -> None:
+    body = "double a = x[0], b = z[0]; out = a * b <= 0 ? 0 : fabs(a) < fabs(b) ? a : b;"
+    assert sources_of(graph_of(body), "@out+0") == [{("@x+0", DATA), ("@z+0", CONTROL)}]
+
+
+def test_number_of_terms_selects_nothing() -> None:
+    # the rotated loop is guarded by n > 0, and n is a value that the program stored
+    text = """
+#include <stdio.h>
+double x[4], out;
+int size;
+__attribute__((noinline)) void f(int n) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; out = s; }
+int main(void) {
+    for (int i = 0; i < 4; i++) x[i] = i;
+    size = 4;
+    __asm__ volatile("" ::: "memory");
+    f(size);
+    printf("%g\\n", out);
+}
+"""
+    recorded = record_source(text)
+    check(text, recorded)
+    assert sources_of(recorded.graph, "@out+0") == [X]
+
+
+def test_condition_around_a_loop_still_selects() -> None:
+    graph = graph_of("double s = 0; if (z[0] > 2) " + LOOP + "s += x[i]; out = s;")
+    assert sources_of(graph, "@out+0") == [X | {("@z+0", CONTROL)}]

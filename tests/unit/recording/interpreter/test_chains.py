@@ -1,0 +1,363 @@
+"""Value-flow chains of small programs, derived by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.recording.interpreter.run import InterpretedRun
+from commanalyzer.recording.interpreter.values import EXIT_HOME, Chain, Home
+
+Run = Callable[..., InterpretedRun]
+DATA, CONTROL, ADDRESS = SourceRole.DATA, SourceRole.CONTROL, SourceRole.ADDRESS
+
+
+def at(name: str, offset: int = 0) -> Home:
+    return Home("global", name, 0, offset)
+
+
+def chain(sink: Home, *data: Home, control: tuple[Home, ...] = (), address: tuple[Home, ...] = ()) -> Chain:
+    roles = [(h, DATA) for h in data] + [(h, CONTROL) for h in control] + [(h, ADDRESS) for h in address]
+    return Chain(sink, frozenset(roles))
+
+
+def test_stencil_reads_its_neighbours(run: Run) -> None:
+    text = """
+@u = global [4 x double] [double 1.0, double 2.0, double 3.0, double 4.0]
+@v = global [4 x double] zeroinitializer
+define i32 @main() {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 1, %entry ], [ %n, %latch ]
+  %p = getelementptr double, ptr @u, i64 %i
+  %l = getelementptr i8, ptr %p, i64 -8
+  %r = getelementptr i8, ptr %p, i64 8
+  %a = load double, ptr %l
+  %b = load double, ptr %r
+  %s = fadd double %a, %b
+  %q = getelementptr double, ptr @v, i64 %i
+  store double %s, ptr %q
+  %n = add i64 %i, 1
+  %c = icmp eq i64 %n, 3
+  br i1 %c, label %done, label %latch
+latch:
+  br label %loop
+done:
+  ret i32 0
+}
+"""
+    result = run(text)
+    assert result.chains == {
+        chain(at("@v", 8), at("@u", 0), at("@u", 16)): 1,
+        chain(at("@v", 16), at("@u", 8), at("@u", 24)): 1,
+    }
+    # entry 1, two iterations of 12 (phi included), one latch, ret.
+    assert (result.instructions, result.loads, result.stores, result.flops) == (1 + 24 + 1 + 1, 4, 2, 2)
+
+
+def test_reduction_in_a_register_has_every_term(run: Run) -> None:
+    text = """
+@a = global [3 x double] [double 1.0, double 2.0, double 3.0]
+@s = global double 0.0
+define i32 @main() {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %n, %loop ]
+  %t = phi double [ 0.0, %entry ], [ %u, %loop ]
+  %p = getelementptr double, ptr @a, i64 %i
+  %x = load double, ptr %p
+  %u = fadd double %t, %x
+  %n = add i64 %i, 1
+  %c = icmp eq i64 %n, 3
+  br i1 %c, label %done, label %loop
+done:
+  %r = phi double [ %u, %loop ]
+  store double %r, ptr @s
+  ret i32 0
+}
+"""
+    assert run(text).chains == {chain(at("@s"), at("@a", 0), at("@a", 8), at("@a", 16)): 1}
+
+
+def test_accumulation_in_memory_keeps_its_self_source(run: Run) -> None:
+    body = """
+  %a = load double, ptr @x
+  %s = load double, ptr @s
+  %t = fadd double %s, %a
+  store double %t, ptr @s
+"""
+    result = run("@x = global double 1.0\n@s = global double 0.0", body=body)
+    assert result.chains == {chain(at("@s"), at("@s"), at("@x")): 1}
+
+
+def test_histogram_counts_by_address(run: Run) -> None:
+    text = """
+@b = global [3 x i32] [i32 1, i32 0, i32 1]
+@h = global [2 x i32] zeroinitializer
+define i32 @main() {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %n, %loop ]
+  %p = getelementptr i32, ptr @b, i64 %i
+  %k = load i32, ptr %p
+  %w = sext i32 %k to i64
+  %q = getelementptr i32, ptr @h, i64 %w
+  %o = load i32, ptr %q
+  %u = add i32 %o, 1
+  store i32 %u, ptr %q
+  %n = add i64 %i, 1
+  %c = icmp eq i64 %n, 3
+  br i1 %c, label %done, label %loop
+done:
+  ret i32 0
+}
+"""
+    assert run(text).chains == {
+        chain(at("@h", 4), at("@h", 4), address=(at("@b", 0),)): 1,
+        chain(at("@h", 0), at("@h", 0), address=(at("@b", 4),)): 1,
+        chain(at("@h", 4), at("@h", 4), address=(at("@b", 8),)): 1,
+    }
+
+
+def test_a_weighted_histogram_is_no_pure_count(run: Run) -> None:
+    body = """
+  %k = load i64, ptr @b
+  %q = getelementptr double, ptr @h, i64 %k
+  %o = load double, ptr %q
+  %p = getelementptr double, ptr @w, i64 %k
+  %w = load double, ptr %p
+  %u = fadd double %o, %w
+  store double %u, ptr %q
+"""
+    text = "@b = global i64 1\n@w = global [2 x double] zeroinitializer"
+    text += "\n@h = global [2 x double] zeroinitializer"
+    assert run(text, body=body).chains == {chain(at("@h", 8), at("@h", 8), at("@w", 8)): 1}
+
+
+def test_addresses_are_no_flows(run: Run) -> None:
+    body = """
+  %k = load i64, ptr @k
+  %p = getelementptr double, ptr @u, i64 %k
+  %x = load double, ptr %p
+  %y = fmul double %x, 2.0
+  store double %y, ptr @out
+"""
+    text = "@k = global i64 1\n@u = global [2 x double] zeroinitializer\n@out = global double 0.0"
+    assert run(text, body=body).chains == {chain(at("@out"), at("@u", 8)): 1}
+
+
+def test_copies_replicate_and_later_reads_see_the_original(run: Run) -> None:
+    body = """
+  %a = load double, ptr @a
+  store double %a, ptr @b
+  %b = load double, ptr @b
+  store double %b, ptr @c
+  %c = load double, ptr @c
+  %d = fneg double %c
+  store double %d, ptr @d
+"""
+    text = "".join(f"@{n} = global double 1.0\n" for n in "abcd")
+    result = run(text, body=body)
+    assert result.chains == {chain(at("@d"), at("@a")): 1}
+    assert result.flops == 0  # a sign
+
+
+def test_overwriting_the_original_does_not_move_the_replica(run: Run) -> None:
+    # The replica refers to the home of the value; the paper's compression merges all its versions.
+    body = """
+  %a = load i32, ptr @a
+  store i32 %a, ptr @b
+  store i32 5, ptr @a
+  %b = load i32, ptr @b
+  %c = add i32 %b, 1
+  store i32 %c, ptr @c
+"""
+    text = "".join(f"@{n} = global i32 1\n" for n in "abc")
+    assert run(text, body=body).chains == {chain(at("@a")): 1, chain(at("@c"), at("@a")): 1}
+
+
+def test_storing_back_makes_the_word_its_own_again(run: Run) -> None:
+    body = """
+  %a = load i32, ptr @a
+  store i32 %a, ptr @b
+  %b = load i32, ptr @b
+  store i32 %b, ptr @a
+  %c = load i32, ptr @a
+  %d = add i32 %c, 1
+  store i32 %d, ptr @a
+"""
+    result = run("@a = global i32 1\n@b = global i32 0", body=body)
+    assert result.chains == {chain(at("@a"), at("@a")): 1}
+
+
+def test_an_integer_copy_of_two_floats_replicates_both(run: Run) -> None:
+    body = """
+  %x = load i64, ptr @p
+  store i64 %x, ptr @q
+  %h = getelementptr float, ptr @q, i64 1
+  %f = load float, ptr %h
+  %g = fadd float %f, 1.0
+  store float %g, ptr @out
+  %y = add i64 %x, 1
+  store i64 %y, ptr @r
+"""
+    text = (
+        "@p = global [2 x float] zeroinitializer\n@q = global [2 x float] zeroinitializer\n"
+        "@r = global i64 0\n@out = global float 0.0"
+    )
+    assert run(text, body=body).chains == {
+        chain(at("@out"), at("@p", 4)): 1,
+        chain(at("@r"), at("@p", 0), at("@p", 4)): 1,
+    }
+
+
+def test_widening_keeps_exactness_of_the_words_it_knows(run: Run) -> None:
+    body = """
+  %f = load float, ptr @f
+  %d = fpext float %f to double
+  store double %d, ptr @d
+  %e = load double, ptr @d
+  %n = fptrunc double %e to float
+  store float %n, ptr @out
+"""
+    text = "@f = global float 1.0\n@d = global double 0.0\n@out = global float 0.0"
+    # The widened store replicates; narrowing changes the number: a new value of @f.
+    assert run(text, body=body).chains == {chain(at("@out"), at("@f")): 1}
+
+
+def test_narrow_stores_always_create_values_at_their_word(run: Run) -> None:
+    body = """
+  %a = load i8, ptr @a
+  %p = getelementptr i8, ptr @b, i64 6
+  store i8 %a, ptr %p
+  %h = load i16, ptr %p
+  %w = zext i16 %h to i32
+  store i32 %w, ptr @c
+"""
+    text = "@a = global i8 1\n@b = global [8 x i8] zeroinitializer\n@c = global i32 0"
+    assert run(text, body=body).chains == {
+        chain(at("@b", 4), at("@a")): 1,
+        chain(at("@c"), at("@b", 4)): 1,
+    }
+
+
+def test_vector_stores_make_one_chain_per_element(run: Run) -> None:
+    body = """
+  %v = load <2 x double>, ptr @a
+  %w = fadd <2 x double> %v, splat (double 1.0)
+  store <2 x double> %w, ptr @b
+"""
+    text = "@a = global <2 x double> zeroinitializer\n@b = global <2 x double> zeroinitializer"
+    result = run(text, body=body)
+    sources = (at("@a", 0), at("@a", 8))
+    assert result.chains == {chain(at("@b", 0), *sources): 1, chain(at("@b", 8), *sources): 1}
+    assert result.flops == 2
+
+
+def test_pointers_carry_nothing(run: Run) -> None:
+    body = """
+  %p = load ptr, ptr @p
+  store ptr %p, ptr @q
+  %i = ptrtoint ptr %p to i64
+  store i64 %i, ptr @n
+"""
+    text = "@x = global i32 0\n@p = global ptr @x\n@q = global ptr null\n@n = global i64 0"
+    assert run(text, body=body).chains == {chain(at("@n")): 1}
+
+
+def test_calls_pass_labels_and_exactness(run: Run) -> None:
+    text = """
+@a = global double 1.0
+@b = global double 2.0
+@c = global double 0.0
+@d = global double 0.0
+@f = global ptr @scale
+define double @same(double %x) {
+  ret double %x
+}
+define double @scale(double %x, double %y) {
+  %z = fmul double %x, %y
+  ret double %z
+}
+"""
+    body = """
+  %a = load double, ptr @a
+  %b = load double, ptr @b
+  %s = call double @same(double %a)
+  store double %s, ptr @c
+  %f = load ptr, ptr @f
+  %t = call double %f(double %a, double %b)
+  store double %t, ptr @d
+"""
+    assert run(text, body=body).chains == {chain(at("@d"), at("@a"), at("@b")): 1}
+
+
+def test_recursion_tells_activations_apart(run: Run) -> None:
+    text = """
+@x = global i32 3
+define i32 @f(i32 %n) {
+entry:
+  %slot = alloca i32
+  %m = add i32 %n, 1
+  store i32 %m, ptr %slot
+  %stop = icmp sgt i32 %n, 3
+  br i1 %stop, label %base, label %again
+base:
+  br label %out
+again:
+  %l = load i32, ptr %slot
+  %r = call i32 @f(i32 %l)
+  br label %out
+out:
+  %v = load i32, ptr %slot
+  ret i32 %v
+}
+"""
+    body = "  %x = load i32, ptr @x\n  %r = call i32 @f(i32 %x)\n  store i32 %r, ptr @x"
+    outer, inner = Home("stack", "@f/%slot", 0, 0), Home("stack", "@f/%slot", 1, 0)
+    # The result of @f is an exact copy of its outermost slot, so the last store replicates.
+    assert run(text, body=body).chains == {chain(outer, at("@x")): 1, chain(inner, outer): 1}
+
+
+def test_byval_arguments_replicate_the_caller_s_words(run: Run) -> None:
+    text = """
+%S = type { double, double }
+@s = global %S { double 1.0, double 2.0 }
+@out = global double 0.0
+define void @f(ptr byval(%S) align 8 %p) {
+  %q = getelementptr %S, ptr %p, i64 0, i32 1
+  %x = load double, ptr %q
+  %y = fadd double %x, 1.0
+  store double %y, ptr %q
+  store double %y, ptr @out
+  ret void
+}
+"""
+    result = run(text, body="  call void @f(ptr byval(%S) align 8 @s)")
+    copy = Home("stack", "@f/%p", 0, 8)
+    assert result.chains == {chain(copy, at("@s", 8)): 1, chain(at("@out"), at("@s", 8)): 1}
+
+
+def test_the_exit_status_is_a_sink(run: Run) -> None:
+    text = "@a = global i32 41\ndefine i32 @main() {\n  %a = load i32, ptr @a\n  %b = add i32 %a, 1\n"
+    result = run(text + "  ret i32 %b\n}\n")
+    assert result.exit_status == 42
+    assert result.chains == {Chain(EXIT_HOME, frozenset({(at("@a"), DATA)})): 1}
+
+
+def test_atomics_are_load_operation_store(run: Run) -> None:
+    body = """
+  %a = load i32, ptr @a
+  %o = atomicrmw add ptr @s, i32 %a seq_cst
+  store i32 %o, ptr @old
+  %p = cmpxchg ptr @s, i32 3, i32 %a seq_cst seq_cst
+  %x = atomicrmw xchg ptr @t, i32 %a seq_cst
+"""
+    text = "@a = global i32 2\n@s = global i32 1\n@t = global i32 0\n@old = global i32 0"
+    result = run(text, body=body)
+    # The old value and the exchanged ones are exact copies.
+    assert result.chains == {chain(at("@s"), at("@s"), at("@a")): 1}
+    assert (result.loads, result.stores) == (1, 1)

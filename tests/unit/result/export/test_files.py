@@ -1,0 +1,187 @@
+"""Exports: every file is read back by an independent reader."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+from scipy.io import mmread
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.division.coarsening.coarse import build_by_value
+from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.result.export.extrap import Measurement, write_extrap
+from commanalyzer.result.export.files import number_lines, write_text
+from commanalyzer.result.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
+from commanalyzer.result.export.metis_files import (
+    hypergraph_nets,
+    read_partition,
+    write_hmetis,
+    write_metis_graph,
+    write_partition,
+)
+from tests.graphs import build, folded, grid, grid_parts, row
+
+
+@pytest.fixture(name="communication")
+def _communication() -> Communication:
+    return count_volume(grid(8, count=3), grid_parts(8, 2, 2), 4)
+
+
+def numbers(line: str) -> list[int]:
+    return [int(x) for x in line.split()]
+
+
+def test_metis_graph(tmp_path: Path) -> None:
+    g = build(4, [row(1, 0, count=2), row(2, 1)], widths={0: 4}, inputs=[0], work={1: 2.0, 2: 2.0})
+    path = tmp_path / "a.graph"
+    write_metis_graph(path, build_by_value(g, np.zeros(4, dtype=np.bool_)).adjacency)
+    # Vertex weights 1 (no work) or 1000 (mean work); 0-1: one version of 4 bytes; 1-2: a use of 8; 3: alone.
+    assert path.read_text().splitlines() == ["4 2 011", "1 2 4", "1000 1 4 3 8", "1000 2 8", "1"]
+
+
+def test_partition_round_trip(tmp_path: Path) -> None:
+    part = np.array([0, 2, 1, 2], dtype=np.int32)
+    path = tmp_path / "a.part"
+    write_partition(path, part)
+    assert path.read_text() == "0\n2\n1\n2\n"
+    assert read_partition(path, 4).tolist() == [0, 2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0\n1\n", "expected 3 part numbers .* found 2"),
+        ("0\nx\n1\n", "cannot read"),
+        ("0\n-1\n0\n", "expected 3"),
+    ],
+)
+def test_bad_partition_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.part"
+    path.write_text(text)
+    with pytest.raises(ArtifactError, match=message):
+        read_partition(path, 3)
+
+
+def test_missing_partition_file(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="cannot read"):
+        read_partition(tmp_path / "none", 3)
+
+
+def test_hypergraph_of_values_and_reductions(tmp_path: Path) -> None:
+    # 0 is read by 1 and 2 (three versions, at most two uses each); 3 = 1 + 2.
+    g = build(4, [row(0, count=3), row(1, 0, count=2), row(2, 0), folded(3, [1], [2])], widths={3: 4})
+    path = tmp_path / "a.hgr"
+    write_hmetis(path, g)
+    lines = path.read_text().splitlines()
+    assert lines == ["2 4 11", "16 1 2 3", "4 2 3 4", "1", "1", "1", "1"]
+
+
+def test_empty_hypergraph(tmp_path: Path) -> None:
+    write_hmetis(tmp_path / "a.hgr", build(2, []))
+    assert (tmp_path / "a.hgr").read_text() == "0 2 11\n1\n1\n"
+
+
+def test_connectivity_of_expand_nets_is_the_volume() -> None:
+    g, part = grid(8, count=3), grid_parts(8, 2, 2)
+    weight, pointer, pins = hypergraph_nets(g)
+    cost = sum(
+        int(w) * (len(set(part[pins[a:b]].tolist())) - 1)
+        for w, a, b in zip(weight, pointer[:-1], pointer[1:], strict=True)
+    )
+    assert cost == count_volume(g, part, 4).total_bytes == 4 * 8 * 8 * 3
+
+
+def test_matrix_market(tmp_path: Path, communication: Communication) -> None:
+    path = tmp_path / "m.mtx"
+    write_matrix_market(path, communication)
+    assert path.read_text().startswith("%%MatrixMarket matrix coordinate integer general\n")
+    assert mmread(path).toarray().tolist() == communication.comm_bytes.tolist()
+
+
+def test_matrix_csv(tmp_path: Path, communication: Communication) -> None:
+    path = tmp_path / "m.csv"
+    write_matrix_csv(path, communication)
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    back = np.zeros((4, 4), dtype=np.int64)
+    messages = np.zeros((4, 4), dtype=np.int64)
+    for r in rows:
+        back[int(r["sender"]), int(r["receiver"])] = int(r["bytes"])
+        messages[int(r["sender"]), int(r["receiver"])] = int(r["messages"])
+    assert back.tolist() == communication.comm_bytes.tolist()
+    assert messages.tolist() == communication.messages.tolist()
+
+
+def test_graphml(tmp_path: Path, communication: Communication) -> None:
+    path = tmp_path / "m.graphml"
+    write_graphml(path, communication, np.array([1.0, 2.0, 3.0, 4.5]))
+    back = networkx.read_graphml(path, node_type=int)
+    assert dict(back.nodes(data="work_flops")) == {0: 1.0, 1: 2.0, 2: 3.0, 3: 4.5}
+    assert back[0][1] == {"bytes": int(communication.comm_bytes[0, 1]), "messages": 3}
+    assert back.number_of_edges() == np.count_nonzero(communication.comm_bytes)
+
+
+def test_graphml_needs_the_work_of_every_part(tmp_path: Path, communication: Communication) -> None:
+    with pytest.raises(ArtifactError, match="work of 4 parts, found 2"):
+        write_graphml(tmp_path / "m.graphml", communication, np.zeros(2))
+
+
+def test_extrap_lines(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    points = [
+        Measurement({"p": 4, "n": 256}, ("main", "sweep"), "comm_bytes", [614.5, 615.0]),
+        Measurement({"n": 512, "p": 8}, ("main",), "messages", [3]),
+    ]
+    write_extrap(path, points)
+    lines = path.read_text().splitlines()
+    assert lines[0] == (
+        '{"params": {"p": 4, "n": 256}, "callpath": "main->sweep", "metric": "comm_bytes", '
+        '"value": [614.5, 615.0]}'
+    )
+    assert list(json.loads(lines[1])["params"].items()) == [("p", 8), ("n", 512)]
+
+
+@pytest.mark.parametrize(
+    ("measurement", "message"),
+    [
+        (Measurement({"q": 1}, ("main",), "m", [1.0]), "expected parameters"),
+        (Measurement({"p": 1}, ("a->b",), "m", [1.0]), "without '->'"),
+        (Measurement({"p": 1}, (), "m", [1.0]), "needs names"),
+        (Measurement({"p": 1}, ("main",), "m", []), "has no value"),
+    ],
+)
+def test_extrap_refuses(tmp_path: Path, measurement: Measurement, message: str) -> None:
+    good = Measurement({"p": 1}, ("main",), "m", [1.0])
+    with pytest.raises(ArtifactError, match=message):
+        write_extrap(tmp_path / "m.jsonl", [good, measurement])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_extrap_needs_a_measurement(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="found none"):
+        write_extrap(tmp_path / "m.jsonl", [])
+
+
+def test_write_replaces_whole_files_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text(path, "first")
+    write_text(path, "second")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "second")]
+    with pytest.raises(ArtifactError, match="expected an existing directory"):
+        write_text(tmp_path / "missing" / "a.txt", "x")
+    directory = tmp_path / "taken"
+    directory.mkdir()
+    with pytest.raises(ArtifactError, match="found a directory"):
+        write_text(directory, "x")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "taken"]
+
+
+def test_lines_of_numbers_with_empty_ones() -> None:
+    assert number_lines(np.array([1, 2, 3]), np.array([0, 2, 2, 3])) == "1 2\n\n3\n"
+    assert numbers("1 2") == [1, 2]

@@ -1,0 +1,112 @@
+"""Metrics of phases against counting by hand."""
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.machine.phase_times import Unit
+from commanalyzer.machine.placement import Placement, of_hosts, on_nodes
+from commanalyzer.machine.simulation.flows import Messages
+from commanalyzer.machine.simulation.routes import make_network
+from commanalyzer.scaling.allocations.metrics import phase_metrics, units_of
+from commanalyzer.scaling.allocations.phases import Halo, allreduce_phases, matrix_phases
+
+UNITS = (Unit("SW", 2), Unit("R", 4))
+
+
+def _messages(*entries: tuple[int, int, int]) -> Messages:
+    sender, receiver, size = np.array(entries, dtype=np.int64).T
+    return Messages(sender, receiver, size)
+
+
+def test_a_ring_of_four_ranks_on_two_nodes() -> None:
+    ring = _messages((0, 1, 100), (1, 2, 100), (2, 3, 100), (3, 0, 300))
+    found = phase_metrics(ring, on_nodes(2, 2), UNITS)
+    # Blocks: ranks 0 and 1, 2 and 3. Between nodes: 1 -> 2 with 100 bytes, 3 -> 0 with 300.
+    assert found == {
+        "S": 150, "M": 1, "PT": 150, "N": 2, "PPN": 2, "NT": 300, "NI": 1, "V": 400, "VI": 2, "SW": 1, "R": 1
+    }  # fmt: skip
+    other = phase_metrics(ring, on_nodes(2, 2, "round-robin"), UNITS)
+    assert (other["V"], other["VI"], other["NT"], other["NI"]) == (600, 4, 400, 2)
+
+
+def test_shape_counts_occupied_neighbourhoods() -> None:
+    placement = Placement(np.arange(4), np.array([0, 1, 5, 9]))
+    found = phase_metrics(_messages((0, 1, 8)), placement, UNITS)
+    assert (found["SW"], found["R"]) == (3, 3)
+
+
+def test_routed_metrics_of_a_ring_of_nodes() -> None:
+    network = make_network("torus", 5)
+    assert network.sides == (5,)
+    # Two messages share the link from 1 to 2; 0 -> 2 takes two steps.
+    found = phase_metrics(_messages((0, 2, 100), (1, 2, 50)), on_nodes(5, 1), (), network)
+    assert (found["LT"], found["D"]) == (150, 2)
+
+
+def test_units_of_networks_are_blocks_of_consecutive_nodes() -> None:
+    assert [u.nodes for u in units_of(make_network("dragonfly", 64))] == [4, 16]
+    assert [u.nodes for u in units_of(make_network("fat-tree", 16))] == [4]
+    assert units_of(make_network("star", 16)) == ()
+
+
+@pytest.mark.parametrize(("neighbours", "periodic"), [("faces", False), ("faces", True), ("all", False)])
+def test_halo_sends_what_theory_says(neighbours: str, periodic: bool) -> None:
+    halo = Halo((12, 12, 12), 8, 1, neighbours, periodic)  # type: ignore[arg-type]
+    messages = halo.messages(27)
+    assert halo.grid(27) == (3, 3, 3)
+    cuts = 3 if periodic else 2
+    faces = 3 * cuts * 9 * 2
+    if neighbours == "faces":
+        assert len(messages.sender) == faces
+        assert messages.size_bytes.sum() == faces * 16 * 8
+    else:
+        # Edges: 3 orientations x 4 places x 3 blocks x 4 ways; corners: 8 places x 8 ways.
+        edges, corners = 3 * 4 * 3 * 4, 8 * 8
+        assert len(messages.sender) == faces + edges + corners
+        assert messages.size_bytes.sum() == 8 * (16 * faces + 4 * edges + corners)
+    assert np.array_equal(
+        np.sort(messages.sender * 27 + messages.receiver), np.sort(messages.receiver * 27 + messages.sender)
+    )
+
+
+def test_halo_of_an_uneven_domain_puts_processes_along_its_long_side() -> None:
+    assert Halo((64, 16)).grid(8) == (4, 2)
+    assert Halo((16, 64)).grid(8) == (2, 4)
+    with pytest.raises(ConfigError, match="at least a point per process"):
+        Halo((2, 2)).messages(16)
+    with pytest.raises(ConfigError, match="positive"):
+        Halo((0,))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8, 13])
+def test_an_allreduce_reaches_everybody(ranks: int) -> None:
+    known = np.eye(ranks, dtype=bool)
+    for phase in allreduce_phases(ranks, 8):
+        before = known.copy()
+        for sender, receiver in zip(phase.sender, phase.receiver, strict=True):
+            known[receiver] |= before[sender]
+    assert known.all()
+    assert allreduce_phases(1, 8) == ()
+
+
+def test_a_matrix_gives_its_bytes_per_step() -> None:
+    comm = np.array([[0, 1000], [3000, 0]])
+    messages = np.array([[0, 10], [10, 0]])
+    found = matrix_phases(Communication(comm, messages, 4000, 4000), 10)
+    assert len(found) == 1
+    assert found[0].repetitions == 10
+    assert sorted(found[0].messages.size_bytes.tolist()) == [100, 300]
+
+
+def test_hosts_are_places_by_their_numbers() -> None:
+    found = of_hosts(["nid0017", "nid0003", "nid0017", "nid0101"])
+    assert found.node.tolist() == [1, 0, 1, 2]
+    assert found.position.tolist() == [3, 17, 101]
+    assert of_hosts(["a", "b", "a"]).position.tolist() == [0, 1]
+    assert of_hosts(["x1-n1", "x2-n1"]).position.tolist() == [0, 1]  # last numbers are alike
+    with pytest.raises(ValueError, match="another place"):
+        Placement(np.array([0, 1]), np.array([3, 3]))
+    with pytest.raises(ValueError, match="nodes 0 to 1"):
+        Placement(np.array([0, 2]), np.array([3, 4]))

@@ -1,0 +1,110 @@
+"""Observations of tables: which columns, which rows, which names."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
+from commanalyzer.scaling.laws.data import of_table, read_observations
+from commanalyzer.scaling.laws.formula import law_text
+from commanalyzer.scaling.laws.pipeline import fit_observations
+from commanalyzer.scaling.laws.terms import most_cubic_grid
+from commanalyzer.scaling.sweep.columns import COLUMNS
+from commanalyzer.scaling.sweep.table import Cell, SweepTable, table_from_lines
+
+
+def _line(n: str, nodes: int, **more: Cell) -> dict[str, Cell]:
+    values: dict[str, Cell] = {"integer": 0, "number": 0.5, "text": "x"}
+    default = {c.name: values[c.kind] for c in COLUMNS}
+    return {**default, "n": n, "nodes": nodes, "model": "volume", **more}
+
+
+def _table() -> SweepTable:
+    lines = [
+        _line(str(n), p, comm_bytes=10 * n * p, work_flops=7 * n, native_s="" if n == 8 else 0.25)
+        for n in (8, 16)
+        for p in (2, 4)
+    ]
+    return table_from_lines(["n"], [*lines, _line("8", 2, model="hpdc18", comm_bytes=1)])
+
+
+def test_a_sweep_table_gives_points_and_metrics() -> None:
+    seen = of_table(_table())
+    x, names, y = seen.of("comm_bytes")
+    assert names == ("n", "p")
+    assert x.tolist() == [[8, 2], [8, 4], [16, 2], [16, 4]]
+    assert y.tolist() == [160, 320, 320, 640]
+
+
+def test_metrics_of_a_recording_do_not_depend_on_the_node_count() -> None:
+    x, names, y = of_table(_table()).of("work")
+    assert (names, x.tolist(), y.tolist()) == (("n",), [[8], [8], [16], [16]], [56, 56, 112, 112])
+
+
+def test_unknown_values_are_left_out() -> None:
+    x, _, y = of_table(_table()).of("native_s")
+    assert (x.ravel().tolist(), y.tolist()) == ([16, 16], [0.25, 0.25])
+
+
+def test_models_and_metrics_that_are_not_there() -> None:
+    assert of_table(_table(), "hpdc18").metrics["comm_bytes"].tolist() == [1.0]
+    with pytest.raises(ConfigError, match="model of volume, hpdc18"):
+        of_table(_table(), "other")
+    with pytest.raises(FitError, match="found 'speed'"):
+        of_table(_table()).of("speed")
+
+
+def test_text_parameters() -> None:
+    same = table_from_lines(["n", "kind"], [_line("8", 2, kind="copy"), _line("16", 2, kind="copy")])
+    assert of_table(same).parameters == ("n", "p")
+    mixed = table_from_lines(["n", "kind"], [_line("8", 2, kind="copy"), _line("16", 2, kind="swap")])
+    with pytest.raises(ConfigError, match="texts such as 'copy'"):
+        of_table(mixed)
+    assert of_table(mixed, parameters=["n"]).parameters == ("n", "p")
+
+
+def test_a_sweep_is_read_from_its_directory(tmp_path: Path) -> None:
+    _table().save(tmp_path / "table.csv")
+    (tmp_path / "sweep.json").write_text("{}")
+    for path in (tmp_path, tmp_path / "sweep.json", tmp_path / "table.csv"):
+        assert read_observations([path]).points.shape == (4, 2)
+
+
+def test_any_csv_table_with_named_parameters(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("ranks,edge,halo,comment\n4,10,40,a\n9,10,80,b\n16,10,,c\n")
+    seen = read_observations([path], parameters=["ranks", "edge"])
+    x, names, y = seen.of("halo")
+    assert (names, x.tolist(), y.tolist()) == (("ranks", "edge"), [[4, 10], [9, 10]], [40, 80])
+    with pytest.raises(ConfigError, match="ranks, edge, halo, comment"):
+        read_observations([path])
+    with pytest.raises(ConfigError, match="named nodes"):
+        read_observations([path], parameters=["nodes"])
+
+
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
+    ragged = tmp_path / "ragged.csv"
+    ragged.write_text("p,y\n4,1\n8\n")
+    with pytest.raises(ArtifactError, match="one length"):
+        read_observations([ragged])
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(ArtifactError, match="found an empty file"):
+        read_observations([tmp_path / "empty.csv"], parameters=["n"])
+    with pytest.raises(ArtifactError, match="No such file"):
+        read_observations([tmp_path / "none.csv"])
+    with pytest.raises(ConfigError, match="several of them"):
+        read_observations([ragged, tmp_path])
+
+
+def test_plain_blocks_on_another_grid_are_named_and_in_no_law() -> None:
+    lines = []
+    for n, p in product((32, 64, 128), (4, 8, 16, 36)):
+        rows, columns = (4, 9) if (n, p) == (32, 36) else most_cubic_grid(p, 2)
+        shape, cost = f"blocks {rows}x{columns} of {n}x{n}", 320 * n * (rows + columns - 2)
+        lines.append(_line(str(n), p, regular_method=shape, regular_bytes=cost))
+    (law,) = fit_observations(of_table(table_from_lines(("n",), lines)), metrics=("regular_bytes",)).laws
+    assert law_text(law) == "320 n (q1 + q2 - 2)"
+    assert law.notes[-1] == "n = 32, p = 36 is left out: plain blocks on another grid, blocks 4x9 of 32x32"

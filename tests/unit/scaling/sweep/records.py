@@ -1,0 +1,31 @@
+"""Specifications and records of points that nobody analysed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commanalyzer.request import AnalysisRequest
+from commanalyzer.scaling.sweep.columns import COLUMNS
+from commanalyzer.scaling.sweep.points import Point
+from commanalyzer.scaling.sweep.spec import PointSpec
+from commanalyzer.scaling.sweep.store import PointRecord
+from commanalyzer.scaling.sweep.table import Cell
+
+
+def spec(index: int, n: int, directory: Path) -> PointSpec:
+    """Point n at a place of a sweep."""
+    point = Point((("n", str(n)),))
+    return PointSpec(index, point, AnalysisRequest((Path("a.c"),), (str(n),)), f"{n:04d}-0", directory)
+
+
+def record(n: int, *, graph_bytes: int = 1000, memory_bytes: int = 10**6, wall_s: float = 1.0) -> PointRecord:
+    """Finished point n."""
+    fillers: dict[str, Cell] = {"integer": 1, "number": 0.5, "text": "x"}
+    line = {column.name: fillers[column.kind] for column in COLUMNS}
+    return PointRecord(
+        f"{n:04d}-0",
+        {"n": str(n)},
+        lines=({"n": str(n), **line, "graph_bytes": graph_bytes},),
+        wall_s=wall_s,
+        memory_bytes=memory_bytes,
+    )
