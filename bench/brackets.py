@@ -24,9 +24,9 @@ from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.terminal.document_text import show_document
-from commanalyzer.report.terminal.text import make_console
+from commanalyzer.report.checking.document_files import markdown_text
+from commanalyzer.report.checking.document_text import show_document
+from commanalyzer.report.result.text import make_console
 from tests.kernels.table import kernels
 
 _COLUMNS = ("program", "nodes", "division", "by rows", "likeliest", "exact", "outside")

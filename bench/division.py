@@ -150,7 +150,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from bench.document import show_and_write
     from commanalyzer.checking.validation.document import Document, Section
     from commanalyzer.cli.parameters.options import parse_nodes
-    from commanalyzer.report.terminal.text import make_console
+    from commanalyzer.report.result.text import make_console
 
     parser = argparse.ArgumentParser("python -m bench.division")
     parser.add_argument("checkout", type=Path, help="of the other revision")

@@ -14,9 +14,9 @@ from bench.measuring import Cost, Measured
 from bench.peers import PROGRAMS, Peer
 from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.terminal.document_text import show_document
-from commanalyzer.report.terminal.text import make_console
+from commanalyzer.report.checking.document_files import markdown_text
+from commanalyzer.report.checking.document_text import show_document
+from commanalyzer.report.result.text import make_console
 
 _NONE = "-"
 

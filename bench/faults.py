@@ -95,7 +95,7 @@ FAULTS = (
     ),
     Fault(
         "a report number off by one",
-        "commanalyzer/report/terminal/text.py",
+        "commanalyzer/report/result/text.py",
         '"messages": format_count(traffic.total_messages),',
         '"messages": format_count(traffic.total_messages + 1),',
         "unit/report",

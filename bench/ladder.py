@@ -30,9 +30,9 @@ from bench.ladder_cases import Series, chosen_series
 from bench.ladder_document import Rung, ladder_document, rung_of
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.terminal.document_text import show_document
-from commanalyzer.report.terminal.text import make_console
+from commanalyzer.report.checking.document_files import markdown_text
+from commanalyzer.report.checking.document_text import show_document
+from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 
 _POLL_S = 0.2

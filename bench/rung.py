@@ -23,7 +23,7 @@ from commanalyzer.division.libraries.concurrency import usable_cores
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
 from commanalyzer.pipeline import analyze
-from commanalyzer.report.json_document import json_document
+from commanalyzer.report.result.json_document import json_document
 
 
 @dataclass(slots=True)

@@ -27,50 +27,48 @@ from commanalyzer.foundation.errors import (
 )
 from commanalyzer.foundation.version import tool_version
 
-# package of the commands -> its heading in --help, and its commands
+# heading in --help -> its commands, each with its room and a line of help
 _COMMANDS = {
-    "analysis": {
-        "analyze": "Analyse a program: communication and efficiency bound per node count.",
-        "explain": "Show how the value of one source line came about.",
-        "export": "Write a result in the format of another tool.",
-        "features": "Count the instructions of a program's kernels by kind, for learn and predict.",
-        "matrix": "Print the communication matrix of a result.",
-        "partition": "Decompose a saved result for other node counts.",
-        "patterns": "Find the parallel patterns of a program's loops.",
-        "profile": "Measure what a program executes, and what each rank of a division would.",
-        "report": "Write results as one HTML page with figures.",
-        "show": "Print a saved result.",
-        "tasks": "Find kernels, what flows between them, and range mappers.",
-        "why": "Say which variables and lines cause the communication.",
+    "A program": {
+        "analyze": ("result", "Analyse a program: communication and efficiency bound per node count."),
+        "explain": ("result", "Show how the value of one source line came about."),
+        "export": ("result", "Write a result in the format of another tool."),
+        "features": (
+            "kernels",
+            "Count the instructions of a program's kernels by kind, for learn and predict.",
+        ),
+        "matrix": ("result", "Print the communication matrix of a result."),
+        "partition": ("result", "Decompose a saved result for other node counts."),
+        "patterns": ("kernels", "Find the parallel patterns of a program's loops."),
+        "profile": ("profiles", "Measure what a program executes, and what each rank of a division would."),
+        "report": ("result", "Write results as one HTML page with figures."),
+        "show": ("result", "Print a saved result."),
+        "tasks": ("kernels", "Find kernels, what flows between them, and range mappers."),
+        "why": ("result", "Say which variables and lines cause the communication."),
     },
-    "prediction": {
-        "advise": "Project laws to larger problems and machines: how many nodes to ask for.",
-        "bound": "Bounds of efficiency and time per node count on a machine.",
-        "classify": "Find classes of threads that behave alike in profiles of several runs.",
-        "compose": "Predict a parallel system from models of its sequential blocks.",
-        "extrapolate": "Extrapolate profiles of small runs to scales that were never run.",
-        "fit": "Find scaling laws over node counts and sizes.",
-        "learn": "Train a model of speed-up on a table of measured runs.",
-        "machine": "Measure this machine, show machine files, list the published ones.",
-        "measure-block": "Measure a sequential block over a range of sizes, for compose.",
-        "model": "Compute the efficiency bound from numbers given by hand.",
-        "predict": "Predict the speed-up curve of unseen kernels with a trained model.",
-        "simulate": "Simulate a saved prediction on a cluster (SimGrid).",
-        "sweep": "Analyse a program for many sizes, for scaling laws.",
+    "Machines, sizes and designs": {
+        "advise": ("scaling", "Project laws to larger problems and machines: how many nodes to ask for."),
+        "bound": ("machine", "Bounds of efficiency and time per node count on a machine."),
+        "classify": ("profiles", "Find classes of threads that behave alike in profiles of several runs."),
+        "compose": ("kernels", "Predict a parallel system from models of its sequential blocks."),
+        "extrapolate": ("profiles", "Extrapolate profiles of small runs to scales that were never run."),
+        "fit": ("scaling", "Find scaling laws over node counts and sizes."),
+        "learn": ("kernels", "Train a model of speed-up on a table of measured runs."),
+        "machine": ("machine", "Measure this machine, show machine files, list the published ones."),
+        "measure-block": ("kernels", "Measure a sequential block over a range of sizes, for compose."),
+        "model": ("machine", "Compute the efficiency bound from numbers given by hand."),
+        "predict": ("kernels", "Predict the speed-up curve of unseen kernels with a trained model."),
+        "simulate": ("machine", "Simulate a saved prediction on a cluster (SimGrid)."),
+        "sweep": ("scaling", "Analyse a program for many sizes, for scaling laws."),
     },
-    "checking": {
-        "compare": "Compare a prediction with the counted bytes of an MPI run.",
-        "count": "Count the bytes that an MPI program sends between its ranks.",
-        "diff": "Compare two results: what got better, what worse.",
-        "validate": "Compare predictions with the counted MPI programs of the workloads.",
+    "MPI programs, and results beside each other": {
+        "compare": ("checking", "Compare a prediction with the counted bytes of an MPI run."),
+        "count": ("checking", "Count the bytes that an MPI program sends between its ranks."),
+        "diff": ("result", "Compare two results: what got better, what worse."),
+        "validate": ("checking", "Compare predictions with the counted MPI programs of the workloads."),
     },
 }
-_HEADINGS = {
-    "analysis": "A program",
-    "prediction": "Machines, sizes and designs",
-    "checking": "MPI programs, and results beside each other",
-}
-_PACKAGE = {name: package for package, names in _COMMANDS.items() for name in names}
+_ROOM = {name: room for commands in _COMMANDS.values() for name, (room, _) in commands.items()}
 _COMPILERS = {
     "cc": "C compiler whose programs can be analysed: make CC=commanalyzer-cc.",
     "c++": "The same for C++; also installed as commanalyzer-cc, commanalyzer-c++.",
@@ -94,10 +92,10 @@ class _LazyGroup(click.Group):
     """Imports a command's module when it is used, so that --help is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_PACKAGE)
+        return sorted(_ROOM)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _PACKAGE:
+        if cmd_name not in _ROOM:
             return None
         command = importlib.import_module(_module(cmd_name)).command
         if not isinstance(command, click.Command):
@@ -110,20 +108,20 @@ class _LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if near := difflib.get_close_matches(args[0], _PACKAGE):
+            if near := difflib.get_close_matches(args[0], _ROOM):
                 raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for package, commands in _COMMANDS.items():
-            with formatter.section(_HEADINGS[package]):
-                formatter.write_dl(list(commands.items()))
+        for heading, commands in _COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
         with formatter.section("Compilers"):
             formatter.write_dl(list(_COMPILERS.items()))
 
 
 def _module(command: str) -> str:
-    return f"commanalyzer.cli.{_PACKAGE[command]}.{command.replace('-', '_')}"
+    return f"commanalyzer.cli.{_ROOM[command]}.{command.replace('-', '_')}"
 
 
 def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:

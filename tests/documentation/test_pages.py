@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from commanalyzer.cli.analysis.export import FORMATS
 from commanalyzer.cli.main import group
+from commanalyzer.cli.result.export import FORMATS
 from tests.tiers import EXTENDED
 
 ROOT = Path(__file__).resolve().parents[2]

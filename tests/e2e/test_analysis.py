@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import commanalyzer as ca
 from commanalyzer.division.regular.rules import parse_rule
 from commanalyzer.graph.value_graph import HomeKind
-from commanalyzer.report.json_document import json_document
+from commanalyzer.report.result.json_document import json_document
 from commanalyzer.result.results import SingletonCounts
 from tests.e2e import theory
 from tests.e2e.conftest import Analyse

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from commanalyzer.cli.analysis.export import FORMATS
+from commanalyzer.cli.result.export import FORMATS
 from tests.e2e.command import HEAT, Done, commanalyzer, leftovers
 
 Json = dict[str, "int | float | str | bool | list[Json] | Json | None"]

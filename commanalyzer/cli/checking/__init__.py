@@ -1,1 +1,1 @@
-"""Commands that compare: with MPI programs that exist, and results with each other."""
+"""Commands that count and compare with MPI programs."""

@@ -60,7 +60,7 @@ def command(
     With --times, measured times are set against the bounds of the machine (see: commanalyzer bound).
     """
     check_outputs(None, json_output, force)
-    from commanalyzer.report.terminal.comparison_text import comparison_text, show_comparison
+    from commanalyzer.report.checking.comparison_text import comparison_text, show_comparison
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.comparison.compare import compare
 
@@ -70,7 +70,7 @@ def command(
     def show(console: Console) -> None:
         show_comparison(found, console, quiet=quiet)
         if runs is not None:
-            from commanalyzer.report.terminal.measured_text import show_measured
+            from commanalyzer.report.checking.measured_text import show_measured
 
             show_measured(runs, console)
 

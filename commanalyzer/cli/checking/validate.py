@@ -68,9 +68,9 @@ def command(
     for path in files:
         require_writable(path, force)
     from commanalyzer.checking.validation.run import Selection
-    from commanalyzer.report.document_files import html_text, markdown_text
-    from commanalyzer.report.terminal.document_text import show_document
-    from commanalyzer.report.terminal.text import make_console
+    from commanalyzer.report.checking.document_files import html_text, markdown_text
+    from commanalyzer.report.checking.document_text import show_document
+    from commanalyzer.report.result.text import make_console
 
     names = tuple(name.strip() for name in workloads.split(",") if name.strip())
     words = _command(names, nodes, quick, ablation, cases)

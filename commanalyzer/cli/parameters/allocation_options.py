@@ -113,12 +113,12 @@ class Common:
 
 def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
     """Find, show and write the allocations."""
-    from commanalyzer.report.predictions.allocations_text import (
+    from commanalyzer.report.result.text import make_console
+    from commanalyzer.report.scaling.allocations_text import (
         AllocationReport,
         allocations_json,
         show_allocations,
     )
-    from commanalyzer.report.terminal.text import make_console
     from commanalyzer.scaling.allocations.configurations import configurations, phase_model, rates_of
     from commanalyzer.scaling.allocations.decisions import Limits, decide
     from commanalyzer.scaling.allocations.injection import injection_of

@@ -40,7 +40,7 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
     """Progress of a long command, on standard error; with ``quiet``, nobody sees it."""
     from commanalyzer.foundation.progress import SilentProgress
     from commanalyzer.report.progress import TerminalProgress
-    from commanalyzer.report.terminal.text import make_console
+    from commanalyzer.report.result.text import make_console
 
     if quiet:
         yield SilentProgress()
@@ -83,7 +83,7 @@ def emit_document(
         force: Replace an existing file.
         quiet: Do not name files.
     """
-    from commanalyzer.report.terminal.text import make_console
+    from commanalyzer.report.result.text import make_console
 
     if json_output == "-":
         sys.stdout.write(document())
@@ -106,8 +106,8 @@ def emit(
     quiet: bool = False,
 ) -> None:
     """Show ``result`` (unless the document goes to standard output), save it, write its document."""
-    from commanalyzer.report.json_document import json_text
-    from commanalyzer.report.terminal.text import make_console, show_result
+    from commanalyzer.report.result.json_document import json_text
+    from commanalyzer.report.result.text import make_console, show_result
 
     to_stdout = json_output == "-"
     if output is not None:

@@ -29,7 +29,7 @@ from commanalyzer.report.html.origin import origin_section, recording_section, w
 from commanalyzer.report.html.overview import overview_section
 from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, machines_of
 from commanalyzer.report.html.talk import talk_section
-from commanalyzer.report.predictions.allocations_text import AllocationReport
+from commanalyzer.report.scaling.allocations_text import AllocationReport
 from commanalyzer.result.results import AnalysisResult
 
 if TYPE_CHECKING:

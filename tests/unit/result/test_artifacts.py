@@ -16,7 +16,7 @@ from commanalyzer.graph.storage.coding import encoded
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.json_document import json_document
+from commanalyzer.report.result.json_document import json_document
 from commanalyzer.result.artifacts import SCHEMA, load, save
 from commanalyzer.result.results import AnalysisResult
 from tests.graphs import assert_same_graph

@@ -19,7 +19,7 @@ from commanalyzer.report.html.blocks import (
     Table,
     Words,
 )
-from commanalyzer.report.predictions.allocations_text import AllocationReport, decision_lines, remarks_of
+from commanalyzer.report.scaling.allocations_text import AllocationReport, decision_lines, remarks_of
 from commanalyzer.scaling.allocations.decisions import sbatch_lines
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from commanalyzer.report.html.blocks import (
     Words,
 )
 from commanalyzer.report.html.subject import machine_name
-from commanalyzer.report.predictions.projection_text import advice_lines, size_text
+from commanalyzer.report.scaling.projection_text import advice_lines, size_text
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import accuracy_text, law_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law

@@ -5,8 +5,8 @@ from __future__ import annotations
 from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.report.html.blocks import Chapter, Column, Figures, Row, Section, Table, Words
-from commanalyzer.report.task_drawing import tasks_chart
-from commanalyzer.report.terminal.tasks_text import range_text
+from commanalyzer.report.kernels.task_drawing import tasks_chart
+from commanalyzer.report.kernels.tasks_text import range_text
 
 
 def tasks_chapter(graph: TaskGraph) -> Chapter:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.report.json_document import json_text
-from commanalyzer.report.terminal.comparison_text import comparison_document, show_comparison
-from commanalyzer.report.terminal.text import make_console, show_result
+from commanalyzer.report.checking.comparison_text import comparison_document, show_comparison
+from commanalyzer.report.result.json_document import json_text
+from commanalyzer.report.result.text import make_console, show_result
 from commanalyzer.result.artifacts import load, save
 from commanalyzer.result.comparison.compare import accuracy, compare, ratio
 from tests.counted import counted_from

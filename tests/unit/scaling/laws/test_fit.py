@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import FitError
-from commanalyzer.report.predictions.laws_text import predictions_content
+from commanalyzer.report.scaling.laws_text import predictions_content
 from commanalyzer.scaling.laws.data import Observations
 from commanalyzer.scaling.laws.document import law_content, read_law
 from commanalyzer.scaling.laws.fit import fit_law

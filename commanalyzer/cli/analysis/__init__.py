@@ -1,1 +1,0 @@
-"""Commands about one program: what it would send, and why."""

@@ -1,0 +1,1 @@
+"""Commands about kernels: features, patterns, tasks, speedups, designs of blocks."""

@@ -1,0 +1,82 @@
+"""``commanalyzer compose``: a parallel system from models of its sequential blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.output import (
+    check_outputs,
+    emit_document,
+    force_option,
+    json_option,
+    quiet_option,
+)
+
+
+@click.command()
+@click.argument("design", type=click.Path(path_type=Path))
+@click.option("--system", "expression", default="", help="Another system of the same blocks.")
+@click.option("--at", "sizes", type=options.setting, multiple=True, help="Size: n=4096; repeatable.")
+@click.option("--set", "counts", type=options.setting, multiple=True, help="Count: T=4; repeatable.")
+@click.option("--cores", type=click.IntRange(1), help="Threads that may run.")
+@click.option("--elements", type=click.IntRange(1), help="Elements of the stream.")
+@click.option(
+    "--figure", type=click.Path(path_type=Path), help="Draw the system with its times (.svg, .png)."
+)
+@json_option
+@force_option
+@quiet_option("Only times and counts.")
+def command(
+    design: Path,
+    expression: str,
+    sizes: tuple[tuple[str, float], ...],
+    counts: tuple[tuple[str, float], ...],
+    cores: int | None,
+    elements: int | None,
+    figure: Path | None,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Predict how fast the system of DESIGN (TOML) is, what limits it, and which counts are best.
+
+    Counts that are given neither in the design nor with --set are found: those that make the system fastest
+    on the cores.
+    """
+    check_outputs(figure, json_output, force)
+    from commanalyzer.kernels.composition.answer import answer
+    from commanalyzer.kernels.composition.design import load_design
+    from commanalyzer.kernels.composition.systems import parse_system, with_counts
+    from commanalyzer.report.kernels.composition_text import answer_json, show_answer
+
+    loaded = load_design(design)
+    system = parse_system(expression) if expression else loaded.system
+    wrong = [f"{name}={value:g}" for name, value in counts if value < 1 or value != int(value)]
+    if wrong:
+        raise click.BadParameter(
+            f"expected a whole number of 1 or more, found {wrong[0]}", param_hint="--set"
+        )
+    loaded = replace(
+        loaded,
+        system=with_counts(system, {name: int(value) for name, value in counts}),
+        values={**loaded.values, **dict(sizes)},
+        cores=cores or loaded.cores,
+        elements=elements or loaded.elements,
+    )
+    found = answer(loaded)
+    if figure is not None:
+        from commanalyzer.report.kernels.system_drawing import save_system
+
+        save_system(found, figure, force=force)
+    emit_document(
+        lambda: answer_json(found),
+        lambda console: show_answer(found, console, quiet=quiet),
+        json_output,
+        saved=(figure,),
+        force=force,
+        quiet=quiet,
+    )

@@ -1,0 +1,1 @@
+"""Commands about machines, and what bounds a result on them."""

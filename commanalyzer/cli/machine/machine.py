@@ -1,0 +1,301 @@
+"""``commanalyzer machine``: measure this machine, show machine files, list the published ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from commanalyzer.cli.machine.machine_campaign import (
+    DEFAULT_NODES,
+    campaign_options,
+    measure_campaign,
+    phases,
+)
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.parameters.output import force_option, quiet_option
+from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
+from commanalyzer.foundation.files import require_writable
+
+if TYPE_CHECKING:
+    from commanalyzer.kernels.learning.overheads import OverheadTable
+    from commanalyzer.machine.measuring.job import MeasurementRequest
+
+
+_PAIRS_TIMEOUT_S = 600.0
+_SIMULATED_NODES = (16,)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group()
+def command() -> None:
+    """Measure this machine, show machine files, list the published ones."""
+
+
+command.add_command(phases)
+
+
+@command.command("list")
+def list_machines() -> None:
+    """List the published machines that --machine knows by name."""
+    from commanalyzer.machine.catalog import published_machines
+    from commanalyzer.machine.parameters import load_machine
+    from commanalyzer.report.machine.machine_text import show_machines
+    from commanalyzer.report.result.text import make_console
+
+    machines = {name: load_machine(path) for name, path in published_machines().items()}
+    show_machines(machines, make_console(sys.stdout))
+
+
+@command.command("show")
+@click.argument("machine", metavar="NAME|FILE")
+@click.option("--all", "every", is_flag=True, help="Also the values over node counts and message sizes.")
+def show(machine: str, every: bool) -> None:
+    """Print a published machine or a machine file."""
+    from commanalyzer.machine.catalog import find_machine
+    from commanalyzer.report.machine.machine_text import show_machine
+    from commanalyzer.report.result.text import make_console
+
+    show_machine(find_machine(machine), make_console(sys.stdout), every=every)
+
+
+def _campaign_options(command: F) -> F:
+    for option in reversed(campaign_options):
+        command = option(command)
+    return command
+
+
+class _WithRun(WithProgramArguments):
+    """The command after ``--`` is a plain run of the program."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Mention the program."""
+        formatter.write_usage(
+            ctx.command_path, "[OPTIONS] [-- PROGRAM ARGUMENTS...]", "Usage: mpiexec -n RANKS "
+        )
+
+
+@command.command("measure", cls=_WithRun)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Machine file to write (TOML).")
+@click.option("--name", default="", help="What to call the machine.")
+@click.option(
+    "--sizes", type=options.sizes, help="Message sizes: 8,4KiB,1MiB; default 8 B to 2 MiB in factors of 8."
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(6),
+    default=100,
+    show_default=True,
+    help="Most rounds of a measurement.",
+)
+@click.option(
+    "--series-time",
+    type=options.seconds,
+    default="1s",
+    show_default=True,
+    help="Time for one measurement; it has fewer rounds (at least 6) if they take longer.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random patterns.")
+@click.option(
+    "--program",
+    type=click.Path(path_type=Path),
+    metavar="RESULT",
+    help="Also the throughput of this analysed program (*.cmz), from runs of the command after --.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=5, show_default=True, help="Timed runs of the program."
+)
+@click.option(
+    "--base",
+    default="",
+    metavar="NAME|FILE",
+    help="Machine whose parameters are kept where none is measured.",
+)
+@click.option(
+    "--range-mappers",
+    "range_mappers",
+    is_flag=True,
+    help="Instead: overhead of every pair of range mappers (JSON), for predict.",
+)
+@click.option(
+    "--elements",
+    type=click.IntRange(2),
+    default=2048,
+    show_default=True,
+    help="Side of the matrix of --range-mappers.",
+)
+@click.option(
+    "--topology",
+    type=click.Choice(("star", "fat-tree", "torus", "dragonfly")),
+    help="--range-mappers on a simulated network of the machine of --base.",
+)
+@_campaign_options
+@force_option
+@quiet_option("Only say which files were written.")
+@click.pass_context
+def measure(
+    ctx: click.Context,
+    output: Path | None,
+    name: str,
+    sizes: tuple[int, ...] | None,
+    repetitions: int,
+    series_time: float,
+    seed: int,
+    program: Path | None,
+    runs: int,
+    base: str,
+    range_mappers: bool,
+    elements: int,
+    topology: str | None,
+    campaign: Path | None,
+    nodes: tuple[int, ...] | None,
+    ppn: tuple[int, ...],
+    allocation: str,
+    slurm: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Measure network and node, write a machine file for --machine.
+
+    Start it with one rank per node, pinned, on the nodes that the program would use; on one rank only the
+    throughput is measured. Raw timings are kept beside the machine file (*.samples.json.gz).
+    With --campaign, all ranks take part, and the table is for machine phases.
+    """
+    if campaign is not None:
+        measure_campaign(ctx, campaign, nodes or DEFAULT_NODES, ppn, allocation, slurm, sizes, force=force)
+        return
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    from commanalyzer.machine.measuring.campaign import DEFAULT_SIZES_BYTES, MeasurementPlan
+    from commanalyzer.machine.measuring.job import MeasurementRequest
+
+    run = program_arguments(ctx)
+    if topology and not (range_mappers and base):
+        raise click.UsageError("--topology belongs to --range-mappers and needs --base NAME|FILE")
+    if range_mappers:
+        called = name or base or output.stem
+        _measure_pairs(
+            output, called, elements, repetitions, topology, nodes or _SIMULATED_NODES, base, force, quiet
+        )
+        return
+    if (program is None) == bool(run):
+        raise click.UsageError("--program RESULT and a command after -- belong together")
+    request = MeasurementRequest(
+        output=output,
+        name=name or output.stem,
+        plan=MeasurementPlan(sizes or DEFAULT_SIZES_BYTES, repetitions, series_s=series_time, seed=seed),
+        base=base,
+        command=run,
+        flops=partial(_flops, program),
+        num_runs=runs,
+        force=force,
+    )
+    _run(ctx, request, quiet)
+
+
+def _flops(program: Path | None) -> float:
+    """Operations of the analysed program; 0 without one."""
+    if program is None:
+        return 0.0
+    from commanalyzer.result.artifacts import load
+
+    result = load(program)
+    if result.regions or not result.work.amount:
+        found = f"one of the region {', '.join(result.regions)}" if result.regions else "one without any"
+        raise ConfigError(
+            f"expected a result with work of the whole program, found {found}",
+            where=str(program),
+            hint="analyse without --region: a plain run can only be timed as a whole",
+        )
+    return float(result.work.amount)
+
+
+def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:
+    from commanalyzer.foundation.progress import SilentProgress
+    from commanalyzer.machine.measuring.job import run_job
+    from commanalyzer.machine.measuring.mpi import launcher_rank
+    from commanalyzer.report.machine.machine_text import show_machine, show_remarks
+    from commanalyzer.report.progress import LineProgress
+    from commanalyzer.report.result.text import make_console
+
+    progress = SilentProgress() if quiet or launcher_rank() else LineProgress(sys.stderr)
+    try:
+        done = run_job(request, progress, _say_failure)
+    except CommAnalyzerError:
+        if launcher_rank():
+            ctx.exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
+        raise
+    if done is None:
+        return
+    console = make_console(sys.stdout)
+    if not quiet:
+        show_machine(done.machine, console, every=True)
+    show_remarks(done.remarks, console)
+    for path in done.files:
+        click.echo(f"wrote {path}")
+
+
+def _say_failure(text: str) -> None:
+    click.echo(f"internal error: {text}\n  this is a bug of commanalyzer, please report it", err=True)
+
+
+def _measure_pairs(
+    output: Path,
+    name: str,
+    elements: int,
+    repetitions: int,
+    topology: str | None,
+    nodes: tuple[int, ...],
+    base: str,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Measure all pairs of range mappers on the ranks of this job, or on a simulated network."""
+    from dataclasses import replace
+
+    from commanalyzer.kernels.learning.overheads import save_overheads
+    from commanalyzer.report.kernels.learning_text import show_overheads
+    from commanalyzer.report.result.text import make_console
+
+    table: OverheadTable | None
+    if topology is None:
+        table = _on_ranks(output, elements, repetitions, name, force, quiet)
+    else:
+        require_writable(output, force)
+        from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
+        from commanalyzer.machine.catalog import find_machine
+        from commanalyzer.machine.simulation.platforms import link_parameters, make_platform
+
+        link = link_parameters(find_machine(base))
+        platform = make_platform(topology, max(nodes), link)
+        tables = [
+            measure_on_platform(platform, p, elements, link.throughput, _PAIRS_TIMEOUT_S) for p in nodes
+        ]
+        pairs = tuple(pair for one in tables for pair in one.pairs)
+        table = replace(tables[0], machine=f"{name}, {topology}", pairs=pairs)
+    if table is None:
+        return
+    save_overheads(table, output, force=force)
+    if not quiet:
+        show_overheads(table, make_console(sys.stdout))
+    click.echo(f"wrote {output}")
+
+
+def _on_ranks(
+    output: Path, elements: int, repetitions: int, name: str, force: bool, quiet: bool
+) -> OverheadTable | None:
+    from commanalyzer.foundation.progress import SilentProgress
+    from commanalyzer.kernels.learning.range_benchmark import measure_on_ranks
+    from commanalyzer.machine.measuring.mpi import launcher_rank, world
+    from commanalyzer.report.progress import LineProgress
+
+    is_first = launcher_rank() == 0
+    if is_first:
+        require_writable(output, force)
+    progress = SilentProgress() if quiet or not is_first else LineProgress(sys.stderr)
+    return measure_on_ranks(world(), elements, repetitions, progress, name)

@@ -1,0 +1,198 @@
+"""``commanalyzer simulate``: a predicted decomposition on a simulated cluster (SimGrid)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.machine_options import machine_and_latency_options
+from commanalyzer.cli.parameters.output import (
+    check_outputs,
+    emit_document,
+    force_option,
+    json_option,
+    quiet_option,
+    shown_progress,
+)
+from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.request import MODELS
+
+if TYPE_CHECKING:
+    from commanalyzer.machine.parameters import MachineParameters
+    from commanalyzer.machine.simulation.mapping import HostOrder
+    from commanalyzer.machine.simulation.platforms import Platform
+    from commanalyzer.machine.simulation.run import SimulationOptions
+    from commanalyzer.result.results import AnalysisResult, Decomposition
+
+_TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    """Where to simulate, as the user gave it."""
+
+    platform: str
+    hosts: Path | None
+    least_hosts: int | None
+
+
+@click.command()
+@click.argument("result", type=click.Path(path_type=Path))
+@click.option(
+    "--platform",
+    required=True,
+    metavar="|".join((*_TOPOLOGIES, "FILE.xml")),
+    help="Network: a topology made of the machine's parameters, or a platform file of SimGrid.",
+)
+@click.option("--nodes", type=options.nodes, help="Node counts of the result; all if left out.")
+@machine_and_latency_options
+@click.option(
+    "--platform-nodes",
+    type=click.IntRange(1),
+    help="Nodes of a generated platform; the largest node count if left out.",
+)
+@click.option(
+    "--hosts", type=click.Path(path_type=Path), help="Hosts of a platform file to use, one per line."
+)
+@click.option(
+    "--placement",
+    type=click.Choice(["order", "random", "near"]),
+    default="order",
+    show_default=True,
+    help="Hosts of the ranks: in order, random, or partners near each other (generated platforms).",
+)
+@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.option("--method", default="", help="Decomposition; the cheapest if left out.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=500,
+    show_default=True,
+    help="Rounds that are simulated at most.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
+@click.option(
+    "--timeout", type=options.seconds, default="10min", show_default=True, help="Limit of one simulation."
+)
+@click.option("--keep", type=click.Path(path_type=Path), help="New folder for platform, hosts and traces.")
+@json_option
+@force_option
+@quiet_option("Only the table; no progress.")
+def command(
+    result: Path,
+    platform: str,
+    nodes: tuple[int, ...] | None,
+    machine: MachineParameters,
+    platform_nodes: int | None,
+    hosts: Path | None,
+    placement: HostOrder,
+    model: str | None,
+    method: str,
+    rounds: int,
+    seed: int,
+    timeout: float,
+    keep: Path | None,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Simulate the decompositions of RESULT on a cluster that you do not have.
+
+    Writes one trace per rank (rounds of messages with the predicted bytes, work, collective operations) and
+    replays them with SimGrid, which must be installed (Debian: libsimgrid-dev). Shows simulated time and
+    efficiency beside the bound.
+    """
+    check_outputs(None, json_output, force)
+    _check_keep(keep, force)
+    from commanalyzer.machine.simulation.run import SimulationOptions
+    from commanalyzer.result.artifacts import load
+
+    found = load(result)
+    chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
+    network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)
+    if not quiet:
+        _say_unused(machine, is_file=network.name not in _TOPOLOGIES)
+    how = SimulationOptions(
+        seed=seed,
+        placement=placement,
+        most_rounds=rounds,
+        timeout_s=timeout,
+        keep=keep,
+        message_overhead_s=_overhead_s(machine),
+    )
+    _run(found, chosen, network, how, json_output, force, quiet)
+
+
+def _say_unused(machine: MachineParameters, *, is_file: bool) -> None:
+    if machine.overlap is not None:
+        click.echo("the overlap of the machine is not used: replayed programs do not overlap", err=True)
+    unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
+    if is_file and unused:
+        click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
+
+
+def _overhead_s(machine: MachineParameters) -> float:
+    return machine.message_overhead.value if machine.message_overhead is not None else 0.0
+
+
+def _check_keep(keep: Path | None, force: bool) -> None:
+    if keep is None:
+        return
+    if keep.exists() and not keep.is_dir():
+        raise ArtifactError("expected a folder, found a file", where=str(keep))
+    if keep.is_dir() and any(keep.iterdir()) and not force:
+        raise ArtifactError(
+            "expected a new or empty folder, found files", where=str(keep), hint="overwrite them with --force"
+        )
+
+
+def _platform(
+    network: _Network, found: AnalysisResult, machine: MachineParameters, chosen: list[Decomposition]
+) -> Platform:
+    from commanalyzer.machine.simulation.platform_files import read_platform
+    from commanalyzer.machine.simulation.platforms import check_topology, link_parameters, make_platform
+
+    if network.platform not in _TOPOLOGIES and ("." in network.platform or "/" in network.platform):
+        return read_platform(Path(network.platform), network.hosts)
+    check_topology(network.platform)  # before what else it needs is asked for
+    most = max((item.nodes for item in chosen), default=1)
+    # What the analysis knows of the machine (the measured throughput) completes what is given here.
+    link = link_parameters(found.machine.replaced_by(machine))
+    return make_platform(network.platform, max(most, network.least_hosts or 0), link)
+
+
+def _run(
+    found: AnalysisResult,
+    chosen: list[Decomposition],
+    network: Platform,
+    how: SimulationOptions,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    from commanalyzer.machine.simulation.run import simulate
+    from commanalyzer.machine.simulation.smpirun import smpi_version
+    from commanalyzer.report.machine.simulation_text import (
+        SimulationReport,
+        show_simulation,
+        simulation_text,
+    )
+    from commanalyzer.result.provenance import collect_provenance
+
+    version = smpi_version()
+    with shown_progress(quiet) as progress:
+        simulation = simulate(found, chosen, network, how, progress)
+    provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
+    report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
+    emit_document(
+        lambda: simulation_text(report),
+        lambda console: show_simulation(report, console, quiet=quiet),
+        json_output,
+        saved=(how.keep,),
+        force=force,
+        quiet=quiet,
+    )

@@ -1,1 +1,0 @@
-"""Commands about machines, sizes and designs that were not run."""

@@ -1,0 +1,1 @@
+"""Commands about profiles of ranks, and their extrapolation."""

@@ -1,0 +1,1 @@
+"""Commands about one program, and about results beside each other."""

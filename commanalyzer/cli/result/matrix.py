@@ -1,0 +1,57 @@
+"""``commanalyzer matrix``: the communication matrix of a saved result."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.request import MODELS
+
+if TYPE_CHECKING:
+    from commanalyzer.result.results import Decomposition
+
+
+@click.command()
+@click.argument("result", type=click.Path(path_type=Path))
+@click.option("--nodes", type=click.IntRange(1), help="Node count; the largest analysed one if left out.")
+@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.option("--method", default="", help="Decomposition; the cheapest if left out.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "csv"]),
+    default="text",
+    show_default=True,
+    help="Output form.",
+)
+@click.option("--messages", is_flag=True, help="Messages instead of bytes (csv).")
+def command(
+    result: Path, nodes: int | None, model: str | None, method: str, form: str, messages: bool
+) -> None:
+    """Print who sends how many bytes to whom in the saved RESULT."""
+    from commanalyzer.result.artifacts import load
+
+    loaded = load(result)
+    count = nodes if nodes is not None else max(loaded.nodes, default=1)
+    item = loaded.decomposition(count, model or "", method)
+    if form == "csv":
+        _write_csv(item, messages)
+    else:
+        _write_text(item)
+
+
+def _write_csv(item: Decomposition, messages: bool) -> None:
+    matrix = item.communication.messages if messages else item.communication.comm_bytes
+    for row in matrix.tolist():
+        sys.stdout.write(",".join(map(str, row)) + "\n")
+
+
+def _write_text(item: Decomposition) -> None:
+    from commanalyzer.report.result.matrix_text import matrix_lines
+
+    click.echo(repr(item))
+    for line in matrix_lines(item.communication, full=True):
+        click.echo(line)

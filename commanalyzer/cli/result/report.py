@@ -1,0 +1,170 @@
+"""``commanalyzer report``: saved results as one HTML page, and their figures as files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.output import force_option, quiet_option
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.files import require_writable, write_text
+
+if TYPE_CHECKING:
+    from commanalyzer.machine.parameters import MachineParameters, Parameter
+    from commanalyzer.report.html.chapters.laws import LawsRequest
+    from commanalyzer.report.scaling.allocations_text import AllocationReport
+
+PROJECTED_NODES = tuple(2**k for k in range(11))
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Page to write (*.html)."
+)
+@click.option(
+    "--machine",
+    "machine_names",
+    metavar="NAME|FILE",
+    multiple=True,
+    help="Published machine or machine file (TOML) of the bounds; repeatable. Else that of each result.",
+)
+@click.option(
+    "--throughput",
+    type=options.throughput,
+    help="Throughput of one node, for machines that do not say it: 3.2GFlop/s. Else that of each result.",
+)
+@click.option(
+    "--source",
+    "folders",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    multiple=True,
+    help="Directory to look for source files in, besides the current one and the results'; repeatable.",
+)
+@click.option(
+    "--laws",
+    "laws_file",
+    type=click.Path(path_type=Path),
+    help="Scaling laws (of fit -o) to show and to project with, on the same machines.",
+)
+@click.option(
+    "--param",
+    "sizes",
+    type=options.setting,
+    multiple=True,
+    help="Problem of the projection: n=4096; repeatable.",
+)
+@click.option(
+    "--nodes",
+    type=options.nodes,
+    default=PROJECTED_NODES,
+    help="Node counts of the projection; else powers of two to 1024.",
+)
+@click.option(
+    "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
+)
+@click.option(
+    "--tasks",
+    "tasks_file",
+    type=click.Path(path_type=Path),
+    help="Task graph (of tasks --json) to show.",
+)
+@click.option(
+    "--training",
+    "training_file",
+    type=click.Path(path_type=Path),
+    help="What a model was trained on (of learn --insight --json) to show.",
+)
+@click.option(
+    "--allocations",
+    "allocations_file",
+    type=click.Path(path_type=Path),
+    help="Allocations (of advise --allocations --json) to show.",
+)
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path),
+    help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
+)
+@force_option
+@quiet_option("Say nothing.")
+def command(
+    results: tuple[Path, ...],
+    output: Path,
+    machine_names: tuple[str, ...],
+    throughput: float | None,
+    folders: tuple[Path, ...],
+    laws_file: Path | None,
+    sizes: tuple[tuple[str, float], ...],
+    nodes: tuple[int, ...],
+    weak_parameter: str,
+    tasks_file: Path | None,
+    training_file: Path | None,
+    allocations_file: Path | None,
+    figures: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write saved RESULTS (*.cmz, of analyze, partition or count) as one page that needs nothing else."""
+    require_writable(output, force)
+    if output.resolve() in {path.resolve() for path in results}:
+        raise ConfigError("expected another file for the page, found a result", where=str(output))
+    from commanalyzer.kernels.tasks.document import load_tasks
+    from commanalyzer.machine.catalog import find_machine
+    from commanalyzer.report.html.chapters.learning import load_training
+    from commanalyzer.report.html.files import require_folder, require_new, write_figures
+    from commanalyzer.report.html.page import NamedResult, make_page, render_page
+    from commanalyzer.result.artifacts import load
+
+    laws = None if laws_file is None else _laws(laws_file, dict(sizes), nodes, weak_parameter)
+    machines = [_named(find_machine(name), name) for name in machine_names]
+    named = [NamedResult(path.stem, load(path)) for path in results]
+    places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
+    page = make_page(
+        named,
+        machines=machines,
+        folders=tuple(places),
+        laws=laws,
+        throughput=_throughput(throughput),
+        tasks=None if tasks_file is None else load_tasks(tasks_file),
+        training=None if training_file is None else load_training(training_file),
+        allocations=None if allocations_file is None else _allocations(allocations_file),
+    )
+    if figures is not None:
+        require_folder(figures)
+        require_new(page.charts, figures, force)
+    write_text(output, render_page(page), force=force)
+    if figures is not None:
+        write_figures(page.charts, figures)
+    if not quiet:
+        click.echo(f"wrote {output}")
+        if figures is not None:
+            click.echo(f"wrote {len(page.charts)} figures to {figures}")
+
+
+def _throughput(value: float | None) -> Parameter | None:
+    from commanalyzer.machine.parameters import Parameter
+
+    return None if value is None else Parameter(value, "Flop/s", "given", note="command line")
+
+
+def _laws(path: Path, sizes: dict[str, float], nodes: tuple[int, ...], weak_parameter: str) -> LawsRequest:
+    from commanalyzer.report.html.chapters.laws import LawsRequest
+    from commanalyzer.scaling.laws.document import load_laws
+
+    return LawsRequest(load_laws(path), sizes, nodes, weak_parameter)
+
+
+def _allocations(path: Path) -> AllocationReport:
+    from commanalyzer.report.scaling.allocations_text import load_allocations
+
+    return load_allocations(path)
+
+
+def _named(machine: MachineParameters, name_or_file: str) -> MachineParameters:
+    """A machine without a name is called as its file."""
+    return machine if machine.name else replace(machine, name=Path(name_or_file).stem)

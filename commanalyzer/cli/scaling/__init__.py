@@ -1,0 +1,1 @@
+"""Commands about other sizes and numbers of nodes."""

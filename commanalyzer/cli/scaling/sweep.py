@@ -1,0 +1,286 @@
+"""``commanalyzer sweep``: one program, many sizes; results and their table in a directory."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.analysis_options import (
+    WithProgramArguments,
+    analysis_options,
+    program_arguments,
+    request_from,
+)
+from commanalyzer.cli.parameters.output import quiet_option
+from commanalyzer.foundation.errors import EXIT_INCOMPLETE, EXIT_OK, ConfigError
+from commanalyzer.foundation.files import require_writable, write_text
+
+if TYPE_CHECKING:
+    from commanalyzer.scaling.sweep.executors import Engine
+    from commanalyzer.scaling.sweep.run import Sweep
+    from commanalyzer.scaling.sweep.state import SweepOutcome
+
+_COMMAND_LINE = "commanalyzer.sweep_command"
+_SHARE_OF_MEMORY = 0.8  # of what is available when the sweep starts
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where points are analysed; at most one is chosen."""
+
+    jobs: int | None
+    mpi: bool
+    dask: str
+    slurm: Path | None
+    task: int | None
+
+
+class _SweepCommand(WithProgramArguments):
+    """Remembers the command line, for provenance and for batch scripts."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep a copy, parse."""
+        ctx.meta[_COMMAND_LINE] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_SweepCommand)
+@click.argument("sources", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--param",
+    "axes",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="n=64,128 or n=64..512x2; repeatable: all combinations.",
+)
+@click.option(
+    "--points",
+    "points_file",
+    type=click.Path(path_type=Path),
+    help="CSV file of points instead: names in its first line.",
+)
+@click.option(
+    "--args", "arguments", type=options.flags, default=(), help='Arguments of the program: "{n} 20".'
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Directory for the results; a sweep found there is resumed.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Points at a time on this machine.  [default: its cores]"
+)
+@click.option(
+    "--memory-budget",
+    type=options.size,
+    help="Memory of all points at a time: 16GB.  [default: 80% of what is free]",
+)
+@click.option("--mpi", is_flag=True, help="On the ranks of: mpiexec -n RANKS commanalyzer sweep ...")
+@click.option("--dask", default="", metavar="ADDRESS", help="On the workers of this Dask scheduler.")
+@click.option(
+    "--slurm",
+    type=click.Path(path_type=Path),
+    metavar="SCRIPT",
+    help="Write a Slurm script: one array task per point.",
+)
+@click.option(
+    "--slurm-options", type=options.flags, default=(), help='For the script: "--mem=8G --time=1:00:00".'
+)
+@click.option("--task", type=click.IntRange(0), hidden=True, help="Analyse one point of a prepared sweep.")
+@click.option(
+    "--gather",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Only write the table of the points finished in DIR.",
+)
+@click.option("--retry-failed", is_flag=True, help="Analyse points again that failed before.")
+@click.option("--force", is_flag=True, help="Overwrite an existing script.")
+@analysis_options
+@quiet_option("Only the table; no progress.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    sources: tuple[Path, ...],
+    axes: tuple[str, ...],
+    points_file: Path | None,
+    arguments: tuple[str, ...],
+    output: Path | None,
+    jobs: int | None,
+    memory_budget: float | None,
+    mpi: bool,
+    dask: str,
+    slurm: Path | None,
+    slurm_options: tuple[str, ...],
+    task: int | None,
+    gather: Path | None,
+    retry_failed: bool,
+    force: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Analyse the program made of SOURCES for many values of its parameters.
+
+    A parameter {n} stands in --args, --cflags, --ldflags, --stdin or a file name. One recording per point
+    serves all --nodes. What is finished in DIR is not done again; DIR/table.csv is what laws are fitted to.
+    """
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    if gather is not None:
+        return _gather(gather, quiet)
+    where = _Where(jobs, mpi, dask, slurm, task)
+    _check_where(where)
+    arguments = _arguments(ctx, arguments)
+    with ExitStack() as stack:
+        engine = _engine(where, stack)
+        if engine is None and mpi:
+            return EXIT_OK  # a rank that worked
+        sweep = _sweep(ctx, sources, axes, points_file, arguments, output, given)
+        if task is not None:
+            return _task(sweep, task)
+        if slurm is not None:
+            return _write_script(sweep, slurm, slurm_options, retry_failed, force)
+        if engine is None:
+            raise ConfigError("expected a place to analyse points, found none")
+        budget = None if memory_budget is None else int(memory_budget)
+        return _run(sweep, engine, budget or _free_memory(), retry_failed, quiet)
+
+
+def _check_where(where: _Where) -> None:
+    chosen = [
+        name
+        for name, value in (
+            ("--jobs", where.jobs),
+            ("--mpi", where.mpi),
+            ("--dask", where.dask),
+            ("--slurm", where.slurm),
+        )
+        if value
+    ]
+    if len(chosen) > 1:
+        raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
+
+
+def _arguments(ctx: click.Context, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    after = program_arguments(ctx)
+    if after and arguments:
+        raise click.UsageError("expected the program's arguments in --args or after --, found both")
+    return after or arguments
+
+
+def _sweep(
+    ctx: click.Context,
+    sources: tuple[Path, ...],
+    axes: tuple[str, ...],
+    points_file: Path | None,
+    arguments: tuple[str, ...],
+    output: Path | None,
+    given: dict[str, Any],
+) -> Sweep:
+    from commanalyzer.scaling.sweep.points import grid, parse_axis, read_points
+    from commanalyzer.scaling.sweep.run import Sweep
+
+    if not sources or output is None:
+        raise click.UsageError("expected SOURCES and -o DIR (or --gather DIR)")
+    if bool(axes) == (points_file is not None):
+        raise click.UsageError("expected either --param NAME=VALUES or --points FILE")
+    points = grid([parse_axis(text) for text in axes]) if points_file is None else read_points(points_file)
+    request = request_from(sources, arguments, given, "discard")
+    return Sweep(request, points, output, ("sweep", *ctx.meta[_COMMAND_LINE]))
+
+
+def _engine(where: _Where, stack: ExitStack) -> Engine | None:
+    from commanalyzer.division.libraries.concurrency import usable_cores
+    from commanalyzer.scaling.sweep.executors import dask_engine, mpi_engine, process_engine
+
+    if where.task is not None or where.slurm is not None:
+        return None
+    if where.mpi:
+        return stack.enter_context(mpi_engine())
+    if where.dask:
+        return dask_engine(where.dask)
+    return process_engine(where.jobs or usable_cores())
+
+
+def _free_memory() -> int:
+    import psutil
+
+    return int(_SHARE_OF_MEMORY * psutil.virtual_memory().available)
+
+
+def _run(sweep: Sweep, engine: Engine, budget_bytes: int, retry_failed: bool, quiet: bool) -> int:
+    from commanalyzer.report.result.text import make_console
+    from commanalyzer.report.scaling.sweep_progress import SweepProgress
+    from commanalyzer.scaling.sweep.run import run_sweep
+
+    with SweepProgress(make_console(sys.stderr), quiet=quiet) as progress:
+        outcome = run_sweep(
+            sweep,
+            engine,
+            watch=progress.show,
+            memory_budget_bytes=budget_bytes,
+            retry_failed=retry_failed,
+        )
+    return _finish(outcome, quiet)
+
+
+def _task(sweep: Sweep, index: int) -> int:
+    from commanalyzer.scaling.sweep.run import run_task
+
+    record = run_task(sweep, index)
+    if record.error is None:
+        click.echo(f"{sweep.points[index].label}: finished in {record.wall_s:.1f} s")
+        return EXIT_OK
+    click.echo(f"{sweep.points[index].label}: {record.error.message}", err=True)
+    return EXIT_INCOMPLETE
+
+
+def _gather(folder: Path, quiet: bool) -> int:
+    from commanalyzer.scaling.sweep.run import gather
+
+    return _finish(gather(folder), quiet)
+
+
+def _finish(outcome: SweepOutcome, quiet: bool) -> int:
+    from commanalyzer.report.result.text import make_console
+    from commanalyzer.report.scaling.sweep_text import show_sweep
+
+    show_sweep(outcome, make_console(sys.stdout), quiet=quiet)
+    return EXIT_OK if outcome.is_complete else EXIT_INCOMPLETE
+
+
+def _write_script(
+    sweep: Sweep, script: Path, slurm_options: tuple[str, ...], retry_failed: bool, force: bool
+) -> int:
+    from commanalyzer.scaling.sweep.run import prepare_sweep
+    from commanalyzer.scaling.sweep.slurm import slurm_script
+
+    require_writable(script, force)
+    outcome = prepare_sweep(sweep, retry_failed=retry_failed)
+    indices = [index for index, record in enumerate(outcome.records) if record is None]
+    if not indices:
+        raise ConfigError(
+            "expected points that are not analysed yet, found none",
+            where=str(outcome.directory),
+            hint="see the table with --gather; failed points are tried again with --retry-failed",
+        )
+    text = slurm_script(
+        script=script,
+        indices=indices,
+        tool=(sys.executable, "-m", "commanalyzer"),
+        arguments=sweep.command[1:],
+        directory=outcome.directory,
+        folder=Path.cwd(),
+        options=slurm_options,
+    )
+    write_text(script, text, force=force)
+    click.echo(f"wrote {script} ({len(indices)} tasks); submit with: bash {script}")
+    return EXIT_OK

@@ -1,0 +1,1 @@
+"""Counted and measured runs beside predictions, as text and pages."""

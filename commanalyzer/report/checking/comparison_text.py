@@ -1,0 +1,166 @@
+"""A comparison of predicted and counted communication, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
+from commanalyzer.report.checking.measured_text import measured_document
+from commanalyzer.report.result.text import object_lines
+from commanalyzer.result.artifact_header import Json
+from commanalyzer.result.comparison.compare import Comparison, accuracy, ratio
+from commanalyzer.result.comparison.measured import MeasuredRuns
+
+SCHEMA = "commanalyzer.comparison/1"
+_MAX_PRINTED = 16
+_TOP_PAIRS = 8
+
+
+def show_comparison(comparison: Comparison, console: Console, *, quiet: bool = False) -> None:
+    """Print ``comparison``; only the totals with ``quiet``."""
+    console.print(_totals(comparison))
+    if quiet:
+        return
+    if len(comparison.candidates) > 1:
+        console.print(_candidates(comparison))
+    for line in _matrix_lines(comparison):
+        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+    for line in object_lines(comparison.predicted, comparison.prediction.store.objects):
+        console.print(Text(line))
+
+
+def _totals(comparison: Comparison) -> Table:
+    predicted, counted = comparison.predicted, comparison.counted
+    table = Table(title=f"{predicted.nodes} nodes: predicted and counted communication", title_justify="left")
+    table.add_column("")
+    for name in (f"predicted ({predicted.model}, {predicted.method})", f"counted ({counted.method})"):
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("ratio", justify="right")
+    table.add_column("accuracy", justify="right")
+    rows = (
+        ("bytes", predicted.comm_bytes, counted.comm_bytes),
+        ("messages", predicted.communication.total_messages, counted.communication.total_messages),
+    )
+    for name, left, right in rows:
+        table.add_row(name, f"{left:,}", f"{right:,}", *_quality(left, right))
+    work = comparison.work_flop
+    intensities = [f"{d.comm_bytes / work:.4g}" if work else "no work" for d in (predicted, counted)]
+    table.add_row(f"bytes/{comparison.prediction.work.unit}", *intensities, "", "")
+    return table
+
+
+def _quality(predicted: int, counted: int) -> tuple[str, str]:
+    share, exactness = ratio(predicted, counted), accuracy(predicted, counted)
+    return ("" if share is None else f"{share:.4g}", "" if exactness is None else format_percent(exactness))
+
+
+def _candidates(comparison: Comparison) -> Table:
+    table = Table(title="All predicted decompositions", title_justify="left")
+    table.add_column("model")
+    table.add_column("decomposition")
+    for name in ("bytes", "ratio", "accuracy"):
+        table.add_column(name, justify="right")
+    for item in comparison.candidates:
+        quality = _quality(item.comm_bytes, comparison.counted.comm_bytes)
+        table.add_row(item.model, Text(item.method), f"{item.comm_bytes:,}", *quality)
+    return table
+
+
+def _matrix_lines(comparison: Comparison) -> list[str]:
+    found = comparison.relabelling
+    how = "best of all numberings" if found.is_exact else "best numbering found"
+    lines = [
+        f"Agreement of the matrices per pair of ranks: {format_percent(found.agreement)} ({how} of parts)"
+    ]
+    if len(found.order) <= _MAX_PRINTED:
+        lines.append("  parts that play ranks 0, 1, ...: " + " ".join(map(str, found.order.tolist())))
+        lines += _entries(comparison)
+    pairs = comparison.largest_differences(_TOP_PAIRS)
+    if pairs:
+        lines.append("Pairs of ranks that differ most (predicted, counted):")
+    for source, target, predicted, counted in pairs:
+        amounts = f"{format_bytes(predicted):>9} {format_bytes(counted):>9}"
+        lines.append(f"  {source:>4} -> {target:<4} {amounts}  {predicted - counted:+,} B")
+    return lines
+
+
+def _entries(comparison: Comparison) -> list[str]:
+    """Predicted/counted entries of the whole matrix, in bytes."""
+    both = zip(
+        comparison.predicted_bytes.tolist(), comparison.counted.communication.comm_bytes.tolist(), strict=True
+    )
+    cells = [[_cell(a, b) for a, b in zip(left, right, strict=True)] for left, right in both]
+    width = max(len(cell) for row in cells for cell in row)
+    width = max(width, len(str(len(cells) - 1)))
+    lines = ["Sent from rank (row) to rank (column), predicted/counted bytes:"]
+    lines.append(" " * 6 + " ".join(f"{column:>{width}}" for column in range(len(cells))))
+    for index, row in enumerate(cells):
+        lines.append(f"{index:>4}  " + " ".join(f"{cell:>{width}}" for cell in row))
+    return lines
+
+
+def _cell(predicted: int, counted: int) -> str:
+    return f"{format_count(predicted)}/{format_count(counted)}" if predicted or counted else "."
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Json]:
+    """Contract document of ``comparison``; bytes, messages, fractions; matrices in the order of ranks."""
+    predicted, counted = comparison.predicted, comparison.counted
+    objects = zip(comparison.prediction.store.objects, predicted.object_bytes.tolist(), strict=False)
+    work = comparison.work_flop
+    return {
+        "schema": SCHEMA,
+        "nodes": predicted.nodes,
+        "predicted": {
+            "model": predicted.model,
+            "method": predicted.method,
+            "comm_bytes": predicted.comm_bytes,
+            "messages": predicted.communication.total_messages,
+            "intensity": predicted.comm_bytes / work if work else None,
+            "comm_matrix": comparison.predicted_bytes.tolist(),
+        },
+        "counted": {
+            "part_of_run": counted.method,
+            "comm_bytes": counted.comm_bytes,
+            "messages": counted.communication.total_messages,
+            "intensity": counted.comm_bytes / work if work else None,
+            "comm_matrix": counted.communication.comm_bytes.tolist(),
+        },
+        "ratio": comparison.ratio,
+        "accuracy": comparison.accuracy,
+        "agreement": comparison.relabelling.agreement,
+        "agreement_is_exact": comparison.relabelling.is_exact,
+        "part_of_rank": comparison.relabelling.order.tolist(),
+        "candidates": [
+            {
+                "model": item.model,
+                "method": item.method,
+                "comm_bytes": item.comm_bytes,
+                "accuracy": accuracy(item.comm_bytes, counted.comm_bytes),
+            }
+            for item in comparison.candidates
+        ],
+        "objects": [
+            {
+                "name": home.name,
+                "function": home.function,
+                "file": home.file,
+                "line": home.line,
+                "bytes": amount,
+            }
+            for home, amount in objects
+            if amount
+        ],
+    }
+
+
+def comparison_text(comparison: Comparison, measured: MeasuredRuns | None = None) -> str:
+    """The document as JSON text, newline at the end; with measured times if there are any."""
+    document = comparison_document(comparison)
+    if measured is not None:
+        document["measured"] = measured_document(measured)
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"

@@ -1,1 +1,0 @@
-"""Classes and models of profiles as text, JSON and pages with figures."""

@@ -1,0 +1,1 @@
+"""Features, patterns, tasks, speedups and designs as text, drawings and files."""

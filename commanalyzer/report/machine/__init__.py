@@ -1,0 +1,1 @@
+"""Machines, bounds and simulated runs as text and JSON."""

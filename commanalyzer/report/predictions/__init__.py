@@ -1,1 +1,0 @@
-"""Predictions as text and JSON: bounds, laws, projections, allocations, simulations, designs."""

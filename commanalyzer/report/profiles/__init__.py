@@ -1,0 +1,1 @@
+"""Profiles, classes and models of profiles as text, JSON and pages."""

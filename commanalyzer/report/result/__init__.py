@@ -1,0 +1,1 @@
+"""Results of programs as text, JSON and files of other tools."""

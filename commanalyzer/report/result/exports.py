@@ -1,0 +1,113 @@
+"""Chooses what of a result goes into which file format; the writers are in ``export``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.division.coarsening.coarse import build_by_value
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.files import write_text
+from commanalyzer.graph.contraction.dissolve import dissolve_registers
+from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.report.result.json_document import json_text
+from commanalyzer.result.export.extrap import Measurement, write_extrap
+from commanalyzer.result.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
+from commanalyzer.result.export.metis_files import write_hmetis, write_metis_graph, write_partition
+from commanalyzer.result.results import AnalysisResult, Decomposition
+
+_OF_GRAPHS = frozenset(("metis", "hmetis", "partition"))
+_MATRIX_WRITERS = {"csv": write_matrix_csv, "matrixmarket": write_matrix_market}
+
+
+def export_result(
+    result: AnalysisResult,
+    form: str,
+    path: Path,
+    *,
+    nodes: int | None = None,
+    model: str = "",
+    parameters: Mapping[str, float] | None = None,
+) -> None:
+    """Write ``result`` to ``path``.
+
+    Args:
+        result: Result to export.
+        form: ``csv``, ``matrixmarket``, ``graphml``, ``partition`` (one decomposition); ``metis``,
+            ``hmetis`` (the graph); ``extrap``, ``json`` (all).
+        path: File to write; replaced if it exists.
+        nodes: Node count; the largest when ``None``.
+        model: Communication model; empty for the leading one.
+        parameters: Parameters of this run besides the node count, for ``extrap``.
+
+    Raises:
+        ConfigError: If the format is unknown or the decomposition was not analysed.
+        ArtifactError: If the file cannot be written.
+    """
+    if result.counted is not None and form in _OF_GRAPHS:
+        raise ConfigError(
+            f"expected a prediction to export as {form}, found a counted MPI run: it has no value graph",
+            hint="csv, matrixmarket, graphml, extrap and json work",
+        )
+    whole: dict[str, Callable[[], None]] = {
+        "json": lambda: write_text(path, json_text(result), force=True),
+        "extrap": lambda: write_extrap(path, measurements(result, model, parameters or {})),
+        "hmetis": lambda: write_hmetis(path, result.graph),
+        "metis": lambda: _write_metis(result, path),
+    }
+    if form in whole:
+        whole[form]()
+        return
+    item = result.decomposition(nodes if nodes is not None else max(result.nodes, default=1), model)
+    if form in _MATRIX_WRITERS:
+        _MATRIX_WRITERS[form](path, item.communication)
+    elif form == "graphml":
+        write_graphml(path, item.communication, work_per_part(result, item))
+    elif form == "partition":
+        write_partition(path, item.part)
+    else:
+        raise ConfigError(f"expected a known export format, found {form!r}")
+
+
+def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, float]) -> list[Measurement]:
+    """Bytes and messages of the best decompositions over the node count ``p``.
+
+    Raises:
+        ConfigError: If the model was not analysed.
+    """
+    callpath = ["main", *result.regions[:1]]
+    points = [result.best(nodes, model) for nodes in result.nodes]
+    return [
+        Measurement({"p": item.nodes, **parameters}, callpath, metric, [float(value)])
+        for metric, pick in _METRICS.items()
+        for item in points
+        for value in (pick(item),)
+    ]
+
+
+def work_per_part(result: AnalysisResult, item: Decomposition) -> NDArray[np.float64]:
+    """float64[p], floating-point operations of each part."""
+    graph = result.graph
+    if len(item.part) != graph.num_vertices:
+        # The paper's model counts on the graph without register values.
+        graph = dissolve_registers(graph)
+    return np.bincount(item.part, graph.work_flops, item.nodes).astype(np.float64)
+
+
+def _bytes_of(item: Decomposition) -> int:
+    return item.comm_bytes
+
+
+def _messages_of(item: Decomposition) -> int:
+    return item.communication.total_messages
+
+
+_METRICS: dict[str, Callable[[Decomposition], int]] = {"comm_bytes": _bytes_of, "messages": _messages_of}
+
+
+def _write_metis(result: AnalysisResult, path: Path) -> None:
+    hubs = find_hubs(result.graph)
+    write_metis_graph(path, build_by_value(result.graph, hubs).adjacency)

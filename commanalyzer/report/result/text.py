@@ -1,0 +1,311 @@
+"""A result as text for a terminal: tables that fit its width, no colour where there is no terminal."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.foundation.quantities import (
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_percent,
+    format_seconds,
+    format_throughput,
+)
+from commanalyzer.foundation.work import WorkUnit
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import HomeKind, HomeObject
+from commanalyzer.report.checking.counted_text import show_counted
+from commanalyzer.report.result.advice import advice_lines
+from commanalyzer.report.result.candidates_text import show_candidates
+from commanalyzer.report.result.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
+from commanalyzer.report.result.matrix_text import matrix_lines
+from commanalyzer.report.result.work_text import work_line
+from commanalyzer.result.confidence import confidence_of
+from commanalyzer.result.results import AnalysisResult, Decomposition
+
+_TOP_OBJECTS = 5
+_METHOD_WIDTH = 24
+_ROOMY = 110  # characters that the table with all columns takes
+_BOUND = "efficiency bound"
+_LEAST_FOUND = "least found"
+
+
+def make_console(stream: TextIO, width: int | None = None) -> Console:
+    """Console that writes to ``stream``; plain 132 columns wide text when it is not a terminal."""
+    plain = not stream.isatty()
+    return Console(file=stream, width=width or (132 if plain else None), highlight=False, soft_wrap=False)
+
+
+def show_result(
+    result: AnalysisResult, console: Console, *, quiet: bool = False, every: bool = False
+) -> None:
+    """Print ``result``.
+
+    Args:
+        result: What to show.
+        console: Where to.
+        quiet: Only the table of decompositions.
+        every: All candidates, not only the best of each node count and model.
+    """
+    if result.counted is not None:
+        show_counted(result, result.counted, console, quiet=quiet, every=every)
+    else:
+        _show_prediction(result, console, quiet, every)
+    _show_remarks(result, console, quiet)
+
+
+def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, every: bool) -> None:
+    if not quiet:
+        _show_run(result, console)
+    _show_decompositions(result, console, every)
+    for sentence in result.left_out if every else ():
+        console.print(Text(f"not tried {sentence}"))
+    coarse = [d.coarse_vertices for d in result.decompositions if d.best]
+    if any(coarse):
+        console.print(coarse_line(max(coarse), is_all=all(coarse)))
+    if not quiet and result.decompositions:
+        _show_confidence(result, console)
+        _show_largest(result, console)
+
+
+def coarse_line(vertices: int, *, is_all: bool) -> str:
+    """Sentence about divisions, all or some of those shown, that were found on a coarse graph."""
+    which = "Divisions" if is_all else "Some divisions"
+    where = f"on a coarse graph of {format_count(vertices)} vertices"
+    return f"{which} were found {where}; bytes are counted on the full graph (--coarsen)."
+
+
+def _show_run(result: AnalysisResult, console: Console) -> None:
+    work, recording, graph = result.work, result.recording, result.store
+    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    grid.add_row("program", Text(shlex.join(result.command)))
+    if result.regions:
+        grid.add_row("region", Text(", ".join(result.regions)))
+    if recording.exit_status:
+        grid.add_row("exit status", str(recording.exit_status))
+    grid.add_row("recording", _recording_line(result))
+    grid.add_row(
+        "work",
+        work_line(work),
+    )
+    grid.add_row(
+        "value graph",
+        f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
+        f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}{_spilled(graph)}",
+    )
+    if result.peak_memory_bytes:
+        grid.add_row("analysis", f"peak {format_bytes(result.peak_memory_bytes)}")
+    singletons = _singletons_line(result)
+    if singletons:
+        grid.add_row("singletons", singletons)
+    machine = _machine_line(result)
+    if machine:
+        grid.add_row("machine", Text(machine))
+    console.print(grid)
+    console.print()
+
+
+def _spilled(graph: GraphStore) -> str:
+    return f" ({format_bytes(graph.spilled_bytes)} in files)" if graph.spilled_bytes else ""
+
+
+def _singletons_line(result: AnalysisResult) -> str:
+    counts = result.singletons
+    if counts is None:
+        return "not counted, the graph is large (--model hpdc18 counts them)" if result.decompositions else ""
+    text = f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (hpdc18)"
+    return text if counts.total else ""
+
+
+def _recording_line(result: AnalysisResult) -> str:
+    recording = result.recording
+    text = f"{format_seconds(recording.instrumented_s)} CPU"
+    if recording.slowdown is not None and recording.native_s is not None:
+        text += f" ({recording.slowdown:.1f} x the plain {format_seconds(recording.native_s)})"
+    text += f", peak {format_bytes(recording.peak_rss_bytes)}"
+    return f"{text}, {format_bytes(recording.spilled_bytes)} spilled" if recording.spilled_bytes else text
+
+
+def _machine_line(result: AnalysisResult) -> str:
+    machine = result.machine
+    parts = [machine.name] if machine.name else []
+    if machine.bandwidth is not None:
+        parts.append(f"bandwidth {format_bandwidth(machine.bandwidth.value)} ({machine.bandwidth.source})")
+    if machine.overlap is not None:
+        parts.append(f"overlap {format_percent(machine.overlap.value)} ({machine.overlap.source})")
+    if machine.throughput is not None:
+        speed = format_throughput(machine.throughput.value, result.work.unit)
+        parts.append(f"{speed} per node ({machine.throughput.source})")
+    return ", ".join(parts)
+
+
+def _show_decompositions(result: AnalysisResult, console: Console, every: bool) -> None:
+    items = list(result.decompositions if every else result.shown())
+    if not items:
+        console.print("no decompositions")
+        return
+    if every:
+        show_candidates(items, console)
+        return
+    several_models = len(result.models) > 1
+    with_bound = any(d.efficiency_bound is not None for d in items)
+    table = Table(title=f"Communication per node count, {extent(result)}", title_justify="left")
+    table.add_column("nodes", justify="right")
+    if several_models:
+        table.add_column("model")
+    # A least width is added after all columns were made to fit: only where there is room for it.
+    written = [item is result.decomposition(item.nodes, item.model) for item in items]
+    methods = [d.method if w else f"{_LEAST_FOUND} ({d.method})" for d, w in zip(items, written, strict=True)]
+    longest = max(map(len, methods)) + 2
+    is_wide = several_models and with_bound
+    table.add_column(
+        "decomposition", min_width=None if is_wide or console.width < _ROOMY else min(longest, _METHOD_WIDTH)
+    )
+    unit = result.work.unit
+    left_out = _left_out(console.width, f"bytes/{unit}", is_wide)
+    names = [
+        name for name in _numbers(items[0], unit) if name not in left_out and (name != _BOUND or with_bound)
+    ]
+    for name in names:
+        table.add_column(name, justify="right")
+    for item, method in zip(items, methods, strict=True):
+        numbers = _numbers(item, unit)
+        model = (item.model,) if several_models else ()
+        if not item.is_balanced:
+            table.add_row(str(item.nodes), *model, NOT_FOUND, *("-" for _ in names))
+            method = f"(nearest: {method})"
+        table.add_row(str(item.nodes), *model, Text(method), *(numbers[name] for name in names))
+    console.print(table)
+    if left_out:
+        console.print(f"Left out here: {', '.join(left_out)} (--json, or a terminal of {_ROOMY} columns).")
+
+
+def _show_confidence(result: AnalysisResult, console: Console) -> None:
+    """The best division of each node count beside what else is known, leading model."""
+    known = [c for c in confidence_of(result.decompositions) if c.best.model == result.models[0]]
+    if not known:
+        return
+    table = Table(title=TITLE, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in COLUMNS:
+        table.add_column(name, justify="right" if name == COLUMNS[0] else "left")
+    for item in known:
+        table.add_row(*map(Text, confidence_cells(item)))
+    console.print(table)
+    console.print()
+
+
+def extent(result: AnalysisResult) -> str:
+    """Which part of the run the numbers are of."""
+    return f"region {', '.join(result.regions)}" if result.regions else "whole analysed run"
+
+
+def _left_out(width: int, intensity: str, is_wide: bool) -> tuple[str, ...]:
+    """Columns that a narrow terminal has no room for; the JSON document has them all."""
+    if width >= _ROOMY:
+        return ()
+    return ("per node", intensity, "bracket") if is_wide else ("per node", intensity)
+
+
+def _numbers(item: Decomposition, unit: WorkUnit) -> dict[str, str]:
+    """Cells of one decomposition by the name of their column."""
+    traffic = item.communication
+    return {
+        "bytes": format_bytes(traffic.total_bytes),
+        "per node": format_bytes(traffic.total_bytes / item.nodes),
+        "messages": format_count(traffic.total_messages),
+        f"bytes/{unit}": f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no work",
+        "imbalance": f"{item.imbalance:.3f}",
+        "bracket": _bracket(item),
+        _BOUND: "" if item.efficiency_bound is None else format_percent(item.efficiency_bound),
+    }
+
+
+def _bracket(item: Decomposition) -> str:
+    traffic = item.communication
+    if traffic.low_bytes == traffic.high_bytes:
+        return "exact"
+    return f"{format_bytes(traffic.low_bytes)} - {format_bytes(traffic.high_bytes)}"
+
+
+def _show_largest(result: AnalysisResult, console: Console) -> None:
+    """Causes and matrix of the largest node count, leading model."""
+    item = result.decomposition(result.nodes[-1])
+    for line in object_lines(item, result.store.objects):
+        console.print(Text(line))
+    candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
+    for line in advice_lines(candidates, _names_of_largest(item, result.store.objects)):
+        console.print(Text(line))
+    console.print()
+    for line in matrix_lines(item.communication):
+        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+
+
+def _names_of_largest(item: Decomposition, objects: tuple[HomeObject, ...]) -> str:
+    """Names of the variables in memory that cause most traffic."""
+    order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
+    total = int(item.object_bytes.sum())
+    kinds = (HomeKind.GLOBAL, HomeKind.HEAP, HomeKind.STACK)
+    large = (objects[i] for i in order if 20 * int(item.object_bytes[i]) > total)
+    moved = (o for o in large if o.kind in kinds)
+    return ", ".join(list(dict.fromkeys(o.name for o in moved))[:3])
+
+
+def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
+    """The variables whose values cause the most traffic, one line each, the largest first."""
+    total = int(item.object_bytes.sum())
+    if not total:
+        return []
+    order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
+    lines = [f"What is communicated on {item.nodes} nodes:"]
+    amounts = [
+        (int(item.object_bytes[index]), place_of_home(objects[index])) for index in order[:_TOP_OBJECTS]
+    ]
+    shown = [(amount, place) for amount, place in amounts if amount]
+    if rest := total - sum(amount for amount, _ in shown):
+        others = sum(1 for index in order[_TOP_OBJECTS:] if item.object_bytes[index])
+        shown.append((rest, f"{others} other variable{'s' if others > 1 else ''}"))
+    for amount, place in shown:
+        lines.append(f"  {format_bytes(amount):>9}  {format_percent(amount / total):>7}  {place}")
+    return lines
+
+
+def place_of_home(home: HomeObject) -> str:
+    """Variable with its function and line, as the source has them."""
+    where = f" in {home.function}" if home.function else ""
+    line = f" ({home.file}:{home.line})" if home.file and home.line else ""
+    return f"{home.name}{where}{line}"
+
+
+def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None:
+    calls = result.recording.unmodelled_calls
+    if calls:
+        named = ", ".join(f"{name} ({count}x)" for name, count in calls[:8])
+        more = f" and {len(calls) - 8} more" if len(calls) > 8 else ""
+        _warn(console, f"values were not followed through these external functions: {named}{more}")
+        _warn(console, "--library-model can say what they do (docs/reference/library-model.md)")
+    if result.recording.dropped_events:
+        _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
+    for warning in result.warnings:
+        _warn(console, warning)
+    said = result.counted is not None or any("no efficiency bound" in warning for warning in result.warnings)
+    if not quiet and not said and not result.machine.is_complete:
+        console.print(Text(f"no efficiency bound: give {_missing_options(result)}, or --machine FILE"))
+
+
+def _missing_options(result: AnalysisResult) -> str:
+    machine = result.machine
+    present = {"--bandwidth": machine.bandwidth, "--throughput": machine.throughput}
+    return " and ".join(name for name, value in present.items() if value is None)
+
+
+def _warn(console: Console, message: str) -> None:
+    console.print(Text(f"warning: {message}", style="yellow"))

@@ -1,0 +1,1 @@
+"""Sweeps, laws, projections and allocations as text and JSON."""
