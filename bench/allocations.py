@@ -27,18 +27,15 @@ from rich.console import Console
 from bench.allocations_document import document
 from commanalyzer.machine.measuring.phase_campaign import campaign_points
 from commanalyzer.machine.placement import on_nodes
-from commanalyzer.machine.simulation.allocations import allocated, simulated_campaign
 from commanalyzer.machine.simulation.flows import phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import Floats, Int64, Network, make_network
-from commanalyzer.scaling.allocations.configurations import ComputeRates
-from commanalyzer.scaling.allocations.decisions import Configurations
-from commanalyzer.scaling.allocations.fit import CampaignData, fit_areas
+from commanalyzer.scaling.allocations.campaign import CampaignData, allocated, fit_areas, simulated_campaign
+from commanalyzer.scaling.allocations.decisions import ComputeRates, Configurations
 from commanalyzer.scaling.allocations.injection import InjectionModel, fit_injection
 from commanalyzer.scaling.allocations.metrics import ROUTED, in_columns, phase_metrics, units_of
 from commanalyzer.scaling.allocations.model import AreaModel, PhaseModel
-from commanalyzer.scaling.allocations.phases import Halo, Phase
-from commanalyzer.scaling.allocations.workload import HaloWorkload, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Phase, Site
 
 ROOT = Path(__file__).resolve().parents[1]
 NETWORKS = ("fat-tree", "torus", "dragonfly", "hypercube")

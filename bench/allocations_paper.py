@@ -14,12 +14,10 @@ import numpy as np
 
 from commanalyzer.machine.catalog import find_machine
 from commanalyzer.machine.placement import on_nodes
-from commanalyzer.scaling.allocations.configurations import ComputeRates, configurations
-from commanalyzer.scaling.allocations.decisions import decide
+from commanalyzer.scaling.allocations.decisions import ComputeRates, configurations, decide
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
 from commanalyzer.scaling.allocations.model import model_of
-from commanalyzer.scaling.allocations.phases import Halo
-from commanalyzer.scaling.allocations.workload import HaloWorkload, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Site
 
 STEPS = 256
 SIZES = (128, 256, 512, 1024, 2048)

@@ -21,8 +21,8 @@ from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.classification.classify import METHODS, classify
 from commanalyzer.profiles.extrapolation.accuracy import compared, mean_error
 from commanalyzer.profiles.extrapolation.data import training_data
+from commanalyzer.profiles.extrapolation.passes import train
 from commanalyzer.profiles.extrapolation.setup import default_setup
-from commanalyzer.profiles.extrapolation.train import train
 from commanalyzer.profiles.metrics import FUNCTIONS, OPTIONAL
 from commanalyzer.profiles.values import Profile
 from tests.made_profiles import grid_profile, places_of

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.kernels.features.kernels import KernelFeatures, run_kernels
 from commanalyzer.kernels.features.kinds import COUNTED
-from commanalyzer.kernels.learning.exchange import chunks, moved_bytes
+from commanalyzer.kernels.learning.range_benchmark import chunks, moved_bytes
 from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import scaling_bound

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.scaling_cases import ScalingCase, node_counts, workload_of
 from commanalyzer.checking.validation.cases import Side, Workload
-from commanalyzer.checking.validation.mpi_build import build_mpi
+from commanalyzer.checking.validation.jobs import build_mpi
 from commanalyzer.checking.validation.owners import owners_by_blocks
 from commanalyzer.checking.validation.run import HIGH, counted_run, request_for
 from commanalyzer.communication.volume import charge_volume

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.checking.counting.merge import counted_result
-from commanalyzer.checking.counting.rank_files import CALL, FINALIZED, TRANSFER, RankCounts
+from commanalyzer.checking.counting.merge import CALL, FINALIZED, TRANSFER, RankCounts, counted_result
 from commanalyzer.communication.counted import CallCounts, CountedRun
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.division.coded import Owners

@@ -15,8 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from commanalyzer.scaling.laws.families.lattice import lattice_terms
-from commanalyzer.scaling.laws.families.pmnf import PAIRS
+from commanalyzer.scaling.laws.families.candidates import PAIRS, lattice_terms
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
 

@@ -1,16 +1,154 @@
-"""What counting needs of all rows of a graph, whatever the owners: computed once, for all decompositions."""
+"""What counting needs of all rows of a graph, whatever the owners: computed once, for all decompositions.
+
+Values that decide how long all go on: who contributes to one has to know it, too.
+
+A tolerance test on a sum sends the parts of the sum to one node, and the sum back to all that have parts of
+it (an all-reduce): 2 (p - 1) words per test. Who gets the value anyway, or what was made of it alone, is not
+sent it again.
+
+Input: a graph in which values are stored to what :mod:`commanalyzer.program.frontend.decisions` adds to a
+program.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
-from commanalyzer.communication.decisions import Decisions
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.communication.messages.transfers import Transfers, pairs
+from commanalyzer.graph.storage.large import AnyGraph, stand_for, values_of
 from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.structure.segments import expand_ranges
 from commanalyzer.graph.value_graph import Bool, Int32, Int64
+from commanalyzer.program.frontend.decisions import DECISION, USES
+
+_ALWAYS = np.iinfo(np.int64).max
+Whole = TypeVar("Whole", np.int32, np.int64)
+_LONGEST = 4  # a sum, its root, the same relative to another one, stored: what is longer is none of these
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Decisions of a program.
+
+    Attributes:
+        is_variable: bool[V], what only stands for a decision: nothing is sent to it.
+        path: int32[D, k], a value that decides, the one it was made of alone, and so on; -1 behind the end.
+        count: int64[D], how often.
+        made: int32[2, E], values that were made of one of these alone, and of which.
+    """
+
+    is_variable: Bool
+    path: Int32
+    count: Int64
+    made: Int32
+
+    @classmethod
+    def of(cls, graph: AnyGraph) -> Decisions | None:
+        """Return the decisions of ``graph``, ``None`` if there are none."""
+        is_variable, decides = stand_for(graph, *USES), stand_for(graph, DECISION)
+        if not is_variable.any():
+            return None
+        found, alone = [(np.zeros(0, np.int32), np.zeros(0, np.int64))], []
+        for rows in row_slices(graph):
+            begin, end = rows.source_ptr[rows.term_ptr[:-1]], rows.source_ptr[rows.term_ptr[1:]]
+            only = np.flatnonzero(end - begin == 1)
+            alone.append((rows.row_sink[only], rows.source[begin[only]], rows.row_count[only]))
+            row = np.flatnonzero(decides[rows.row_sink])
+            of, at = _entries(begin[row], end[row])
+            found.append((rows.source[at], rows.row_count[row[of]]))
+        sink, source, count = (np.concatenate(columns) for columns in zip(*alone, strict=True))
+        value, number = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        order = np.argsort(sink, kind="stable")
+        path, number = _sums(value[:, None].astype(np.int32), number.astype(np.int64))
+        paths, counts = [path], [number]
+        for _ in range(_LONGEST - 1):
+            last = paths[-1][:, -1]
+            longer, at = _entries(*(np.searchsorted(sink, last, side, order) for side in ("left", "right")))
+            at = order[at]
+            is_new = np.all(paths[-1][longer] != source[at][:, None], axis=1)
+            longer, at = longer[is_new], at[is_new]
+            path = np.column_stack((paths[-1][longer], source[at])).astype(np.int32)
+            path, number = _sums(path, np.minimum(counts[-1][longer], count[at]))
+            paths.append(path)
+            counts.append(number)
+        wide = [np.pad(p, ((0, 0), (0, _LONGEST - p.shape[1])), constant_values=-1) for p in paths]
+        path = np.concatenate(wide)
+        of_path = np.isin(source, path) & ~is_variable[sink]
+        return cls(is_variable, path, np.concatenate(counts), np.stack((sink, source))[:, of_path])
+
+    def told(
+        self, graph: AnyGraph, part: Int32, num_parts: int, expand: Transfers, fold: Transfers
+    ) -> Transfers:
+        """Return ``expand`` and, in the same order, what tells the contributors of ``fold`` the decisions.
+
+        What is told for one decision is known for others that are made of it alone.
+        """
+        step = np.count_nonzero(self.path >= 0, axis=1) - 1
+        last = self.path[np.arange(len(step)), step]
+        order = np.argsort(fold.value, kind="stable")
+        of, at = _entries(*(np.searchsorted(fold.value, last, side, order) for side in ("left", "right")))
+        receiver, path = fold.sender[order[at]][:, None], self.path[of]
+        wanted, is_own = pairs(path, receiver, num_parts), part[path] == receiver
+        mine = pairs(expand.value, expand.receiver, num_parts)
+        got, often, told = mine, expand.high, [(wanted[:0, :1], self.count[:0])]
+        for length in range(_LONGEST):
+            known = np.where(is_own, _ALWAYS, self._known(part, num_parts, got, often, wanted))
+            rest = self.count[of] - np.where(path >= 0, known, 0).max(axis=1)
+            is_told = (rest > 0) & (step[of] == length)
+            pair, count = _sums(wanted[is_told, :1], rest[is_told])
+            count = np.minimum(count, np.maximum(values_of(graph, "versions", pair[:, 0] // num_parts), 1))
+            told.append((pair, count))
+            behind = np.searchsorted(got, pair[:, 0], "right")
+            got, often = np.insert(got, behind, pair[:, 0]), np.insert(often, behind, count)
+        pair, count = _sums(*(np.concatenate(each) for each in zip(*told, strict=True)))
+        if not len(pair):
+            return expand
+        (value, to), at = np.divmod(pair[:, 0], num_parts), np.searchsorted(mine, pair[:, 0])
+        is_new = np.append(mine, -1)[at] != pair[:, 0]
+        more = np.bincount(at[~is_new], count[~is_new], len(mine)).astype(np.int64)
+        widths = values_of(graph, "width_bytes", value).astype(np.int64)
+        new = (c[is_new] for c in (value, part[value], to, count, count, count, widths))
+        again = replace(expand, low=expand.low + more, count=expand.count + more, high=expand.high + more)
+        both = zip((getattr(again, f.name) for f in fields(Transfers)), new, strict=True)
+        return Transfers(*(np.insert(old, at[is_new], each) for old, each in both))
+
+    def _known(self, part: Int32, num_parts: int, got: Int64, often: Int64, wanted: Int64) -> Int64:
+        """How often receivers ``got`` the values of ``wanted`` pairs, or what was made of these alone."""
+        made, of_which = self.made
+        receivers = np.arange(num_parts, dtype=np.int32)[:, None]
+        count = _looked_up(got, often, pairs(made, receivers, num_parts))
+        count = np.where(part[made] == receivers, _ALWAYS, count).ravel()
+        pair = pairs(of_which, receivers, num_parts).ravel()
+        most = np.lexsort((-count, pair))
+        pair, first = np.unique(pair[most], return_index=True)
+        return np.maximum(_looked_up(got, often, wanted), _looked_up(pair, count[most][first], wanted))
+
+
+def _looked_up(keys: Int64, values: Int64, wanted: Int64) -> Int64:
+    """Values of ``wanted`` keys, 0 for those that are none of the ascending ``keys``."""
+    if not len(keys):
+        return np.zeros(wanted.shape, np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, values[at], 0)
+
+
+def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray[np.intp], Int64]:
+    """Number of the range, and place, of every entry of the ranges from ``first`` to before ``behind``."""
+    times = behind - first
+    return np.repeat(np.arange(len(first)), times), expand_ranges(first, times)
+
+
+def _sums(path: NDArray[Whole], count: Int64) -> tuple[NDArray[Whole], Int64]:
+    """Distinct rows of int[n, k], with their counts added up."""
+    distinct, number = np.unique(path, axis=0, return_inverse=True)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, number.ravel(), count)
+    return distinct, total
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.division.budget import budget_seconds
+from commanalyzer.division.budget import SEARCH, budget_seconds
 from commanalyzer.division.coded import Owners
 from commanalyzer.division.libraries.concurrency import (
     LEAST_SECONDS,
@@ -28,7 +28,6 @@ from commanalyzer.division.libraries.concurrency import (
 from commanalyzer.division.memory import affordable_jobs, require_memory, tiled_jobs
 from commanalyzer.division.options import PortfolioOptions, is_large
 from commanalyzer.division.owners import in_order
-from commanalyzer.division.policy import SEARCH
 from commanalyzer.division.portfolio import Candidate, Portfolio
 from commanalyzer.division.regular.owner_map import read_owner_map
 from commanalyzer.division.regular.rules import parse_rule

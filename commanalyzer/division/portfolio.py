@@ -20,7 +20,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from commanalyzer.division.bounds import Structure, recognise
-from commanalyzer.division.budget import Budget
+from commanalyzer.division.budget import COSTS, SEARCH, Budget
 from commanalyzer.division.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
 from commanalyzer.division.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
@@ -28,7 +28,6 @@ from commanalyzer.division.coarsening.surface import Surface
 from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.division.libraries.concurrency import CutShortError
 from commanalyzer.division.options import PortfolioOptions, check_asked
-from commanalyzer.division.policy import COSTS, SEARCH
 from commanalyzer.division.refinement.borders import follow_borders, refine_borders
 from commanalyzer.division.refinement.followers import beside_neighbours
 from commanalyzer.division.refinement.refine import PASSES, balance_weights, most_work

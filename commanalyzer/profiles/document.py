@@ -20,22 +20,24 @@ from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.fields import (
     POINT_TO_POINT,
+    given_number,
+    plain,
     read_branches,
     read_calls,
     read_exchange,
     read_footprint,
+    read_mix,
     read_mpi_calls,
     read_parallelism,
     read_reuse,
     write_branches,
     write_exchange,
     write_footprint,
+    write_mix,
     write_mpi_calls,
     write_parallelism,
     write_reuse,
 )
-from commanalyzer.profiles.mix_fields import read_mix, write_mix
-from commanalyzer.profiles.numbers import given_number, plain
 from commanalyzer.profiles.values import Profile, RankProfile
 
 SCHEMA = "commanalyzer.profile/1"

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.division.regular.array_names import are_called, require_called
-from commanalyzer.division.regular.rules import parse_rule
+from commanalyzer.division.regular.rules import are_called, parse_rule, require_called
 from commanalyzer.foundation.errors import TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress

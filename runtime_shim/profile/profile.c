@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define WORDS (1u << 16) /* of the buffer: half of it is 256 kB, which stays in the second cache */
-#define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/segments.py */
+#define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define FAILED 113
 #define BURST_EVERY 16
 #define SHORTEST_LINE 8 /* instructions */

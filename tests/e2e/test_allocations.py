@@ -16,9 +16,9 @@ from commanalyzer.machine.measuring.phase_campaign import (
     campaign_points,
 )
 from commanalyzer.machine.placement import on_nodes
-from commanalyzer.machine.simulation.allocations import pattern_messages, simulated_campaign
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import make_network
+from commanalyzer.scaling.allocations.campaign import pattern_messages, simulated_campaign
 from tests.e2e.command import commanalyzer
 from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.phases import ratio

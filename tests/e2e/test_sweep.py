@@ -20,8 +20,7 @@ import numpy as np
 import psutil
 import pytest
 
-from commanalyzer.scaling.sweep.columns import NAMES
-from commanalyzer.scaling.sweep.table import SweepTable, load_table
+from commanalyzer.scaling.sweep.table import NAMES, SweepTable, load_table
 from tests.e2e.command import Done, commanalyzer, surroundings, words
 
 # Points of a line, averaged from one array into the other and copied back: 3 steps.

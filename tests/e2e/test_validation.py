@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from commanalyzer.checking.validation.cases import Workload, read_cases
-from commanalyzer.checking.validation.mpi_build import build_mpi
+from commanalyzer.checking.validation.jobs import build_mpi
 from commanalyzer.checking.validation.run import (
     Row,
     Selection,

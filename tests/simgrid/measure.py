@@ -17,7 +17,7 @@ from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.measuring.campaign_job import measure_missing
 from commanalyzer.machine.measuring.hosts import RankPlace
-from commanalyzer.machine.measuring.measurement import measure_machine
+from commanalyzer.machine.measuring.job import measure_machine
 from commanalyzer.machine.measuring.mpi import MpiCommunicator
 from commanalyzer.machine.measuring.phase_campaign import campaign_points
 from commanalyzer.machine.measuring.samples import Series, write_samples

@@ -7,14 +7,14 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.measuring.phase_campaign import CampaignPoint
 from commanalyzer.machine.placement import Placement, on_nodes
-from commanalyzer.machine.simulation.allocations import allocated, pattern_messages
 from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.mapping import placed
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
 from commanalyzer.machine.simulation.routes import network_of
 from commanalyzer.machine.simulation.smpirun import replay
 from commanalyzer.machine.simulation.traces import joined, point_to_point
-from commanalyzer.scaling.allocations.phases import Halo
+from commanalyzer.scaling.allocations.campaign import allocated, pattern_messages
+from commanalyzer.scaling.allocations.workload import Halo
 
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_overhead_s=3e-7)
 NODES, PROCESSES = 32, 2

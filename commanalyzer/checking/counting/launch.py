@@ -1,4 +1,7 @@
-"""Starts an MPI program with the byte counter in its ranks."""
+"""Starts an MPI program with the byte counter in its ranks.
+
+Builds the byte counter as a shared library, once per MPI library.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,53 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.checking.counting.interposer import build_interposer
-from commanalyzer.checking.counting.merge import counted_result
+from commanalyzer.checking.counting.merge import counted_result, read_rank_files
 from commanalyzer.checking.counting.mpi import MpiLibrary, find_mpi
-from commanalyzer.checking.counting.rank_files import read_rank_files
-from commanalyzer.foundation.errors import ConfigError, TargetRunError
+from commanalyzer.foundation.errors import ConfigError, RuntimeBuildError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.program.frontend.cache import cached_file, content_key
+from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.frontend.subprocesses import run_tool
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.result.results import AnalysisResult
+
+_FLAGS = ("-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", "-Wall", "-Wextra")
+_TIMEOUT_S = 300.0
+
+
+def build_interposer(mpi: MpiLibrary) -> Path:
+    """Shared library that counts the calls of programs of ``mpi``; compiled at first use, then cached.
+
+    Raises:
+        RuntimeBuildError: If it does not compile against this MPI.
+        ConfigError: If the cache is not usable.
+    """
+    toolchain = bundled_toolchain()
+    folder = shim_directory() / "mpi"
+    sources = sorted(folder.glob("*.c"))
+    texts = [path.read_bytes() for path in sorted(folder.glob("*.[chi]*"))]
+    compiler = [*toolchain.cc, *toolchain.target_flags, *_FLAGS]
+    command = [*compiler, *mpi.include_flags, *map(str, sources), *mpi.link_flags]
+    key = content_key(["mpi counter", toolchain.version, *command, *texts, *_headers(mpi)])
+
+    def produce(draft: Path) -> None:
+        output = run_tool([*command, "-o", str(draft)], timeout_s=_TIMEOUT_S)
+        if not output.ok:
+            raise RuntimeBuildError(
+                f"the byte counter does not compile against this MPI:\n{output.last_lines()}",
+                where=" ".join(mpi.include_flags),
+                hint="MPI 3 or newer with its development files is needed",
+            )
+
+    return cached_file(key, ".so", produce)
+
+
+def _headers(mpi: MpiLibrary) -> list[bytes]:
+    """Content of ``mpi.h``: another version in the same place is another binary interface."""
+    paths = [Path(flag[2:]) / "mpi.h" for flag in mpi.include_flags]
+    return [path.read_bytes() for path in paths if path.is_file()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.checking.validation.cases import Workload
-from commanalyzer.checking.validation.jobs import Case, Failure, each_case
-from commanalyzer.checking.validation.mpi_build import build_mpi
+from commanalyzer.checking.validation.jobs import Case, Failure, build_mpi, each_case
 from commanalyzer.checking.validation.owners import owners_by_blocks
 from commanalyzer.checking.validation.run import HIGH, Selection, counted_run, request_for, selected
 from commanalyzer.communication.volume import charge_volume

@@ -10,8 +10,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from numpy.typing import NDArray
 
-from commanalyzer.checking.validation.cases import ArrayBlocks, Tasks, Workload
-from commanalyzer.checking.validation.formulas import evaluate
+from commanalyzer.checking.validation.cases import ArrayBlocks, Tasks, Workload, evaluate
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.structure.segments import sink_of_source
 from commanalyzer.graph.value_graph import Bool, HomeKind, Int32, Int64, ValueGraph

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from commanalyzer.checking.counting.launch import CountRequest, count
 from commanalyzer.checking.counting.mpi import find_mpi
 from commanalyzer.checking.validation.cases import Excess, Side, Workload
-from commanalyzer.checking.validation.jobs import Case, Failure, each_case
-from commanalyzer.checking.validation.mpi_build import build_mpi, mpi_tool
+from commanalyzer.checking.validation.jobs import Case, Failure, build_mpi, each_case, mpi_tool
 from commanalyzer.checking.validation.owners import owners_by_blocks
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view

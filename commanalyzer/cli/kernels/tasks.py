@@ -101,8 +101,7 @@ def _write(
 ) -> None:
     """Write the files that were asked for."""
     from commanalyzer.kernels.tasks.document import tasks_json
-    from commanalyzer.report.kernels.task_drawing import save_tasks
-    from commanalyzer.report.kernels.task_files import dot_text, graphml_text
+    from commanalyzer.report.kernels.task_files import dot_text, graphml_text, save_tasks
 
     for path, make in ((dot, dot_text), (graphml, graphml_text), (document, tasks_json)):
         if path is not None:

@@ -119,8 +119,13 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
         allocations_json,
         show_allocations,
     )
-    from commanalyzer.scaling.allocations.configurations import configurations, phase_model, rates_of
-    from commanalyzer.scaling.allocations.decisions import Limits, decide
+    from commanalyzer.scaling.allocations.decisions import (
+        Limits,
+        configurations,
+        decide,
+        phase_model,
+        rates_of,
+    )
     from commanalyzer.scaling.allocations.injection import injection_of
 
     machine = common.machine

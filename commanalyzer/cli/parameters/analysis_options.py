@@ -147,7 +147,7 @@ def sources_or_result(
     if len(sources) > 1:
         raise ConfigError("expected sources or one result, found both", where=str(results[0]))
     from commanalyzer.result.artifacts import load
-    from commanalyzer.result.program import program_of
+    from commanalyzer.result.provenance import program_of
 
     found = program_of(load(results[0]), arguments=arguments)
     return found.sources, found.arguments, flags or found.flags

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from commanalyzer.cli.parameters.options import class_options
 from commanalyzer.cli.parameters.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.cli.parameters.profile_options import class_options
 from commanalyzer.foundation.files import write_text
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from commanalyzer.cli.parameters.options import class_options
 from commanalyzer.cli.parameters.output import (
     check_outputs,
     force_option,
@@ -14,7 +15,6 @@ from commanalyzer.cli.parameters.output import (
     quiet_option,
     shown_progress,
 )
-from commanalyzer.cli.parameters.profile_options import class_options
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 

@@ -112,7 +112,7 @@ def command(
     from commanalyzer.profiles.ranks import rank_profiles
     from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
     from commanalyzer.result.artifacts import load
-    from commanalyzer.result.program import require_same_program
+    from commanalyzer.result.provenance import require_same_program
 
     result = sources[0] if sources[0].suffix == ".cmz" and nodes is not None else None
     sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)

@@ -11,13 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from commanalyzer.division.budget import Budget, least_gain, mtkahypar_seconds, pass_seconds
+from commanalyzer.division.budget import COSTS, SEARCH, Budget, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.division.coarsening.coarse import CoarseView, voted
 from commanalyzer.division.libraries.hypergraph import Incidence, incidence
 from commanalyzer.division.libraries.metis import Prepared, partition
 from commanalyzer.division.libraries.mtkahypar import partition_hypergraph
 from commanalyzer.division.options import PortfolioOptions
-from commanalyzer.division.policy import COSTS, SEARCH
 from commanalyzer.division.refinement.refine import (
     LEAST_GAIN,
     MOST_COUNTS,

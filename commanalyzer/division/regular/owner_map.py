@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.division.owners import looked_up
-from commanalyzer.division.regular.array_names import arrays_called
+from commanalyzer.division.regular.rules import arrays_called
 from commanalyzer.division.regular.shapes import Array, find_arrays
 from commanalyzer.foundation.documents import read_csv, whole_numbers
 from commanalyzer.foundation.errors import ConfigError

@@ -10,10 +10,9 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.patterns.find import ObservedRun, loop_patterns
 from commanalyzer.kernels.patterns.source import SourceNames
-from commanalyzer.kernels.tasks.accesses.buffers import private_objects
+from commanalyzer.kernels.tasks.accesses.buffers import Outside, moved_outside, private_objects
 from commanalyzer.kernels.tasks.accesses.kernels import Execution, Judgement, executions, item_levels, judge
 from commanalyzer.kernels.tasks.accesses.observer import BLOCK, AccessLog, AccessObserver, Bools, Ints
-from commanalyzer.kernels.tasks.accesses.outside import Outside, moved_outside
 from commanalyzer.kernels.tasks.accesses.words import Words, words_of
 from commanalyzer.program.ir.cfg import control_flow
 from commanalyzer.program.ir.model import Module

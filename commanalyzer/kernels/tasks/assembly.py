@@ -1,8 +1,21 @@
-"""Puts the task graph together: range mappers of every task, bytes of every edge."""
+"""Puts the task graph together: range mappers of every task, bytes of every edge.
+
+Bytes between tasks, and between the nodes that execute them.
+
+Every node executes a block of each task's work items and has what these wrote. A read needs the value of the
+last write of its word; if another node has that, it is sent, once per value and node.
+
+Indices of the work items of a kernel.
+
+A work item has the index of the element that it writes, so that a loop from 1 and one from 0 that write the
+same element are the same work item, as they would be in a kernel with an offset. A kernel whose loop writes
+one row of a matrix gets the matrix's dimensions, with an extent of 1 where the index is constant.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +28,9 @@ from commanalyzer.kernels.tasks.accesses.buffers import (
     pitches_of,
     shape_of,
 )
-from commanalyzer.kernels.tasks.accesses.items import block_of, item_indices
 from commanalyzer.kernels.tasks.accesses.kernels import Judgement
 from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints
+from commanalyzer.kernels.tasks.accesses.words import Words
 from commanalyzer.kernels.tasks.analysis import Analysis
 from commanalyzer.kernels.tasks.graph import (
     HOST,
@@ -30,11 +43,162 @@ from commanalyzer.kernels.tasks.graph import (
 )
 from commanalyzer.kernels.tasks.inference import Accesses, covers
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper
-from commanalyzer.kernels.tasks.movement import edge_bytes, flow_table, folded_bytes, moved_bytes
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace
 from commanalyzer.program.ir.names.loop_places import function_at, loop_function, loop_place, user_place
 from commanalyzer.program.ir.names.symbol_names import source_name
+
+
+def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints, Bools]]) -> Ints:
+    """Index of each access's work item, int64[dimensions of the range, n].
+
+    Args:
+        iterations: Of the loops over work items, int64[loops, n], for all accesses.
+        writes: Per instruction, writing ones first, the positions of its accesses in ``iterations``, and the
+            indices of the elements in their buffer, int64[dimensions, m], and which of these dimensions the
+            kernel goes along by other instructions.
+    """
+    fallback: dict[int, tuple[int, int]] = {}
+    for positions, index, is_longer in writes:
+        lines = [_line(iterations[:, positions], row) for row in index]
+        loops = [line[0] for line in lines if line[0] >= 0]
+        for loop, slope, start in lines:
+            if loop >= 0:
+                fallback.setdefault(loop, (slope, start))
+        varying = {k for k in range(len(iterations)) if np.ptp(iterations[k])}
+        is_row = any(line[0] == -1 and longer for line, longer in zip(lines, is_longer, strict=True))
+        is_whole = (
+            not is_row
+            and all(line[1] or line[0] == -1 for line in lines)
+            and all(line[0] != -2 for line in lines)
+        )
+        if is_whole and len(set(loops)) == len(loops) and varying <= set(loops):
+            rows = [slope * iterations[loop] + start if loop >= 0 else
+                    np.full(iterations.shape[1], start) for loop, slope, start in lines]  # fmt: skip
+            return np.stack(rows)
+    rows = [row * fallback.get(k, (1, 0))[0] + fallback.get(k, (1, 0))[1] for k, row in enumerate(iterations)]
+    return np.stack(rows)
+
+
+def _line(iterations: Ints, index: Ints) -> tuple[int, int, int]:
+    """An index as slope times one loop's iteration plus a start: loop, slope, start.
+
+    The loop is -1 where the index is constant, -2 where it is neither.
+    """
+    if not np.ptp(index):
+        return -1, 0, int(index[0])
+    for loop, row in enumerate(iterations):
+        if not np.ptp(row):
+            continue
+        low, high = int(row.argmin()), int(row.argmax())
+        slope, rest = divmod(int(index[high] - index[low]), int(row[high] - row[low]))
+        start = int(index[low]) - slope * int(row[low])
+        if slope and not rest and np.array_equal(slope * row + start, index):
+            return loop, slope, start
+    return -2, 0, 0
+
+
+def block_of(index: Ints, first: int, extent: int, num_nodes: int) -> Ints:
+    """Node of each work item: contiguous blocks of an extent, sizes differing by at most one."""
+    return (index - first) * num_nodes // extent
+
+
+@dataclass(frozen=True, slots=True)
+class FlowTable:
+    """Flows between tasks: who reads which words of whom.
+
+    Attributes:
+        source: Position of the writing word, per read that has one.
+        sink: Position of the reading word.
+        writer: Task that wrote.
+        reader: Task that reads.
+        object: Object.
+        bytes: Size of the word.
+    """
+
+    source: Ints
+    sink: Ints
+    writer: Ints
+    reader: Ints
+    object: Ints
+    bytes: Ints
+
+    def edges(self) -> tuple[Ints, Ints]:
+        """Distinct (writer, reader, object), int64[3, edges], and the edge of each flow."""
+        return np.unique(np.stack((self.writer, self.reader, self.object)), axis=1, return_inverse=True)
+
+
+def flow_table(words: Words, task: Ints, word_object: Ints, is_kept: Bools) -> FlowTable:
+    """Flows of the words that are kept.
+
+    Args:
+        words: All words.
+        task: Per word.
+        word_object: Per word.
+        is_kept: Per word: it is of a buffer, and no update of a reduction.
+    """
+    sink = np.flatnonzero((words.source >= 0) & is_kept)
+    source = words.source[sink]
+    return FlowTable(source, sink, task[source], task[sink], word_object[sink], words.bytes[sink])
+
+
+def edge_bytes(flows: FlowTable, edge: Ints, num_edges: int) -> Ints:
+    """Bytes of the values that flow along each edge, each counted once."""
+    distinct = np.unique(np.stack((flows.source, edge)), axis=1, return_index=True)[1]
+    return _summed(edge[distinct], flows.bytes[distinct], num_edges)
+
+
+def moved_bytes(
+    flows: FlowTable, edge: Ints, num_edges: int, node: Ints, num_nodes: int
+) -> tuple[Ints, Ints]:
+    """Bytes that each edge needs from other nodes, and those of them that no earlier task has brought.
+
+    Args:
+        flows: The flows.
+        edge: Edge, per flow.
+        num_edges: Number of edges.
+        node: Node of each word access; ``num_nodes`` for reads by all nodes.
+        num_nodes: Number of nodes.
+    """
+    everywhere = node[flows.sink] == num_nodes
+    flow = np.concatenate((np.flatnonzero(~everywhere), np.repeat(np.flatnonzero(everywhere), num_nodes)))
+    reader = node[flows.sink[flow]]
+    reader[reader == num_nodes] = np.tile(np.arange(num_nodes), int(everywhere.sum()))
+    is_sent = node[flows.source[flow]] != reader
+    flow, reader = flow[is_sent], reader[is_sent]
+    order = np.argsort(flow, kind="stable")
+    flow, reader = flow[order], reader[order]
+    needed = np.unique(np.stack((flows.source[flow], edge[flow], reader)), axis=1, return_index=True)[1]
+    moved = np.unique(np.stack((flows.source[flow], reader)), axis=1, return_index=True)[1]
+    return (
+        _summed(edge[flow[needed]], flows.bytes[flow[needed]], num_edges),
+        _summed(edge[flow[moved]], flows.bytes[flow[moved]], num_edges),
+    )
+
+
+def folded_bytes(task: Ints, word: Ints, node: Ints, sizes: Ints) -> dict[int, int]:
+    """Bytes of partial results that nodes other than one send for the words of reductions, by task.
+
+    Args:
+        task: Per contribution.
+        word: Word that is contributed to.
+        node: Node that contributes.
+        sizes: Bytes of the word.
+    """
+    contributed = np.unique(np.stack((task, word, node, sizes)), axis=1)
+    words = np.unique(np.stack((task, word, sizes)), axis=1)
+    result: dict[int, int] = {}
+    for columns, sign in ((contributed, 1), (words, -1)):
+        for number in np.unique(columns[0]).tolist():
+            result[number] = result.get(number, 0) + sign * int(columns[-1][columns[0] == number].sum())
+    return result
+
+
+def _summed(group: Ints, values: Ints, size: int) -> Ints:
+    result = np.zeros(size, np.int64)
+    np.add.at(result, group, values)
+    return result
+
 
 _ORDER: dict[int, KernelOrder] = {Judgement.REDUCTION: "reduction", Judgement.ORDERED: "ordered"}
 

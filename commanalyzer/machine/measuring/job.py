@@ -1,27 +1,159 @@
-"""The measurement as a job: every rank calls :func:`run_job`, rank 0 writes the files."""
+"""The measurement as a job: every rank calls :func:`run_job`, rank 0 writes the files.
+
+One measurement of a machine: hosts, raw timings, parameters and where they come from.
+
+Throughput of one node for one program: wall time of plain runs, operations of its analysis.
+"""
 
 from __future__ import annotations
 
 import datetime
 import os
 import shlex
-from collections.abc import Callable
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError, MachineModelError
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError, MachineModelError, TargetRunError
 from commanalyzer.foundation.files import require_writable
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.version import tool_version
 from commanalyzer.machine.catalog import find_machine
 from commanalyzer.machine.machine_file import write_machine
-from commanalyzer.machine.measuring.campaign import MeasurementPlan
-from commanalyzer.machine.measuring.estimate import estimate_throughput
-from commanalyzer.machine.measuring.measurement import Measurement, measure_machine
+from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
+from commanalyzer.machine.measuring.communicator import Communicator
+from commanalyzer.machine.measuring.estimate import estimate_network, estimate_throughput
+from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.mpi import MpiCommunicator, launcher_rank, world
 from commanalyzer.machine.measuring.samples import Series, write_samples
-from commanalyzer.machine.measuring.throughput import run_times
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+
+# A program started by a rank must not take itself for a part of the measurement's MPI job.
+_JOB_PREFIXES = ("PMI", "OMPI_", "PRTE_", "HYD", "MPI_", "MPIR", "PALS_")
+
+
+def run_times(command: Sequence[str], num_runs: int) -> NDArray[np.float64]:
+    """Wall time of ``num_runs`` runs after one that is not timed, seconds.
+
+    The program's output is discarded; threads and other settings are those of the environment.
+
+    Args:
+        command: Program and arguments.
+        num_runs: At least 1.
+
+    Raises:
+        MachineModelError: If there is no such program.
+        TargetRunError: If a run fails.
+    """
+    program = shutil.which(command[0])
+    if program is None:
+        raise MachineModelError("expected a program to run, found none", where=command[0])
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(_JOB_PREFIXES)}
+    times_s = np.empty(num_runs + 1)
+    for index in range(num_runs + 1):
+        start_s = time.perf_counter()
+        try:
+            done = subprocess.run(
+                [program, *command[1:]],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment,
+                check=False,
+            )
+        except OSError as error:
+            raise TargetRunError(f"the program cannot be started: {error.strerror}", where=program) from error
+        times_s[index] = time.perf_counter() - start_s
+        if done.returncode:
+            last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise TargetRunError(
+                f"expected a successful run, found exit status {done.returncode}: {last}", where=program
+            )
+    return times_s[1:]
+
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What was measured.
+
+    Attributes:
+        machine: Parameters of the network.
+        series: Raw timings.
+        remarks: What a reader of the numbers must know, one sentence each.
+        provenance: Library, hosts, settings, version.
+    """
+
+    machine: MachineParameters
+    series: tuple[Series, ...]
+    remarks: tuple[str, ...]
+    provenance: Mapping[str, object]
+
+
+def measure_machine(
+    world: Communicator[R], library: str, plan: MeasurementPlan, name: str, progress: Progress
+) -> Measurement | None:
+    """The measured network on rank 0, ``None`` on the other ranks.
+
+    With several hosts, the first rank of each takes part: the parameters are those of nodes.
+
+    Args:
+        world: All ranks, at least 2.
+        library: Version line of the message-passing library.
+        plan: How much to measure.
+        name: What to call the machine.
+        progress: Told of every stage.
+    """
+    texts = world.gather_texts(this_place().to_text())
+    hosts = JobHosts(tuple(RankPlace.from_text(text) for text in texts))
+    group = world if hosts.num_hosts == 1 else world.split(world.rank in hosts.leaders)
+    if group is None:
+        return None
+    series = measure_network(group, plan, progress)
+    if world.rank != 0:
+        return None
+    today = datetime.datetime.now(datetime.UTC)
+    date = today.date().isoformat()
+    machine, remarks = estimate_network(series, name=name, date=date, flags=hosts.flags)
+    remarks = (*hosts.remarks(), *remarks)
+    return Measurement(machine, series, remarks, _provenance(hosts, library, plan, today, remarks))
+
+
+def _provenance(
+    hosts: JobHosts,
+    library: str,
+    plan: MeasurementPlan,
+    today: datetime.datetime,
+    remarks: tuple[str, ...],
+) -> dict[str, object]:
+    first = hosts.places[0]
+    return {
+        "tool_version": tool_version(),
+        "created": today.isoformat(timespec="seconds"),
+        "library": library,
+        "ranks": len(hosts.places),
+        "hosts": hosts.num_hosts,
+        "most_ranks_per_host": hosts.most_ranks_per_host,
+        "hardware_threads_per_host": first.host_cpus,
+        "cores_per_rank": len(first.cores),
+        "is_pinned": hosts.is_pinned,
+        "is_oversubscribed": hosts.is_oversubscribed,
+        "is_busy": hosts.is_busy,
+        "seed": plan.seed,
+        "most_repetitions": plan.num_repetitions,
+        "most_messages": plan.num_messages,
+        "remarks": list(remarks),
+    }
+
 
 _THREADS = "OMP_NUM_THREADS"
 

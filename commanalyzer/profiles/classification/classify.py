@@ -1,21 +1,322 @@
-"""Classifies the threads of several runs: profiles -> :class:`Classes`."""
+"""Classifies the threads of several runs: profiles -> :class:`Classes`.
+
+Topology of a communication pattern: relative sources of all ranks -> grid of ranks and place in it.
+
+A pattern is regular on a grid if one set D of steps explains it: every rank receives from exactly those of
+its neighbours at the steps in D that the grid has (a mesh ends at its borders, a torus does not).
+
+Communication groups: lists of ranks -> nested arithmetic sequences with what their members receive.
+
+Reference: X. Wu, F. Mueller, *ScalaExtrap: trace-based communication extrapolation for SPMD programs*, ACM
+TOPLAS 34(1), 2012; *IBM Exascale Extrapolator manual*, Appendix B.3.
+
+Clusters of every run -> classes that mean the same in all runs, by votes of neighbouring scales.
+
+The run with the most clusters defines the classes. Then the nearest run that is not matched yet (in the
+logarithms of the scaling parameters) is matched: each of its nearest matched runs votes for the assignment
+with the least distance of mean profiles, and the majority decides.
+
+Reference: G. Mariani et al., *Classification of thread profiles for scaling application behavior*; *IBM
+Exascale Extrapolator manual*, Section 5.1 and ``absoluteEdgeMatching`` in Appendix B.3.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from commanalyzer.foundation.errors import ProfileError
-from commanalyzer.profiles.classification.classes import Classes, RunClasses, letters
+from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses, Source, letters
 from commanalyzer.profiles.classification.clusters import choose_number, cluster, reduce_features
 from commanalyzer.profiles.classification.features import features_of, processes_of
-from commanalyzer.profiles.classification.groups import find_groups
-from commanalyzer.profiles.classification.matching import match_runs
-from commanalyzer.profiles.classification.topology import Topology, find_topology, place_names
 from commanalyzer.profiles.values import Profile
+
+Votes = Mapping[tuple[int, int], tuple[int, ...]]
+_VOTERS = 3
+"""Neighbours that vote: an odd number decides; more would let far scales outvote near ones."""
+
+
+def match_runs(
+    tables: Sequence[Floats], clusters: Sequence[Index], scales: Floats
+) -> tuple[list[Index], dict[tuple[int, int], tuple[int, ...]]]:
+    """Classes int64[T] of every run, and the votes.
+
+    Args:
+        tables: float64[T, F] per run, features.
+        clusters: int64[T] per run, from 0.
+        scales: float64[runs, parameters], positive.
+    """
+    means = _means(tables, clusters)
+    places = np.log(scales)
+    first = max(range(len(means)), key=lambda i: (len(means[i]), len(tables[i]), -i))
+    number: dict[int, Index] = {first: np.arange(len(means[first]))}
+    while len(number) < len(means):
+        waiting = [i for i in range(len(means)) if i not in number]
+        run = min(waiting, key=lambda i: (min(_far(places, i, j) for j in number), i))
+        near = sorted(number, key=lambda j: (_far(places, run, j), j))[:_VOTERS]
+        ballots = [number[j][_nearest(means[run], means[j])] for j in near]
+        number[run] = _majority(ballots, len(means[first]), means[run], means[near[0]], number[near[0]])
+    votes = {
+        (voter, voted): tuple(number[voter][_nearest(means[voted], means[voter])].tolist())
+        for voted in number
+        for voter in sorted((j for j in number if j != voted), key=lambda j: _far(places, voted, j))[:_VOTERS]
+        if len(means[voter]) >= len(means[voted])
+    }
+    return [number[i][clusters[i]] for i in range(len(means))], votes
+
+
+def _means(tables: Sequence[Floats], clusters: Sequence[Index]) -> list[Floats]:
+    """Mean profiles in units of each feature's spread over all threads of all runs, extents in logarithms."""
+    every = np.concatenate(tables)
+    logs = (every >= 0).all(axis=0)
+    shown = [np.where(logs, np.log1p(np.maximum(t, 0)), t) for t in tables]
+    spread = np.concatenate(shown).std(axis=0)
+    scaled = [t / np.where(spread > 0, spread, 1.0) for t in shown]
+    return [
+        np.stack([table[own == c].mean(axis=0) for c in range(int(own.max()) + 1)])
+        for table, own in zip(scaled, clusters, strict=True)
+    ]
+
+
+def _far(places: Floats, first: int, second: int) -> float:
+    return float(np.linalg.norm(places[first] - places[second]))
+
+
+def _nearest(own: Floats, other: Floats) -> Index:
+    """int64, cluster of ``other`` for each one of ``own``: each once, with the least sum of distances."""
+    distance = np.linalg.norm(own[:, None, :] - other[None, :, :], axis=2)
+    if len(own) > len(other):
+        return np.asarray(np.argmin(distance, axis=1), dtype=np.int64)
+    return np.asarray(linear_sum_assignment(distance)[1], dtype=np.int64)
+
+
+def _majority(ballots: Sequence[Index], count: int, own: Floats, other: Floats, numbers: Index) -> Index:
+    """Class of each cluster: each class once, with the most votes; the nearest voter decides ties."""
+    votes = np.zeros((len(own), count))
+    for ballot in ballots:
+        votes[np.arange(len(own)), ballot] += 1.0
+    distance = np.linalg.norm(own[:, None, :] - other[None, :, :], axis=2)
+    tie = np.full((len(own), count), distance.max(initial=0.0))
+    tie[:, numbers] = distance
+    cost = -votes + 0.5 * tie / max(float(tie.max()), 1e-30)
+    return np.asarray(linear_sum_assignment(cost)[1], dtype=np.int64)
+
+
+_Sequence = tuple[int, tuple[tuple[int, int], ...]]
+
+
+def find_groups(received: Floats, messages: Floats, common: Sequence[int]) -> tuple[Group, ...]:
+    """Groups of ranks with the same relative sources, the lowest start first.
+
+    Args:
+        received: float64[P, P], bytes that a rank (row) receives from another (column).
+        messages: Likewise.
+        common: Ranks that all others receive from; they are sources by their own number.
+    """
+    count = len(received)
+    absolute = np.zeros(count, dtype=bool)
+    absolute[list(common)] = True
+    kinds: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+    for rank in range(count):  # one row of the matrix each
+        sources = np.flatnonzero(received[rank] > 0)
+        fixed = sources[absolute[sources]]
+        relative = np.sort((sources[~absolute[sources]] - rank) % count)
+        kinds.setdefault((tuple(relative.tolist()), tuple(fixed.tolist())), []).append(rank)
+    found = [
+        Group(start, dimensions, _sources(group, kind, received, messages))
+        for kind, ranks in kinds.items()
+        for start, dimensions in sequences(ranks)
+        for group in [np.array(Group(start, dimensions).ranks())]
+    ]
+    return tuple(sorted(found, key=lambda group: group.start))
+
+
+def sequences(ranks: Sequence[int]) -> list[_Sequence]:
+    """Start and (stride, iterations) of as few nested sequences as a greedy search needs.
+
+    Runs of equal stride are joined first, then equal runs at equal distances, and so on.
+    """
+    level: list[_Sequence] = [(rank, ()) for rank in sorted(ranks)]
+    while True:
+        joined = _joined(level)
+        if len(joined) == len(level):
+            return level
+        level = joined
+
+
+def _joined(level: Sequence[_Sequence]) -> list[_Sequence]:
+    """Sequences of the same shape at equal distances as one of one more dimension."""
+    by_shape: dict[tuple[tuple[int, int], ...], list[int]] = {}
+    for start, shape in level:
+        by_shape.setdefault(shape, []).append(start)
+    found: list[_Sequence] = []
+    for shape, starts in by_shape.items():
+        first = 0
+        while first < len(starts):
+            last = first + 1
+            while (
+                last + 1 < len(starts)
+                and starts[last + 1] - starts[last] == starts[first + 1] - starts[first]
+            ):
+                last += 1
+            # Two that stand alone are a sequence only if nothing longer starts at the second one.
+            if last < len(starts) and (last - first > 1 or not _starts_longer(starts, last)):
+                stride = starts[first + 1] - starts[first]
+                found.append((starts[first], (*shape, (stride, last - first + 1))))
+                first = last + 1
+            else:
+                found.append((starts[first], shape))
+                first += 1
+    return sorted(found)
+
+
+def _starts_longer(starts: Sequence[int], at: int) -> bool:
+    return at + 2 < len(starts) and starts[at + 2] - starts[at + 1] == starts[at + 1] - starts[at]
+
+
+def _sources(
+    ranks: NDArray[np.int64],
+    kind: tuple[tuple[int, ...], tuple[int, ...]],
+    received: Floats,
+    messages: Floats,
+) -> tuple[Source, ...]:
+    found = []
+    for is_absolute, numbers in zip((False, True), kind, strict=True):
+        for number in numbers:
+            source = np.full(len(ranks), number) if is_absolute else (ranks + number) % len(received)
+            values = [_spread(table[ranks, source]) for table in (received, messages)]
+            found.append(Source(number, is_absolute, values[0], values[1]))
+    return tuple(found)
+
+
+def _spread(values: Floats) -> tuple[float, float, float, float, float]:
+    return (
+        float(values.min()),
+        float(values.max()),
+        float(np.median(values)),
+        float(values.mean()),
+        float(values.std()),
+    )
+
+
+Flags = NDArray[np.bool_]
+Index = NDArray[np.int64]
+MOST_DIMENSIONS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topology:
+    """A regular pattern.
+
+    Attributes:
+        kind: ``none``, ``all-to-all``, ``ring``, ``mesh`` or ``torus``.
+        extents: Ranks along each dimension, the slowest one first.
+        lower: bool[P, dimensions], something is received from a lower place along the dimension.
+        upper: Likewise, from a higher one.
+    """
+
+    kind: str
+    extents: tuple[int, ...]
+    lower: Flags
+    upper: Flags
+
+    @property
+    def text(self) -> str:
+        """For people: ``mesh 3 x 3``."""
+        return f"{self.kind} {' x '.join(map(str, self.extents))}" if self.extents else self.kind
+
+
+def find_topology(receives: Flags) -> Topology | None:
+    """Topology of a pattern, the one with the fewest dimensions and the most cubic; ``None`` if irregular.
+
+    Args:
+        receives: bool[P, P], rank (row) receives from rank (column).
+    """
+    count = len(receives)
+    nothing = np.zeros((count, 0), dtype=bool)
+    if not receives.any():
+        return Topology("none", (), nothing, nothing)
+    if count > 2 and (receives | np.eye(count, dtype=bool)).all():
+        return Topology("all-to-all", (), nothing, nothing)
+    for dimensions in range(1, MOST_DIMENSIONS + 1):
+        for extents in sorted(_extents(count, dimensions), key=lambda e: (sum(e), e)):
+            for wraps in (False, True):
+                found = _on_grid(receives, extents, wraps)
+                if found is not None:
+                    return found
+    return None
+
+
+def _extents(count: int, dimensions: int) -> Iterator[tuple[int, ...]]:
+    if dimensions == 1:
+        yield (count,)
+        return
+    for extent in range(2, count // 2 + 1):
+        if count % extent == 0:
+            yield from ((extent, *rest) for rest in _extents(count // extent, dimensions - 1) if rest[0] > 1)
+
+
+def _on_grid(receives: Flags, extents: Sequence[int], wraps: bool) -> Topology | None:
+    """The pattern on this grid, ``None`` if no set of steps explains it."""
+    places = np.stack(np.unravel_index(np.arange(len(receives)), extents), axis=1)
+    steps = places[None, :, :] - places[:, None, :]  # [rank, source, dimension]
+    sizes = np.array(extents)
+    if wraps:
+        if (sizes < 3).any():
+            return None  # both neighbours of a dimension are the same rank: a mesh
+        steps = (steps + 1) % sizes - 1
+    near = (np.abs(steps) <= 1).all(axis=2) & ~np.eye(len(receives), dtype=bool)
+    if (receives & ~near).any():
+        return None
+    code = ((steps + 1) * 3 ** np.arange(len(extents))).sum(axis=2)
+    used = np.zeros(3 ** len(extents), dtype=bool)
+    used[code[receives]] = True
+    if not (receives == (near & used[np.where(near, code, 0)])).all():
+        return None
+    lower = (receives[:, :, None] & (steps == -1)).any(axis=1)
+    upper = (receives[:, :, None] & (steps == 1)).any(axis=1)
+    kind = ("ring" if len(extents) == 1 else "torus") if wraps else "mesh"
+    return Topology(kind, tuple(extents), lower, upper)
+
+
+def place_names(topology: Topology, dimensions: int, *, directed: bool) -> list[str]:
+    """What each rank is on the grid.
+
+    ``corner``, ``edge``, ``face`` or ``interior`` (in one dimension ``end`` or ``inner``), by the number of
+    dimensions with neighbours on both sides. ``directed`` tells the sides apart (``first``, ``inner``,
+    ``last``; ``corner (-, +)`` has lower neighbours only in the first dimension, higher ones only in the
+    second).
+
+    Args:
+        topology: Of the run.
+        dimensions: Of the grids of all runs; two ranks are a grid of any number of them.
+        directed: Tell the sides apart.
+    """
+    own = topology.lower.shape[1]
+    if topology.kind not in ("mesh",) or not own:
+        return ["every"] * len(topology.lower)
+    both = (topology.lower & topology.upper).sum(axis=1)
+    names = {
+        1: ("end", "inner"),
+        2: ("corner", "edge", "interior"),
+        3: ("corner", "edge", "face", "interior"),
+    }[dimensions]
+    plain = [names[n] for n in both.tolist()]
+    if not directed:
+        return plain
+    sides = np.where(topology.lower & topology.upper, "*", np.where(topology.lower, "-", "+"))
+    if own == 1:
+        return [{"+": "first", "*": "inner", "-": "last"}[side] for side in sides[:, 0].tolist()]
+    return [
+        name if name == "interior" else f"{name} ({', '.join(row)})"
+        for name, row in zip(plain, sides.tolist(), strict=True)
+    ]
+
 
 Method = Literal["clusters", "pattern"]
 Floats = NDArray[np.float64]

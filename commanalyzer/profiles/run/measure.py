@@ -2,23 +2,38 @@
 
 Input: what to run. Output: :class:`Profiled`. What the program prints is shown by the plain run, as when it
 is recorded.
+
+The file that a profile run writes, as values.
+
+Layout as in ``runtime_shim/profile``: counts of segments, outcomes of branches, reuse of data and
+of code for lines of 64 and 128 bytes, parallelism.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ProfileError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.profiles.mix import SHAPE, InstructionMix
 from commanalyzer.profiles.run.plan import INSTRUCTION_BYTES, RunPlan, plan_run
-from commanalyzer.profiles.run.results import RunResult, read_results
-from commanalyzer.profiles.values import DEFAULT_WINDOW, Exchange, Profile, RankProfile
+from commanalyzer.profiles.values import (
+    DEFAULT_WINDOW,
+    Branches,
+    Exchange,
+    Footprint,
+    Parallelism,
+    Profile,
+    RankProfile,
+    Reuse,
+    Spans,
+)
 from commanalyzer.program.ir.library_files import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.record import compile_program
@@ -26,6 +41,234 @@ from commanalyzer.recording.runtime.build import build_native, build_profiled
 from commanalyzer.recording.runtime.launch import require_success
 from commanalyzer.recording.runtime.recorder import ProgramRuns
 from commanalyzer.request import AnalysisRequest
+
+Float64 = NDArray[np.float64]
+Int64 = NDArray[np.int64]
+
+BINS, GROUPS, HISTORY, LIST = 44, 8, 16, 16
+_CLASSES = 5
+_LINE_SIZES = 2
+_FEWEST = 4
+"""Sampled lines in between that say that a distance is long: neighbours in the sample may be neighbours in
+the run. With half as many, short distances are taken for longer ones; with twice as many, distances below
+twice the bound are not told apart."""
+DISTANCES = np.concatenate([[0], 1 << np.arange(BINS - 1, dtype=np.int64)])
+"""int64[BINS]: 0, 1, 2, 4, ..."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineReuse:
+    """Reuse of lines of one size: how often by distance, and what was touched.
+
+    Attributes:
+        reuse: The distribution.
+        footprint: Lines and bytes.
+    """
+
+    reuse: Reuse
+    footprint: Footprint
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunResult:
+    """What a profile run measured.
+
+    Attributes:
+        executed: int64[S], executions of each segment.
+        branches: Predictability of conditional branches.
+        data: Reuse of data by line size.
+        code: Reuse of instructions by line size.
+        parallelism: By window; empty if it was not measured.
+        is_whole: Parallelism covers the whole run.
+    """
+
+    executed: Int64
+    branches: Branches
+    data: tuple[LineReuse, ...]
+    code: tuple[LineReuse, ...]
+    parallelism: tuple[Parallelism, ...]
+    is_whole: bool
+
+
+class _Reader:
+    """Takes arrays from the file in its order."""
+
+    def __init__(self, path: Path) -> None:
+        self._content = path.read_bytes()
+        self._path = path
+        self._at = 0
+
+    def take(self, kind: str, *shape: int) -> NDArray[np.generic]:
+        """Next array.
+
+        Raises:
+            ProfileError: If the file ends before.
+        """
+        count = int(np.prod(shape, dtype=np.int64))
+        size = count * np.dtype(kind).itemsize
+        if self._at + size > len(self._content):
+            raise ProfileError(
+                "expected a whole profile run, found one that ended early", where=str(self._path)
+            )
+        found = np.frombuffer(self._content, kind, count, self._at).reshape(shape)
+        self._at += size
+        return found
+
+    def integers(self, *shape: int) -> Int64:
+        """Next array of whole numbers."""
+        return self.take("<u8", *shape).astype(np.int64)
+
+
+def read_results(path: Path, plan: RunPlan, windows: Sequence[int]) -> RunResult:
+    """Results of a run.
+
+    Args:
+        path: File that it wrote.
+        plan: What it was told.
+        windows: Windows of the parallelism; empty if it was not measured.
+
+    Raises:
+        ProfileError: If the run left no file, or not all of it.
+    """
+    if not path.exists():
+        raise ProfileError(
+            "expected the program to end by itself, found no results of its profile run",
+            hint="programs that end by _exit or by replacing themselves (exec) cannot be profiled",
+        )
+    reader = _Reader(path)
+    executed = reader.integers(len(plan.segments))
+    branches = _branches(reader)
+    data = tuple(_reuse(reader, 0) for _ in range(_LINE_SIZES))
+    code = tuple(_reuse(reader, INSTRUCTION_BYTES) for _ in range(_LINE_SIZES))
+    parallelism, is_whole = _parallelism(reader, windows)
+    return RunResult(executed, branches, data, code, parallelism, is_whole)
+
+
+def _branches(reader: _Reader) -> Branches:
+    executed = int(reader.integers(2)[0])
+    first = reader.take("u1", HISTORY).astype(np.int64)[: min(executed, HISTORY)]
+    return branches_of(executed, first, reader.integers(1 << (HISTORY + 1)))
+
+
+def branches_of(executed: int, first: Int64, outcomes: Int64) -> Branches:
+    """Predictability by length of the history.
+
+    Args:
+        executed: Number of branches.
+        first: int64, the first ``HISTORY`` outcomes, or all if there are fewer.
+        outcomes: int64[2^(HISTORY + 1)], how often each pattern of outcomes occurred, the oldest one first.
+
+    A history of length h is what the h outcomes before were; branches with fewer before them are left out.
+    Entropy is that of an outcome whose history is known (bits), H(h + 1) - H(h) of blocks of outcomes.
+    """
+    lengths = np.arange(min(HISTORY, max(executed - 1, 0)) + 1, dtype=np.int64)
+    entropy, misprediction = np.zeros(len(lengths)), np.zeros(len(lengths))
+    for h in lengths.tolist():
+        width = h + 1
+        counts = outcomes.reshape(-1, 1 << width).sum(axis=0)
+        for end in range(width, len(first) + 1):  # what ends before the first whole history
+            pattern = int("".join(map(str, first[end - width : end].tolist())), 2)
+            counts[pattern] += 1
+        pairs = counts.reshape(-1, 2).astype(np.float64)
+        total = pairs.sum()
+        if not total:
+            continue
+        shares = pairs[pairs.sum(axis=1) > 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bits = -np.where(shares > 0, shares * np.log2(shares / shares.sum(axis=1, keepdims=True)), 0.0)
+        entropy[h] = bits.sum() / total
+        misprediction[h] = shares.min(axis=1).sum() / total
+    return Branches(lengths, entropy, misprediction, executed)
+
+
+def _reuse(reader: _Reader, instruction_bytes: int) -> LineReuse:
+    facts = tuple(reader.integers(5).tolist())
+    near = reader.integers(BINS)
+    groups = np.asarray(reader.take("<f8", GROUPS, BINS), dtype=np.float64)
+    in_bursts, short = int(reader.integers(1)[0]), reader.integers(LIST)
+    shares = np.asarray(reader.take("<f8", 3), dtype=np.float64)
+    return line_reuse(facts, near, groups, Bursts(in_bursts, short, shares), instruction_bytes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bursts:
+    """Short distances in bursts, in which all accesses were looked at.
+
+    Attributes:
+        accesses: Of all bursts.
+        short: int64[LIST], those with each distance below ``LIST``.
+        shares: Number of bursts; sum and sum of squares of the share of short distances in each.
+    """
+
+    accesses: int
+    short: Int64
+    shares: Float64
+
+    @property
+    def error(self) -> float:
+        """Standard error of the share of short distances."""
+        count, total, squares = self.shares.tolist()
+        if count < 2:
+            return 0.0 if count else 1.0
+        return float(np.sqrt(max(squares / count - (total / count) ** 2, 0.0) / (count - 1)))
+
+
+def line_reuse(
+    facts: tuple[int, ...], near: Int64, groups: Float64, bursts: Bursts, instruction_bytes: int = 0
+) -> LineReuse:
+    """Distribution of what a run counted.
+
+    Args:
+        facts: Bytes of a line, accesses, distinct lines, distinct bytes, and the negated logarithm of the
+            last rate; 0 is exact.
+        near: int64[BINS], accesses with distances below ``LIST`` of an exact run.
+        groups: float64[GROUPS, BINS], weights of other accesses, of a sample by a hash of their line.
+        bursts: Short distances of a sampled run.
+        instruction_bytes: Bytes of an instruction, of code.
+
+    Where lines are sampled, short distances have their share of the bursts, longer ones the rest (first
+    accesses are known exactly), as sampled; what the sample cannot tell from short ones is put just above
+    ``LIST``. The standard error is that of the mean of the
+    groups' distributions, each of them an independent sample, and that of the share of the bursts.
+    """
+    line_bytes, accesses, lines, data_bytes, shift = facts
+    counts, error = near + groups.sum(axis=0), 0.0
+    if shift:
+        short, distances = np.zeros(BINS), np.arange(LIST)
+        share = bursts.short / max(bursts.accesses, 1)
+        np.add.at(short, np.searchsorted(DISTANCES, distances), share * accesses)
+        far = max(accesses - lines - short.sum(), 0.0)
+        short *= (accesses - lines - far) / max(short.sum(), 1.0)
+        long = groups * (max(LIST, _FEWEST << shift) < DISTANCES)
+        weights = long.sum(axis=0)
+        between = max(far - weights.sum(), 0.0)  # longer than the list, and shorter than a sample can tell
+        weights *= (far - between) / max(weights.sum(), 1.0)
+        weights[int(np.searchsorted(DISTANCES, LIST)) + 1] += between
+        counts = short + weights
+        sizes = long.sum(axis=1)
+        used = long[sizes > 0] / sizes[sizes > 0, None]
+        spread = np.cumsum(used, axis=1).std(axis=0, ddof=1) if len(used) > 1 else np.full(BINS, far > 0)
+        spatial = float(spread.max() / np.sqrt(max(len(used), 1)) * far / max(accesses, 1))
+        error = float(np.hypot(spatial, bursts.error))
+    filled = np.flatnonzero(counts)
+    end = int(filled[-1]) + 1 if len(filled) else 1
+    reuse = Reuse(line_bytes, DISTANCES[:end].copy(), counts[:end], accesses, error, instruction_bytes)
+    return LineReuse(reuse, Footprint(data_bytes, lines, line_bytes, data_bytes, lines))
+
+
+def _parallelism(reader: _Reader, windows: Sequence[int]) -> tuple[tuple[Parallelism, ...], bool]:
+    if not windows:
+        return (), True
+    started, is_short = reader.integers(2).tolist()
+    counted = reader.integers(_CLASSES)[: _CLASSES - 1]
+    instructions = np.concatenate([[started], counted]).astype(np.float64)
+    result = []
+    for window in windows:
+        spans = [reader.integers(_CLASSES).astype(np.float64) for _ in range(2)]
+        orders = [Spans(s, np.divide(instructions, s, out=np.zeros(_CLASSES), where=s > 0)) for s in spans]
+        result.append(Parallelism(window, *orders))
+    return tuple(result), not is_short
+
 
 DEFAULT_WINDOWS = (DEFAULT_WINDOW, 0)
 MOST_WINDOWS = 4

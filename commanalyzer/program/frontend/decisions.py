@@ -2,7 +2,7 @@
 
 All who take part in such a loop have to know the value. So that it is recorded, each value that a condition
 at the end of a round compares is stored, with its sign or bits changed so that it is a value of its own, to a
-variable that nothing else uses. What that costs is counted by :mod:`commanalyzer.communication.decisions`.
+variable that nothing else uses. What that costs is counted by :mod:`commanalyzer.communication.totals`.
 
 These are conditions of loops that contain other loops, or call functions that do (what decides about the
 innermost ones belongs to one element), and that lead on in the program (not to its abort), but not counts

@@ -1,9 +1,13 @@
-"""Section on what causes the communication: variables, and source lines with their text."""
+"""Section on what causes the communication: variables, and source lines with their text.
+
+Source files of a result: found again, and only believed if they are what was analysed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 
 import numpy as np
 
@@ -13,9 +17,64 @@ from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.program.ir.names.symbol_names import source_name
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
-from commanalyzer.report.html.sources import Source, find_source
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
 from commanalyzer.result.causes import causes_of
+from commanalyzer.result.provenance import file_hash
+from commanalyzer.result.results import Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source file as far as it can be shown.
+
+    Attributes:
+        file: Name as in the result.
+        lines: Its lines; empty when it is not shown.
+        reason: Why it is not shown, empty when it is.
+    """
+
+    file: str
+    lines: tuple[str, ...]
+    reason: str = ""
+
+
+def find_source(file: str, provenance: Provenance, folders: Sequence[Path]) -> Source:
+    """Return the file if it is there and has the hash of the analysis.
+
+    Args:
+        file: Name as in the result, absolute or relative to where the analysis ran.
+        provenance: Hashes of the analysed files.
+        folders: Where to look; a file may also lie there without its leading directories.
+    """
+    wanted = {digest for name, digest in provenance.input_hashes if _same(name, file)}
+    if not wanted:
+        return Source(file, (), "not among the hashed inputs of the analysis (a header or a library)")
+    present = [path for path in _places(file, folders) if path.is_file()]
+    for path in present:
+        try:
+            if file_hash(path) in wanted:
+                return Source(file, tuple(path.read_text(encoding="utf-8", errors="replace").splitlines()))
+        except OSError:
+            continue
+    if present:
+        return Source(file, (), "changed since the analysis")
+    return Source(file, (), "not found (--source names a directory to look in)")
+
+
+def _same(name: str, file: str) -> bool:
+    return name == file or Path(name).parts[-2:] == Path(file).parts[-2:]
+
+
+def _places(file: str, folders: Sequence[Path]) -> list[Path]:
+    """Every directory with every ending of the path, the longest first."""
+    path = Path(file)
+    if path.is_absolute():
+        return [
+            path,
+            *(folder.joinpath(*path.parts[k:]) for folder in folders for k in range(1, len(path.parts))),
+        ]
+    return [folder.joinpath(*path.parts[k:]) for folder in folders for k in range(len(path.parts))]
+
 
 _MOST_VARIABLES = 15
 _MOST_LINES = 12

@@ -13,7 +13,7 @@ from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
-from commanalyzer.report.result.work_text import work_line
+from commanalyzer.report.result.text import work_line
 from commanalyzer.result.results import AnalysisResult
 
 

@@ -1,21 +1,297 @@
-"""A measured campaign -> data for models, and the machine that they make."""
+"""A measured campaign -> data for models, and the machine that they make.
+
+Campaigns on generated networks: phases of :mod:`~commanalyzer.machine.measuring.phase_campaign`, simulated.
+
+The same points as on a real machine; time is that of :mod:`commanalyzer.machine.simulation.flows`.
+
+Fits area models to a campaign: areas by cross-validation, terms by prediction, coefficients robustly.
+
+1. *Areas.* Candidates are bounds on S, NT or PT at powers of four, one or two of them. Those are taken whose
+   formulas predict phases that were left out best (on the most nodes, and one by one).
+2. *Terms.* The constant, amounts, and amounts times a size of the allocation; all sums of up to three with
+   coefficients above 0 are ranked by the regression core of laws, and chosen by errors of prediction.
+3. *Coefficients.* Robust linear regression (Huber's weights) on relative residuals, by statsmodels. Where it
+   makes one negative, the nonnegative ones of step 2 stay: a time is then nonnegative wherever metrics are.
+
+Departure from the paper, whose published formulas have negative terms and can be below zero.
+
+Reference: paper Sections 2.2 and 3.3; P. J. Huber, Robust Statistics, 1981.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
-from commanalyzer.machine.measuring.phase_campaign import MeasuredPoint
+from commanalyzer.foundation.errors import FitError
+from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, MeasuredPoint, pattern_of
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.machine.phase_times import Condition, Unit
-from commanalyzer.machine.placement import on_nodes
-from commanalyzer.machine.simulation.allocations import pattern_messages
-from commanalyzer.machine.simulation.routes import Network
-from commanalyzer.scaling.allocations.fit import CampaignData, fit_areas
+from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit
+from commanalyzer.machine.placement import Placement, on_nodes
+from commanalyzer.machine.simulation.flows import Messages, phase_time
+from commanalyzer.machine.simulation.platforms import LinkParameters
+from commanalyzer.machine.simulation.routes import Int64, Network
 from commanalyzer.scaling.allocations.injection import InjectionModel, fit_injection
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
+from commanalyzer.scaling.allocations.model import AreaModel, holds, read_model, require
+from commanalyzer.scaling.laws.formula import PYTHON, formula_text
+from commanalyzer.scaling.laws.law import Formula
+from commanalyzer.scaling.laws.regression import (
+    Index,
+    Problem,
+    all_pairs,
+    best_subsets,
+    extended,
+    prediction_errors,
+    robust,
+)
+from commanalyzer.scaling.laws.selection import Candidate, candidates_of, choose
+from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
+
+# Amounts, and what may multiply them.
+_AMOUNTS = ("NI", "M", "S", "PT", "NT", "V", "VI", "LT")
+_MODIFIERS = ("PPN", "D")
+_LEAST_ROWS = 12
+"""Phases in an area: three terms, and three times as many to judge them by."""
+_KEEP = 200
+_BOUND_FACTOR = 4
+_GAIN = 0.9
+"""A split must make the error of prediction a tenth smaller: each has a formula to explain more."""
+_NEGLIGIBLE = 1e-3
+"""Relative error of prediction below which models are equally good: no clock is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignData:
+    """Measured phases.
+
+    Attributes:
+        metrics: float64[n] by name.
+        time_s: float64[n], seconds.
+    """
+
+    metrics: Mapping[str, Floats]
+    time_s: Floats
+
+
+def fit_areas(
+    data: CampaignData,
+    shape: Sequence[str] = (),
+    *,
+    bounds: Sequence[Condition] | None = None,
+    date: str = "",
+    note: str = "",
+) -> AreaModel:
+    """Area model of a campaign.
+
+    Args:
+        data: At least twelve phases between nodes.
+        shape: Metrics of the allocation shape that may multiply amounts.
+        bounds: Upper ends of areas (``S <= 4096``), in the order of the paper; found if left out.
+        date: Of the campaign.
+        note: How it was made.
+
+    Raises:
+        FitError: If metrics are missing, times are not positive, or phases are too few.
+    """
+    require(data.metrics, frozenset({"S", "M", "PT", "N", "PPN", "NT", "NI", "V", "VI"}), "campaign")
+    known = (data.metrics["NI"] > 0) & np.isfinite(data.time_s)
+    metrics = {name: values[known] for name, values in data.metrics.items()}
+    time_s = data.time_s[known]
+    if len(time_s) < _LEAST_ROWS or not (time_s > 0).all():
+        raise FitError(
+            f"expected {_LEAST_ROWS} or more phases between nodes with times above 0, found {len(time_s)}",
+            where="campaign",
+        )
+    used = CampaignData(metrics, time_s)
+    names = tuple(name for name in (*_AMOUNTS, *_MODIFIERS, *shape) if name in metrics)
+    best, least = None, np.inf
+    stages = [tuple(bounds)] if bounds is not None else list(_splits(used))
+    for split in stages:
+        best, least = _better(used, names, shape, split, (best, least))
+    if bounds is None and best is not None and len(best) > 1:
+        first = best[0].where
+        for second in _splits(used):
+            if second and second[0].metric != first[0].metric:
+                best, least = _better(used, names, shape, (*first, *second), (best, least))
+    if best is None:
+        raise FitError("expected phases in each area, found too few", where="campaign")
+    ranges = tuple(
+        (name, float(metrics[name].min()), float(metrics[name].max())) for name in ("N", "PPN", "M", "S")
+    )
+    return read_model(PhaseTimes(best, ranges, "measured", date, note))
+
+
+def _better(
+    data: CampaignData,
+    names: Sequence[str],
+    shape: Sequence[str],
+    split: Sequence[Condition],
+    so_far: tuple[tuple[AreaFormula, ...] | None, float],
+) -> tuple[tuple[AreaFormula, ...] | None, float]:
+    """The areas of a split and their error with the price of its formulas, or the best so far."""
+    found = _fitted(data, names, shape, split)
+    if found is None or (error := (found[1] + _NEGLIGIBLE**2) * _GAIN ** -len(split)) >= so_far[1]:
+        return so_far
+    return found[0], error
+
+
+def _splits(data: CampaignData) -> Iterator[tuple[Condition, ...]]:
+    """No bound, or one; a second one follows the best first, as in both tables of the paper."""
+    yield ()
+    for name in ("S", "NT", "PT"):
+        yield from ((c,) for c in _bounds(data.metrics[name], name))
+
+
+def _bounds(values: Floats, name: str) -> Iterator[Condition]:
+    low, high = max(float(values.min()), 1.0), float(values.max())
+    bound = float(4 ** np.ceil(np.log(low) / np.log(_BOUND_FACTOR)))
+    while bound < high:
+        below = int((values <= bound).sum())
+        if _LEAST_ROWS <= below <= len(values) - _LEAST_ROWS:
+            yield Condition(name, False, bound)
+        bound *= _BOUND_FACTOR
+
+
+def _areas(split: Sequence[Condition]) -> list[tuple[Condition, ...]]:
+    """Conditions of each area: within the first bounds, then beyond the last, beyond the last but one ..."""
+    above = [Condition(c.metric, True, c.bound) for c in split]
+    return [tuple(split), *(((*split[:k], above[k])) for k in reversed(range(len(split))))]
+
+
+def _fitted(
+    data: CampaignData, names: Sequence[str], shape: Sequence[str], split: Sequence[Condition]
+) -> tuple[tuple[AreaFormula, ...], float] | None:
+    """Areas and their mean squared error of prediction; ``None`` where an area has too few phases."""
+    found, total = [], 0.0
+    for number, where in enumerate(_areas(split)):
+        rows = holds(where, data.metrics, len(data.time_s))
+        if rows.sum() < _LEAST_ROWS:
+            return None
+        part = CampaignData({name: data.metrics[name][rows] for name in (*names, "N")}, data.time_s[rows])
+        chosen = _formula(part, names, shape)
+        if chosen is None:
+            return None
+        formula, score = chosen
+        total += score * float(rows.sum())
+        text = formula_text(formula, list(names), PYTHON)
+        found.append(AreaFormula("I" * (number + 1), tuple(where), text))
+    return tuple(found), total / len(data.time_s)
+
+
+def _formula(data: CampaignData, names: Sequence[str], shape: Sequence[str]) -> tuple[Formula, float] | None:
+    terms = _terms(names, shape)
+    x = np.stack([data.metrics[name] for name in names], axis=1)
+    table = columns(terms, x) / data.time_s[:, None]
+    problem = Problem(table, np.ones(len(data.time_s)), tuple(_holdouts(data.metrics["N"])))
+    found: list[Candidate] = []
+    for subsets in _subsets(problem, len(terms)):
+        found += candidates_of("areas", terms, problem, prediction_errors(problem, subsets))
+    ranked = choose(found, len(data.time_s))
+    if not ranked:
+        return None
+    return _robust(ranked[0], terms, problem), ranked[0].loo_error ** 2
+
+
+def _holdouts(nodes: Floats) -> Iterator[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    """Phases on the most nodes, and on the upper half of the node counts: models are made for more nodes."""
+    values = np.unique(nodes)
+    for kept in {len(values) - 1, (len(values) + 1) // 2}:
+        held = nodes > values[kept - 1] if kept else np.zeros(len(nodes), dtype=np.bool_)
+        if 0 < held.sum() < len(nodes) - _LEAST_ROWS // 2:
+            yield held
+
+
+def _terms(names: Sequence[str], shape: Sequence[str]) -> list[Term]:
+    """The constant, amounts, way lengths, and amounts times a modifier: what the paper's tables multiply.
+
+    The number of processes or of switches alone takes no time, and would go wrong where it grows.
+    """
+    number = {name: k for k, name in enumerate(names)}
+
+    def term(*factors: str) -> Term:
+        return tuple(sorted(_power(number[name]) for name in factors))
+
+    amounts = [name for name in _AMOUNTS if name in number]
+    modifiers = [name for name in (*_MODIFIERS, *shape) if name in number]
+    singles = [term(name) for name in (*amounts, *(m for m in modifiers if m == "D"))]
+    products = [term(a, m) for a, m in itertools.product(amounts, modifiers)]
+    return [(), *singles, *products]
+
+
+def _power(parameter: int) -> Factor:
+    return Factor(parameter, "power", Fraction(1))
+
+
+def _subsets(problem: Problem, count: int) -> Iterator[Index]:
+    """Sums of up to three terms: all pairs, and the best of these with each further term."""
+    ones = np.arange(count, dtype=np.int64)[:, None]
+    yield best_subsets(problem, ones, _KEEP, positive=True)
+    pairs = best_subsets(problem, all_pairs(count), _KEEP, positive=True)
+    yield pairs
+    if len(pairs):
+        yield best_subsets(problem, extended(pairs, count), _KEEP, positive=True)
+
+
+def _robust(formula: Formula, terms: Sequence[Term], problem: Problem) -> Formula:
+    """The formula with the coefficients of a robust regression, where all of them are above 0."""
+    chosen = [terms.index(term) for term in formula.terms]
+    coefficients, _ = robust(problem.table[:, chosen], problem.target)
+    if not (np.isfinite(coefficients).all() and (coefficients > 0).all()):
+        return formula
+    return replace(formula, coefficients=tuple(coefficients.tolist()))
+
+
+_FRAGMENT_NODES = 8
+
+
+def allocated(network: Network, num_nodes: int, number: int) -> Int64:
+    """int64[N], places of an allocation: the first nodes of the network, or fragments of eight nodes.
+
+    Args:
+        network: Network.
+        num_nodes: N.
+        number: 0 for consecutive nodes; others are different random fragments, as a busy machine gives.
+    """
+    if number == 0 or network.num_hosts // _FRAGMENT_NODES * _FRAGMENT_NODES < num_nodes:
+        return np.arange(num_nodes)
+    random = np.random.default_rng([number, num_nodes])
+    count = -(-num_nodes // _FRAGMENT_NODES)
+    chosen = np.sort(random.permutation(network.num_hosts // _FRAGMENT_NODES)[:count])
+    return np.asarray((chosen[:, None] * _FRAGMENT_NODES + np.arange(_FRAGMENT_NODES)).ravel()[:num_nodes])
+
+
+def pattern_messages(point: CampaignPoint) -> Messages:
+    """Messages of one phase of a campaign."""
+    pattern = pattern_of(point)
+    turn, rank = np.nonzero(pattern.targets >= 0)
+    return Messages(rank, pattern.targets[turn, rank], np.full(len(rank), point.message_bytes))
+
+
+def simulated_campaign(
+    points: Sequence[CampaignPoint],
+    network: Network,
+    link: LinkParameters,
+    allocations: Sequence[int] = (0, 1),
+) -> Iterator[tuple[Messages, Placement, float]]:
+    """Messages, placement and time (seconds) of every point in every allocation.
+
+    Args:
+        points: Of the campaign.
+        network: Network with enough nodes.
+        link: Its links.
+        allocations: Numbers of :func:`allocated`.
+    """
+    for point in points:
+        messages = pattern_messages(point)
+        for number in allocations:
+            place = allocated(network, point.num_nodes, number)
+            placement = on_nodes(point.num_nodes, point.ranks_per_node, position=place)
+            yield messages, placement, phase_time(messages, placement.rank_position, network, link)
 
 
 def campaign_data(

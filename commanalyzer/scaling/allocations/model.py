@@ -1,7 +1,7 @@
 """Models of the time of a communication phase: areas of the metrics with a formula each (paper Section 3).
 
 A model comes from a machine file (:mod:`commanalyzer.machine.phase_times`): published, or fitted by
-:mod:`commanalyzer.scaling.allocations.fit`. Formulas are those of laws.
+:mod:`commanalyzer.scaling.allocations.campaign`. Formulas are those of laws.
 """
 
 from __future__ import annotations

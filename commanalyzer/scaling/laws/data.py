@@ -16,8 +16,16 @@ from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.machine.roofline.traffic import SUMMARY
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.laws.terms import NODES, Floats, most_cubic_grid, point_text
-from commanalyzer.scaling.sweep.columns import COLUMNS, FIRST, NAMES, PER_POINT
-from commanalyzer.scaling.sweep.table import Cell, SweepTable, load_table, table_from_lines
+from commanalyzer.scaling.sweep.table import (
+    COLUMNS,
+    FIRST,
+    NAMES,
+    PER_POINT,
+    Cell,
+    SweepTable,
+    load_table,
+    table_from_lines,
+)
 
 DEFAULT_METRICS = (
     *("regular_bytes", "regular_messages", "comm_bytes", "messages"),

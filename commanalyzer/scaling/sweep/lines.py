@@ -11,8 +11,7 @@ from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.machine.roofline.traffic import node_traffic
 from commanalyzer.program.frontend.decisions import USES
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from commanalyzer.scaling.sweep.columns import NAMES
-from commanalyzer.scaling.sweep.table import Cell
+from commanalyzer.scaling.sweep.table import NAMES, Cell
 
 Costs = Mapping[tuple[int, str], tuple[float, float]]
 

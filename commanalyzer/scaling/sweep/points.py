@@ -11,7 +11,7 @@ from pathlib import Path
 
 from commanalyzer.foundation.documents import read_csv
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.scaling.sweep.columns import RESERVED
+from commanalyzer.scaling.sweep.table import RESERVED
 
 MOST_POINTS = 10_000
 _RANGE = re.compile(r"(\d+)\.\.(\d+)(?:([:x])(\d+))?")

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.balance import imbalance_of_work
-from commanalyzer.division.budget import Budget, least_gain
+from commanalyzer.division.budget import COSTS, Budget, least_gain
 from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.metis import Prepared, partition
-from commanalyzer.division.policy import COSTS
 from tests.unit.division.measures import edge_cut
 
 

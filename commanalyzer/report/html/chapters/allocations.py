@@ -6,8 +6,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.quantities import format_percent, format_seconds
-from commanalyzer.report.figures.allocations import draw_front
 from commanalyzer.report.figures.chart import Chart, Values
+from commanalyzer.report.figures.scaling import draw_front
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,

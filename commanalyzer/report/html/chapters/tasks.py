@@ -5,7 +5,7 @@ from __future__ import annotations
 from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.report.html.blocks import Chapter, Column, Figures, Row, Section, Table, Words
-from commanalyzer.report.kernels.task_drawing import tasks_chart
+from commanalyzer.report.kernels.task_files import tasks_chart
 from commanalyzer.report.kernels.tasks_text import range_text
 
 

@@ -1,19 +1,209 @@
-"""Candidates of a fit: terms of a family and the sets of them that are worth predicting with."""
+"""Candidates of a fit: terms of a family and the sets of them that are worth predicting with.
+
+Physical family: sums of up to three terms c g(p) h(n) ... with c > 0.
+
+g is what cuts, trees and exchanges between p nodes cost; h are surfaces, volumes and lengths of the problem.
+Nothing negative is added, so a law of this family never predicts less than nothing.
+
+Performance model normal form as Extra-P searches it: c_0 + c_1 t, or sums and products of such terms.
+
+Per parameter one function x^i log2(x)^j; with two or more parameters the functions a and b enter as a b,
+a + b, a b + a or a b + b, always with a constant. Coefficients may have any sign.
+
+Reference: A. Calotoiu et al., *Using automated performance modeling to find scalability bugs in complex
+codes*, SC'13 (one parameter); *Fast multi-parameter performance modeling*, CLUSTER'16 (several). The
+exponents are those of Extra-P 4.2, the negative ones included.
+
+Negative powers of the logarithm, which Extra-P also tries, are left out: they have no value for one node.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from functools import lru_cache
+from itertools import chain, combinations, pairwise, product
 from typing import TypeAlias
 
 import numpy as np
 
-from commanalyzer.scaling.laws.families.lattice import lattice_terms
-from commanalyzer.scaling.laws.families.pmnf import pmnf_hypotheses
 from commanalyzer.scaling.laws.law import Family, Formula
 from commanalyzer.scaling.laws.regression import Index, Problem, all_pairs, best_subsets, extended
-from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns, term_complexity
+from commanalyzer.scaling.laws.terms import Factor, Floats, Form, Term, along, columns, term_complexity
+
+_BEST_PER_PARAMETER = 8
+_PLAIN = "1/4 1/3 1/2 2/3 3/4 4/5 1 5/4 4/3 3/2 5/3 7/4 2 9/4 7/3 5/2 8/3 11/4 3"
+_LOG = "0 1/4 1/3 1/2 2/3 3/4 1 5/4 4/3 3/2 2 5/2 3"
+_LOG_SQUARED = "0 1/4 1/3 1/2 2/3 3/4 1 3/2 2 5/2"
+PAIRS = tuple(
+    (sign * Fraction(exponent), log)
+    for sign, log, exponents in ((1, 0, _PLAIN), (1, 1, _LOG), (1, 2, _LOG_SQUARED), (-1, 0, _PLAIN))
+    for exponent in exponents.split()
+)
+
+Numbers: TypeAlias = tuple[int, ...]  # of the functions in a product
+Hypothesis: TypeAlias = tuple[Numbers, ...]  # without the constant, which every hypothesis has
+
+
+def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[Index]]:
+    """Terms of Extra-P's search space for these data, the constant first, and sets of them, int64[C, t] each.
+
+    With one or two parameters every pair of functions is combined. With three, the functions of each
+    parameter that explain the metric best while all other parameters stay equal; with more, two parameters
+    at a time.
+
+    Args:
+        x: float64[N, K], points.
+        y: float64[N], metric.
+    """
+    functions = [[Factor(k, "power", i, j) for i, j in PAIRS] for k in range(x.shape[1])]
+    if len(functions) > 2:
+        functions = [_best_alone(x, y, parameter, own) for parameter, own in enumerate(functions)]
+    return _combined(tuple(map(tuple, functions)))
+
+
+@lru_cache(maxsize=4)
+def _combined(functions: tuple[tuple[Factor, ...], ...]) -> tuple[tuple[Term, ...], list[Index]]:
+    every = [f for own in functions for f in own]
+    starts = np.cumsum([0, *map(len, functions)]).tolist()
+    own_numbers = [range(first, end) for first, end in pairwise(starts)]
+    found: list[Hypothesis] = [((f,),) for f in range(len(every))]
+    for first, second in combinations(own_numbers, 2):
+        found += [h for a in first for b in second for h in _pair_forms(a, b)]
+    if len(functions) == 3:
+        found += [h for a, b, c in product(*own_numbers) for h in _triple_forms(a, b, c)]
+    used: dict[Numbers, int] = {
+        numbers: i for i, numbers in enumerate({(): 0} | dict.fromkeys(chain(*found)))
+    }
+    terms = tuple(tuple(every[number] for number in numbers) for numbers in used)
+    sets = [tuple(used[numbers] for numbers in h) for h in found]
+    # Extra-P always has a constant; it removes one that is next to nothing, which is the set without it.
+    sets += [(0,), *((0, *row) for row in sets)]
+    return terms, [np.array([h for h in sets if len(h) == t], dtype=np.int64) for t in {*map(len, sets)}]
+
+
+def _pair_forms(a: int, b: int) -> list[Hypothesis]:
+    both = (a, b)
+    return [(both,), ((a,), (b,)), (both, (a,)), (both, (b,))]
+
+
+def _triple_forms(a: int, b: int, c: int) -> list[Hypothesis]:
+    """Products of all three, alone and with one more term of some of them; pairs plus the third."""
+    all_three = (a, b, c)
+    more: list[Numbers] = [(a,), (b,), (c,), (a, b), (b, c), (a, c)]
+    sums: list[Hypothesis] = [((a, b), (c,)), ((a, c), (b,)), ((b, c), (a,)), ((a,), (b,), (c,))]
+    return [(all_three,), *((all_three, term) for term in more), *sums]
+
+
+def _best_alone(x: Floats, y: Floats, parameter: int, functions: Sequence[Factor]) -> list[Factor]:
+    """The functions that leave the least of y / (mean over the parameter), other parameters equal."""
+    group, size = along(x, parameter)
+
+    def centred(values: Floats) -> Floats:
+        mean = np.stack([np.bincount(group, weights=column) for column in values.T], axis=1) / size[:, None]
+        return np.asarray(values - mean[group])
+
+    level = np.bincount(group, weights=np.abs(y)) / size
+    scale = np.where(level > 0, level, 1.0)[group]
+    target = centred((y / scale)[:, None])
+    table = centred(columns([(f,) for f in functions], x))
+    norms = (table**2).sum(axis=0)
+    explained = (table * target).sum(axis=0) ** 2 / np.where(norms > 0, norms, np.inf)
+    order = np.argsort(-explained, kind="stable")[:_BEST_PER_PARAMETER]
+    return [functions[index] for index in order.tolist()]
+
+
+MOST_TERMS = 900
+_FALLS_BY = 1e-3  # relative: what counts as falling along a parameter
+
+
+def _powers(exponents: Sequence[str]) -> list[tuple[Form, Fraction, int]]:
+    return [("power", Fraction(a), 0) for a in exponents]
+
+
+_READERS = ("1/2", "3/4", "1", "3/2", "2", "3", "4", "6", "8", "12", "16", "24", "32")
+_NODE_FORMS: tuple[tuple[Form, Fraction, int], ...] = (
+    *_powers(("1/3", "1/2", "2/3", "1", "4/3", "3/2", "2")),
+    *(("rise", Fraction(a), 0) for a in ("1/3", "1/2", "2/3", "1")),
+    *(("fall", Fraction(a), 0) for a in ("1/3", "1/2", "1")),
+    ("grid", Fraction(1, 2), 0),
+    ("grid", Fraction(1, 3), 0),
+    *(("pairs", Fraction(a), 0) for a in ("1/2", "2/3", "2")),
+    *(("gather", Fraction(a), 0) for a in _READERS),
+    ("mesh", Fraction(1, 2), 0),
+    ("mesh", Fraction(1, 3), 0),
+    ("power", Fraction(0), 1),
+    ("power", Fraction(1), 1),
+)
+_NODE_FALLING = tuple(_powers(("-1/3", "-1/2", "-2/3", "-1")))
+_SIZE_FORMS = (
+    *_powers(("1/3", "1/2", "2/3", "1", "4/3", "3/2", "2", "5/2", "3", "4")),
+    *(("power", Fraction(a), 1) for a in (0, 1, 2)),
+)
+_SHIFTED = (1, 2, 3)  # powers
+_MOST_SHIFT = 8  # layers of a boundary on both sides
+_SIZE_FALLING = tuple(_powers(("-1/3", "-1/2", "-2/3", "-1", "-2", "-3")))
+
+
+def lattice_terms(x: Floats, y: Floats, node_parameter: int) -> tuple[Term, ...]:
+    """All terms of the family for these data, the constant first; at most :data:`MOST_TERMS`.
+
+    Falling powers of a parameter are left out where the metric never falls along it. Where there are too
+    many products (four or more parameters), those that follow the data best by themselves are kept.
+
+    Args:
+        x: float64[N, K], points.
+        y: float64[N], metric.
+        node_parameter: Column of the node count, -1 without one.
+    """
+    choices: list[list[Factor | None]] = []
+    for parameter in range(x.shape[1]):
+        is_nodes = parameter == node_parameter
+        forms = _NODE_FORMS if is_nodes else _SIZE_FORMS
+        if _falls_along(x, y, parameter):
+            forms = (*forms, *(_NODE_FALLING if is_nodes else _SIZE_FALLING))
+        shifted = [] if is_nodes else _shifted(x, y, parameter)
+        choices.append([None, *(Factor(parameter, *form) for form in forms), *shifted])
+    terms = tuple(tuple(f for f in factors if f is not None) for factors in product(*choices))
+    return terms if len(terms) <= MOST_TERMS else _most_telling(terms, x, y)
+
+
+def _shifted(x: Floats, y: Floats, parameter: int) -> list[Factor]:
+    """Powers (x - c)^a with the whole c that makes y^(1/a) proportional to them, other parameters equal."""
+    group, size = along(x, parameter)
+    here, found = x[:, parameter], []
+    for exponent in _SHIFTED:
+        root = y ** (1 / exponent)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            m_x, m_y, m_xy, m_xx = (
+                np.bincount(group, v) / size for v in (here, root, here * root, here * here)
+            )
+            shifts = m_x - m_y * (m_xx - m_x**2) / (m_xy - m_x * m_y)
+        usable = shifts[np.isfinite(shifts) & (size > 2)]
+        shift = int(np.rint(np.median(usable))) if len(usable) else 0
+        if shift and abs(shift) <= _MOST_SHIFT and shift < here.min():
+            found.append(Factor(parameter, "power", Fraction(exponent), 0, shift))
+    return found
+
+
+def _falls_along(x: Floats, y: Floats, parameter: int) -> bool:
+    """Some neighbours along the parameter (all others equal) have a smaller y at the larger value."""
+    others = np.delete(x, parameter, axis=1)
+    order = np.lexsort((x[:, parameter], *others.T))
+    same = (others[order][1:] == others[order][:-1]).all(axis=1)
+    first, then = y[order][:-1], y[order][1:]
+    return bool(np.any(same & (then < first * (1 - _FALLS_BY))))
+
+
+def _most_telling(terms: tuple[Term, ...], x: Floats, y: Floats) -> tuple[Term, ...]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.maximum(columns(terms, x), 1e-300))
+    target = np.log(np.maximum(y, 1e-300))
+    spread = (logs - logs.mean(axis=0)) - (target - target.mean())[:, None]
+    order = np.argsort((spread**2).sum(axis=0), kind="stable")[: MOST_TERMS - 1]
+    kept = {0, *order.tolist()}
+    return tuple(term for index, term in enumerate(terms) if index in kept)
+
 
 Subsets: TypeAlias = Callable[[Problem], Iterator[Index]]
 MOST_IN_SUM = 3

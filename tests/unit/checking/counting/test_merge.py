@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commanalyzer.checking.counting.rank_files import ABORTED, FINALIZED, SPAWNED
+from commanalyzer.checking.counting.merge import ABORTED, FINALIZED, SPAWNED
 from commanalyzer.foundation.errors import ConfigError, TraceError
 from tests.counted import merged, rank_counts
 

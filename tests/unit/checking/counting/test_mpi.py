@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from commanalyzer.checking.counting.launch import launcher_options, with_options
-from commanalyzer.checking.counting.merge import program_name
+from commanalyzer.checking.counting.merge import HEADER, MAGIC, program_name, read_rank_file, read_rank_files
 from commanalyzer.checking.counting.mpi import find_mpi
-from commanalyzer.checking.counting.rank_files import HEADER, MAGIC, read_rank_file, read_rank_files
 from commanalyzer.foundation.errors import ConfigError, TraceError
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.checking.validation.cases import read_cases
-from commanalyzer.checking.validation.formulas import evaluate
+from commanalyzer.checking.validation.cases import evaluate, read_cases
 from commanalyzer.checking.validation.run import Selection, selected
 from commanalyzer.foundation.errors import ConfigError
 from tests.native import ROOT

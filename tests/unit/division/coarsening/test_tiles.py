@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.communication.volume import charge_volume, count_volume
+from commanalyzer.division.budget import SEARCH
 from commanalyzer.division.coarsening.coarse import build_coarse
 from commanalyzer.division.coarsening.neighbours import find_neighbours
 from commanalyzer.division.coarsening.tiles import build_tiling, tile_grid
 from commanalyzer.division.decompose import CountOptions, decompose
 from commanalyzer.division.options import PortfolioOptions
-from commanalyzer.division.policy import SEARCH
 from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.refinement.borders import follow_borders, refine_borders
 from commanalyzer.division.refinement.refine import connectivity

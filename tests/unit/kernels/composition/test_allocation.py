@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.kernels.composition import allocation
-from commanalyzer.kernels.composition.allocation import best_counts, gain_of_faster_block
+from commanalyzer.kernels.composition import answer
+from commanalyzer.kernels.composition.answer import best_counts, gain_of_faster_block
 from commanalyzer.kernels.composition.systems import parse_system
 from commanalyzer.scaling.laws.formula_reader import read_formula
 
@@ -35,14 +35,14 @@ def test_the_slower_stages_are_replicated(a: int, b: int, c: int, cores: int) ->
 def test_growing_one_by_one_finds_pipelines_too(monkeypatch: pytest.MonkeyPatch) -> None:
     models = {"a": read_formula("31"), "b": read_formula("17"), "c": read_formula("2")}
     exact = best_counts(PIPELINE, models, {}, 20)
-    monkeypatch.setattr(allocation, "MOST_CONFIGURATIONS", 1)
+    monkeypatch.setattr(answer, "MOST_CONFIGURATIONS", 1)
     grown = best_counts(PIPELINE, models, {}, 20)
     assert not grown.is_exhaustive
     assert grown.element_time_s == exact.element_time_s == pytest.approx(31 / 12)
 
 
 def test_growing_goes_on_where_two_stages_are_equally_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation, "MOST_CONFIGURATIONS", 1)
+    monkeypatch.setattr(answer, "MOST_CONFIGURATIONS", 1)
     models = {"a": read_formula("8"), "b": read_formula("8"), "c": read_formula("4")}
     found = best_counts(PIPELINE, models, {}, 9)
     assert (found.counts, found.element_time_s, found.threads) == ({"T": 2, "U": 2}, 4.0, 5)

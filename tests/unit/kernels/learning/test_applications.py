@@ -17,14 +17,13 @@ from commanalyzer.kernels.learning.applications import (
     weighted_speedup,
     weights,
 )
-from commanalyzer.kernels.learning.exchange import chunks, moved_bytes
 from commanalyzer.kernels.learning.overheads import (
     OverheadTable,
     PairOverhead,
     load_overheads,
     save_overheads,
 )
-from commanalyzer.kernels.learning.range_benchmark import pair_matrices
+from commanalyzer.kernels.learning.range_benchmark import chunks, moved_bytes, pair_matrices
 from commanalyzer.kernels.tasks.mappers import parse_mapper
 
 CURVES = np.array([[1.0, 2.0, 4.0], [1.0, 1.5, 2.0]])

@@ -17,8 +17,7 @@ from commanalyzer.kernels.tasks.document import load_tasks, tasks_json
 from commanalyzer.kernels.tasks.folding import Group, fold, groups_of
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
-from commanalyzer.report.kernels.task_drawing import save_tasks, tasks_chart
-from commanalyzer.report.kernels.task_files import dot_text, graphml_text
+from commanalyzer.report.kernels.task_files import dot_text, graphml_text, save_tasks, tasks_chart
 from tests.samples import sample_result
 from tests.unit.kernels.tasks.programs import HEAD, tasks_of
 from tests.unit.kernels.tasks.test_find import GATHER, STEPS, SWEEPS

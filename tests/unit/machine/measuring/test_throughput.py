@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from commanalyzer.foundation.errors import MachineModelError, TargetRunError
-from commanalyzer.machine.measuring.throughput import run_times
+from commanalyzer.machine.measuring.job import run_times
 
 
 def test_runs_are_timed_after_a_warm_up(tmp_path_factory: pytest.TempPathFactory) -> None:

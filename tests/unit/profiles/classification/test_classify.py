@@ -7,9 +7,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.classification.classes import Group
-from commanalyzer.profiles.classification.classify import METHODS, Method, classify
-from commanalyzer.profiles.classification.groups import sequences
-from commanalyzer.profiles.classification.topology import find_topology
+from commanalyzer.profiles.classification.classify import METHODS, Method, classify, find_topology, sequences
 from commanalyzer.profiles.values import Profile
 from tests.made_profiles import grid_profile, places_of
 

@@ -11,9 +11,8 @@ import pytest
 
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.metrics import metrics_of
-from commanalyzer.profiles.run.measure import ProfileRequest
+from commanalyzer.profiles.run.measure import HISTORY, ProfileRequest, branches_of
 from commanalyzer.profiles.run.plan import plan_run
-from commanalyzer.profiles.run.results import HISTORY, branches_of
 from commanalyzer.profiles.values import RankProfile, Reuse
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.request import AnalysisRequest

@@ -9,8 +9,7 @@ import pytest
 
 from commanalyzer.division.selection import leading
 from commanalyzer.report.result.advice import advice_lines
-from commanalyzer.report.result.candidates_text import show_candidates
-from commanalyzer.report.result.text import make_console
+from commanalyzer.report.result.text import make_console, show_candidates
 from commanalyzer.result.results import Decomposition
 from tests.samples import sample_decomposition
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from commanalyzer.result.comparison.relabel import EXACT_PARTS, best_relabelling, reorder
+from commanalyzer.result.comparison.compare import EXACT_PARTS, best_relabelling, reorder
 
 Matrix = NDArray[np.int64]
 

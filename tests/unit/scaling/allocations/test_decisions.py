@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.scaling.allocations.configurations import ComputeRates, configurations
 from commanalyzer.scaling.allocations.decisions import (
+    ComputeRates,
     Configurations,
     Limits,
+    configurations,
     decide,
     pareto_front,
     sbatch_lines,
 )
 from commanalyzer.scaling.allocations.injection import InjectionModel
-from commanalyzer.scaling.allocations.phases import Halo
-from commanalyzer.scaling.allocations.workload import HaloWorkload, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Site
 
 
 def _found(rows: list[tuple[int, int, float]], serial_s: float = 100.0) -> Configurations:

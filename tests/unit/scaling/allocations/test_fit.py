@@ -10,8 +10,7 @@ from commanalyzer.machine.measuring.phase_campaign import campaign_points
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import Condition
 from commanalyzer.machine.placement import on_nodes
-from commanalyzer.machine.simulation.allocations import pattern_messages
-from commanalyzer.scaling.allocations.fit import CampaignData, fit_areas
+from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
 from commanalyzer.scaling.allocations.injection import InjectionModel, fit_injection, injection_of
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
 from commanalyzer.scaling.allocations.model import AreaModel

@@ -10,7 +10,7 @@ from commanalyzer.machine.placement import Placement, of_hosts, on_nodes
 from commanalyzer.machine.simulation.flows import Messages
 from commanalyzer.machine.simulation.routes import make_network
 from commanalyzer.scaling.allocations.metrics import phase_metrics, units_of
-from commanalyzer.scaling.allocations.phases import Halo, allreduce_phases, matrix_phases
+from commanalyzer.scaling.allocations.workload import Halo, allreduce_phases, matrix_phases
 
 UNITS = (Unit("SW", 2), Unit("R", 4))
 

@@ -12,8 +12,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.machine.simulation.routes import make_network
 from commanalyzer.result.results import AnalysisResult, WorkCounts
-from commanalyzer.scaling.allocations.phases import Halo
-from commanalyzer.scaling.allocations.workload import HaloWorkload, LawsWorkload, ResultWorkload, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, LawsWorkload, ResultWorkload, Site
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.sweep.lines import footprint_bytes
 from tests.samples import sample_decomposition, sample_graph, sample_result

@@ -12,8 +12,7 @@ from commanalyzer.scaling.laws.data import of_table, read_observations
 from commanalyzer.scaling.laws.formula import law_text
 from commanalyzer.scaling.laws.pipeline import fit_observations
 from commanalyzer.scaling.laws.terms import most_cubic_grid
-from commanalyzer.scaling.sweep.columns import COLUMNS
-from commanalyzer.scaling.sweep.table import Cell, SweepTable, table_from_lines
+from commanalyzer.scaling.sweep.table import COLUMNS, Cell, SweepTable, table_from_lines
 
 
 def _line(n: str, nodes: int, **more: Cell) -> dict[str, Cell]:

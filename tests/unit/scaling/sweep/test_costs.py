@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.scaling.sweep import costs
-from commanalyzer.scaling.sweep.costs import Spent, StageClock, division_costs, stage_costs
+from commanalyzer.scaling.sweep import work
 from commanalyzer.scaling.sweep.lines import table_lines
-from commanalyzer.scaling.sweep.warm_up import warm_up
+from commanalyzer.scaling.sweep.work import Spent, StageClock, division_costs, stage_costs, warm_up
 from tests.samples import sample_decomposition, sample_result
 
 
@@ -28,7 +27,7 @@ class Time:
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> Time:
     time = Time()
-    monkeypatch.setattr(costs, "_now", time)
+    monkeypatch.setattr(work, "_now", time)
     return time
 
 

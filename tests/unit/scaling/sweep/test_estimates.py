@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.scaling.sweep.estimates import fit_power_law, log_sizes, needs_of
+from commanalyzer.scaling.sweep.drive import fit_power_law, log_sizes, needs_of
 from commanalyzer.scaling.sweep.points import grid, parse_axis
 from tests.unit.scaling.sweep.records import record
 

@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, ConfigError
-from commanalyzer.scaling.sweep.columns import COLUMNS, NAMES, PER_POINT
-from commanalyzer.scaling.sweep.table import Cell, SweepTable, load_table, table_from_lines
+from commanalyzer.scaling.sweep.table import (
+    COLUMNS,
+    NAMES,
+    PER_POINT,
+    Cell,
+    SweepTable,
+    load_table,
+    table_from_lines,
+)
 
 
 def line(n: int, nodes: int, **changes: Cell) -> dict[str, Cell]:
