@@ -45,8 +45,7 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import OwnerCodes, PairUses, UseTable, none_used, owner_codes
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.large import AnyGraph, values_of
-from commanalyzer.graph.storage.rows import chosen_rows, joined_rows
-from commanalyzer.graph.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.storage.slices import Sliceable, chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.value_graph import Bool, Int32, Rows
 from commanalyzer.request import DEFAULT_IMBALANCE
 

@@ -28,8 +28,7 @@ from commanalyzer.division.coarsening.surface import Surface
 from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.division.libraries.concurrency import CutShortError
 from commanalyzer.division.options import PortfolioOptions, check_asked
-from commanalyzer.division.refinement.borders import follow_borders, refine_borders
-from commanalyzer.division.refinement.followers import beside_neighbours
+from commanalyzer.division.refinement.borders import beside_neighbours, follow_borders, refine_borders
 from commanalyzer.division.refinement.refine import PASSES, balance_weights, most_work
 from commanalyzer.division.regular.layouts import Cut, Layouts
 from commanalyzer.division.regular.one_array import divided_elements

@@ -11,8 +11,8 @@ from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.mapping import placed
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
 from commanalyzer.machine.simulation.routes import network_of
+from commanalyzer.machine.simulation.schedule import joined, point_to_point
 from commanalyzer.machine.simulation.smpirun import replay
-from commanalyzer.machine.simulation.traces import joined, point_to_point
 from commanalyzer.scaling.allocations.campaign import allocated, pattern_messages
 from commanalyzer.scaling.allocations.workload import Halo
 

@@ -153,8 +153,12 @@ def _check_keep(keep: Path | None, force: bool) -> None:
 def _platform(
     network: _Network, found: AnalysisResult, machine: MachineParameters, chosen: list[Decomposition]
 ) -> Platform:
-    from commanalyzer.machine.simulation.platform_files import read_platform
-    from commanalyzer.machine.simulation.platforms import check_topology, link_parameters, make_platform
+    from commanalyzer.machine.simulation.platforms import (
+        check_topology,
+        link_parameters,
+        make_platform,
+        read_platform,
+    )
 
     if network.platform not in _TOPOLOGIES and ("." in network.platform or "/" in network.platform):
         return read_platform(Path(network.platform), network.hosts)

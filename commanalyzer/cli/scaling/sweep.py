@@ -218,7 +218,7 @@ def _free_memory() -> int:
 
 def _run(sweep: Sweep, engine: Engine, budget_bytes: int, retry_failed: bool, quiet: bool) -> int:
     from commanalyzer.report.result.text import make_console
-    from commanalyzer.report.scaling.sweep_progress import SweepProgress
+    from commanalyzer.report.scaling.sweep_text import SweepProgress
     from commanalyzer.scaling.sweep.run import run_sweep
 
     with SweepProgress(make_console(sys.stderr), quiet=quiet) as progress:
@@ -260,8 +260,8 @@ def _finish(outcome: SweepOutcome, quiet: bool) -> int:
 def _write_script(
     sweep: Sweep, script: Path, slurm_options: tuple[str, ...], retry_failed: bool, force: bool
 ) -> int:
+    from commanalyzer.scaling.sweep.executors import slurm_script
     from commanalyzer.scaling.sweep.run import prepare_sweep
-    from commanalyzer.scaling.sweep.slurm import slurm_script
 
     require_writable(script, force)
     outcome = prepare_sweep(sweep, retry_failed=retry_failed)

@@ -14,8 +14,7 @@ import numpy as np
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.contraction import contract_kernels as kernels
 from commanalyzer.graph.storage.large import AnyGraph
-from commanalyzer.graph.storage.rows import chosen_rows, joined_rows
-from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.value_graph import Bool, Int32, Rows, UInt8
 
 _NO_FOLD, _SEVERAL_SLICES = kernels.NO_FOLD, kernels.SEVERAL_SLICES

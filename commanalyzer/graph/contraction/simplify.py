@@ -20,8 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.contraction import register_kernels as kernels
 from commanalyzer.graph.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
-from commanalyzer.graph.storage.rows import chosen_rows, joined_rows, with_terms
-from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices, with_terms
 from commanalyzer.graph.structure.segments import (
     expand_ranges,
     order_by,

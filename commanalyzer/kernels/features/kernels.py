@@ -3,7 +3,7 @@
 =========================  ==============  ===================================================================
 feature                    normalisation   meaning
 =========================  ==============  ===================================================================
-instructions by kind       ratio (total)   12 kinds of :data:`~commanalyzer.kernels.features.kinds.KINDS`
+instructions by kind       ratio (total)   12 kinds of :data:`~commanalyzer.kernels.features.static.KINDS`
 ``coalesced``              ratio           coalesced accesses over all accesses
 ``total``                  min-max         instructions of one work item
 ``work_items``             log             global size: work items of one launch
@@ -32,9 +32,18 @@ from typing import Literal
 
 import numpy as np
 
-from commanalyzer.kernels.features.kinds import COALESCED, COUNTED, KINDS, PLACE, TOTAL, Counts, counts_of
 from commanalyzer.kernels.features.nests import Nest, accessed, find_nests
-from commanalyzer.kernels.features.static import StaticCounter, item_control
+from commanalyzer.kernels.features.static import (
+    COALESCED,
+    COUNTED,
+    KINDS,
+    PLACE,
+    TOTAL,
+    Counts,
+    StaticCounter,
+    counts_of,
+    item_control,
+)
 from commanalyzer.program.ir.model import Instruction, Module
 from commanalyzer.program.ir.names.debug_info import SourcePlace
 from commanalyzer.recording.interpreter.activation import Frame

@@ -32,8 +32,8 @@ from commanalyzer.kernels.tasks.mappers import Box, RangeMapper, parse_mapper
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import pairwise_times
 from commanalyzer.machine.simulation.platforms import Platform
+from commanalyzer.machine.simulation.schedule import joined, point_to_point
 from commanalyzer.machine.simulation.smpirun import replay
-from commanalyzer.machine.simulation.traces import joined, point_to_point
 
 Int64 = NDArray[np.int64]
 _ROWS = RangeMapper("one-to-one")

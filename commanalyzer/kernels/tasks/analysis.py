@@ -12,8 +12,15 @@ from commanalyzer.kernels.patterns.find import ObservedRun, loop_patterns
 from commanalyzer.kernels.patterns.source import SourceNames
 from commanalyzer.kernels.tasks.accesses.buffers import Outside, moved_outside, private_objects
 from commanalyzer.kernels.tasks.accesses.kernels import Execution, Judgement, executions, item_levels, judge
-from commanalyzer.kernels.tasks.accesses.observer import BLOCK, AccessLog, AccessObserver, Bools, Ints
-from commanalyzer.kernels.tasks.accesses.words import Words, words_of
+from commanalyzer.kernels.tasks.accesses.observer import (
+    BLOCK,
+    AccessLog,
+    AccessObserver,
+    Bools,
+    Ints,
+    Words,
+    words_of,
+)
 from commanalyzer.program.ir.cfg import control_flow
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.symbol_names import source_name

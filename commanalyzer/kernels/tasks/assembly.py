@@ -29,8 +29,7 @@ from commanalyzer.kernels.tasks.accesses.buffers import (
     shape_of,
 )
 from commanalyzer.kernels.tasks.accesses.kernels import Judgement
-from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints
-from commanalyzer.kernels.tasks.accesses.words import Words
+from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints, Words
 from commanalyzer.kernels.tasks.analysis import Analysis
 from commanalyzer.kernels.tasks.graph import (
     HOST,

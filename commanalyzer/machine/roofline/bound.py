@@ -28,8 +28,7 @@ from commanalyzer.machine.roofline.equations import (
     parallel_time_lower_bound,
     serial_time,
 )
-from commanalyzer.machine.roofline.network import Network, network_at
-from commanalyzer.machine.roofline.traffic import NodeTraffic, Placement, node_traffic
+from commanalyzer.machine.roofline.traffic import Network, NodeTraffic, Placement, network_at, node_traffic
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,16 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from commanalyzer.foundation.errors import ProfileError
-from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses, Source, letters
+from commanalyzer.profiles.classification.classes import (
+    Classes,
+    Group,
+    RunClasses,
+    Source,
+    features_of,
+    letters,
+    processes_of,
+)
 from commanalyzer.profiles.classification.clusters import choose_number, cluster, reduce_features
-from commanalyzer.profiles.classification.features import features_of, processes_of
 from commanalyzer.profiles.values import Profile
 
 Votes = Mapping[tuple[int, int], tuple[int, ...]]

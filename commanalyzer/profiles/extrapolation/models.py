@@ -19,8 +19,7 @@ from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.extrapolation.constraints import Constraints
 from commanalyzer.profiles.extrapolation.fitting import Model, values_of
-from commanalyzer.profiles.extrapolation.functions import function_at
-from commanalyzer.profiles.extrapolation.grid_count import GridCount
+from commanalyzer.profiles.extrapolation.functions import GridCount, function_at
 from commanalyzer.profiles.extrapolation.learners import Learned
 from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS, MetricSetup
 from commanalyzer.scaling.laws.document import law_content, read_law

@@ -34,8 +34,7 @@ from commanalyzer.profiles.extrapolation.data import (
     training_data,
 )
 from commanalyzer.profiles.extrapolation.fitting import Fitter
-from commanalyzer.profiles.extrapolation.functions import fit_function
-from commanalyzer.profiles.extrapolation.grid_count import grid_counts
+from commanalyzer.profiles.extrapolation.functions import fit_function, grid_counts
 from commanalyzer.profiles.extrapolation.models import (
     ClassModels,
     MetricModel,

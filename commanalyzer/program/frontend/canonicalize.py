@@ -15,13 +15,11 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from commanalyzer.foundation.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
-from commanalyzer.program.frontend.forwarding import with_reloads
-from commanalyzer.program.frontend.marks import define_marks
+from commanalyzer.program.frontend.forwarding import with_lanes, with_reloads
 from commanalyzer.program.frontend.models import chosen_models, hide_models, redirect_calls
 from commanalyzer.program.frontend.outcome import Outcome, write_outcome
-from commanalyzer.program.frontend.regions import mark_regions
+from commanalyzer.program.frontend.regions import define_marks, mark_regions
 from commanalyzer.program.frontend.relaxed_math import without_relaxed_math
-from commanalyzer.program.frontend.vectors import with_lanes
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 MARKER = "__ca_instrumented"
@@ -48,7 +46,7 @@ def canonicalize(
     Canonical: LLVM's O1 pipeline without vectorising, unrolling and interleaving; no switches, loops in
     simplified and closed-SSA form, no critical edges, every value named, one result per operation; what an
     iteration stored is loaded by the next one (:mod:`commanalyzer.program.frontend.forwarding`); vectors that
-    are carried from block to block are taken apart (:mod:`commanalyzer.program.frontend.vectors`).
+    are carried from block to block are taken apart (:mod:`commanalyzer.program.frontend.forwarding`).
 
     Args:
         paths: Modules, ``.ll`` text or bitcode.

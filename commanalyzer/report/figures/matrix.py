@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.report.figures.style import AMOUNTS, FONT_SIZE
+from commanalyzer.report.figures.chart import AMOUNTS, FONT_SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

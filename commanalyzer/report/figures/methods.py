@@ -20,15 +20,17 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import draw_network
-from commanalyzer.report.figures.pictures import (
+from commanalyzer.report.figures.roofline import draw_roofline, roof_of
+from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.territory import (
     array_pictures,
     choose_array,
     divided_dimensions,
+    draw_territory,
+    map_colors,
     shaped_arrays,
+    touching,
 )
-from commanalyzer.report.figures.roofline import draw_roofline, roof_of
-from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
-from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

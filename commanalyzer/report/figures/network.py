@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.report.figures.style import FONT_SIZE, INK, PAPER, SERIES
+from commanalyzer.report.figures.chart import FONT_SIZE, INK, PAPER, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

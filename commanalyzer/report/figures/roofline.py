@@ -14,7 +14,7 @@ from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.machine.roofline.equations import machine_bound
-from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines, short_name
+from commanalyzer.report.figures.chart import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

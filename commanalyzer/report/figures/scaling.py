@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_count
 from commanalyzer.machine.roofline.bound import ScalingBound
-from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines, short_name
+from commanalyzer.report.figures.chart import MARKERS, MUTED, SERIES, grid_lines, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,15 +13,17 @@ from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_seconds
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.figures.pictures import (
+from commanalyzer.report.figures.territory import (
     Picture,
     array_pictures,
     centres,
     choose_array,
     divided_dimensions,
+    draw_territory,
+    map_colors,
     shaped_arrays,
+    touching,
 )
-from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, counted_graph
 from commanalyzer.result.results import Decomposition

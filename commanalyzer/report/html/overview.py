@@ -16,12 +16,11 @@ from commanalyzer.foundation.quantities import (
 )
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.machine.roofline.bound import ScalingBound
-from commanalyzer.report.figures.style import short_name
+from commanalyzer.report.figures.chart import short_name
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
 from commanalyzer.report.html.efficiency import binding
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name, place_of
-from commanalyzer.report.result.advice import advice_lines
-from commanalyzer.report.result.confidence_text import NOT_FOUND
+from commanalyzer.report.result.confidence_text import NOT_FOUND, advice_lines
 from commanalyzer.result.results import Decomposition
 
 GOOD_EFFICIENCY = 0.8

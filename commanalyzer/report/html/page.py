@@ -20,8 +20,7 @@ from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table
 from commanalyzer.report.html.causes import causes_section
 from commanalyzer.report.html.chapters.allocations import allocations_chapter
 from commanalyzer.report.html.chapters.laws import LawsRequest, laws_chapter
-from commanalyzer.report.html.chapters.learning import learning_chapter
-from commanalyzer.report.html.chapters.tasks import tasks_chapter
+from commanalyzer.report.html.chapters.learning import learning_chapter, tasks_chapter
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
 from commanalyzer.report.html.efficiency import efficiency_section

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_count, format_percent
 from commanalyzer.kernels.features.kernels import KernelFeatures, mix
-from commanalyzer.kernels.features.kinds import COUNTED
+from commanalyzer.kernels.features.static import COUNTED
 
 SCHEMA = "commanalyzer.features/1"
 _LEAST_SHOWN = 0.005  # of a mix; less is 0 % in print

@@ -12,7 +12,7 @@ from commanalyzer.kernels.composition.answer import Answer
 from commanalyzer.kernels.composition.expressions import element_time
 from commanalyzer.kernels.composition.models import Composed
 from commanalyzer.kernels.composition.systems import OPERATORS, Block, Pattern, System
-from commanalyzer.report.figures.style import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
+from commanalyzer.report.figures.chart import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

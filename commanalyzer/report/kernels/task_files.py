@@ -22,8 +22,17 @@ from typing import TYPE_CHECKING
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.quantities import format_percent
 from commanalyzer.kernels.tasks.folding import FoldedGraph
-from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.figures.style import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
+from commanalyzer.report.figures.chart import (
+    FONT_SIZE,
+    INK,
+    LINE,
+    MUTED,
+    SERIES,
+    Chart,
+    Values,
+    new_figure,
+    report_style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

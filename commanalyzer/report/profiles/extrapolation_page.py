@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from commanalyzer.profiles.classification.classes import Classes, RunClasses
-from commanalyzer.profiles.classification.features import processes_of, run_metrics
+from commanalyzer.profiles.classification.classes import Classes, RunClasses, processes_of, run_metrics
 from commanalyzer.profiles.extrapolation.accuracy import Accuracy
 from commanalyzer.profiles.extrapolation.data import TrainingData
 from commanalyzer.profiles.extrapolation.models import ClassModels, Models
 from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.values import Profile
-from commanalyzer.report.figures.chart import Chart
-from commanalyzer.report.figures.style import INK, LINE, MUTED, SERIES, grid_lines
+from commanalyzer.report.figures.chart import INK, LINE, MUTED, SERIES, Chart, grid_lines
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,

@@ -12,8 +12,7 @@ from rich.text import Text
 
 from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses
 from commanalyzer.profiles.extrapolation.accuracy import Accuracy
-from commanalyzer.profiles.extrapolation.functions import CDF, END, LARGEST
-from commanalyzer.profiles.extrapolation.grid_count import GridCount
+from commanalyzer.profiles.extrapolation.functions import CDF, END, LARGEST, GridCount
 from commanalyzer.profiles.extrapolation.models import Part
 from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun

@@ -26,8 +26,13 @@ from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkCounts, WorkUnit
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.report.checking.counted_text import show_counted
-from commanalyzer.report.result.advice import advice_lines
-from commanalyzer.report.result.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
+from commanalyzer.report.result.confidence_text import (
+    COLUMNS,
+    NOT_FOUND,
+    TITLE,
+    advice_lines,
+    confidence_cells,
+)
 from commanalyzer.report.result.matrix_text import matrix_lines
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -88,13 +93,13 @@ def _cells(item: Decomposition, with_bound: bool) -> Iterator[str | Text]:
     yield format_count(item.communication.total_messages)
     yield f"{item.neighbours.mean():.1f}/{item.neighbours.max()}"
     yield f"{item.imbalance:.3f}"
-    yield _candidates_text_bracket(item)
+    yield _excess(item)
     yield format_seconds(item.seconds)
     if with_bound:
         yield "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
 
 
-def _candidates_text_bracket(item: Decomposition) -> str:
+def _excess(item: Decomposition) -> str:
     """How much the upper end of the bracket is above the lower one."""
     low, high = item.communication.low_bytes, item.communication.high_bytes
     if low == high:

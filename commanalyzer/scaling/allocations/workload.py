@@ -41,7 +41,7 @@ from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape
 from commanalyzer.scaling.laws.law import Law, law_of, require_whole
 from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid
-from commanalyzer.scaling.sweep.lines import footprint_bytes
+from commanalyzer.scaling.sweep.table import footprint_bytes
 
 Neighbours = Literal["faces", "all"]
 

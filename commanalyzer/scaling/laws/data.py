@@ -164,7 +164,7 @@ def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:
 
 def _of_results(paths: Sequence[Path], model: str, arguments: Mapping[str, int]) -> Observations:
     from commanalyzer.result.artifacts import load
-    from commanalyzer.scaling.sweep.lines import table_lines
+    from commanalyzer.scaling.sweep.table import table_lines
 
     lines: list[Mapping[str, Cell]] = []
     for path in paths:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import latency_aware
-from commanalyzer.machine.roofline.network import network_at
-from commanalyzer.machine.roofline.traffic import SUMMARY, summarised_traffic
+from commanalyzer.machine.roofline.traffic import SUMMARY, network_at, summarised_traffic
 from commanalyzer.scaling.laws.law import Law, law_of, require_whole
 from commanalyzer.scaling.laws.regression import Index
 from commanalyzer.scaling.laws.terms import NODES, Floats

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import RuntimeBuildError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.scaling.sweep.executors import Engine
-from commanalyzer.scaling.sweep.points import Point
-from commanalyzer.scaling.sweep.spec import PointSpec
+from commanalyzer.scaling.sweep.points import Point, PointSpec
 from commanalyzer.scaling.sweep.store import PointError, PointRecord, SweepDirectory, point_error
 
 _PRIOR_EXPONENT = 2.0

@@ -12,8 +12,7 @@ from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.scaling.sweep.drive import Drive, SweepStatus, Watch, with_limit
 from commanalyzer.scaling.sweep.executors import Engine
-from commanalyzer.scaling.sweep.points import Point
-from commanalyzer.scaling.sweep.spec import PointSpec, filled, key_of, specifications
+from commanalyzer.scaling.sweep.points import Point, PointSpec, filled, key_of, specifications
 from commanalyzer.scaling.sweep.state import (
     PlannedPoint,
     SweepOutcome,

@@ -48,7 +48,7 @@ class PointRecord:
     """A point after its analysis.
 
     Attributes:
-        key: Its name (:class:`commanalyzer.scaling.sweep.spec.PointSpec`).
+        key: Its name (:class:`commanalyzer.scaling.sweep.points.PointSpec`).
         parameters: Names and values of its program parameters.
         error: Why it failed; ``None`` when it is finished.
         lines: Its lines of the table; empty when it failed.

@@ -29,10 +29,9 @@ from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.result.artifacts import load, save
 from commanalyzer.result.provenance import peak_memory_bytes
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.scaling.sweep.lines import table_lines
-from commanalyzer.scaling.sweep.spec import PointSpec
+from commanalyzer.scaling.sweep.points import PointSpec
 from commanalyzer.scaling.sweep.store import PointRecord, SweepDirectory, point_error
-from commanalyzer.scaling.sweep.table import Cell
+from commanalyzer.scaling.sweep.table import Cell, table_lines
 
 
 @cache

@@ -22,8 +22,7 @@ import numpy as np
 from commanalyzer.kernels.patterns.contexts import Site
 from commanalyzer.kernels.patterns.find import FoundPattern
 from commanalyzer.kernels.tasks.accesses.buffers import Outside
-from commanalyzer.kernels.tasks.accesses.observer import BLOCK, AccessLog, Bools, Ints
-from commanalyzer.kernels.tasks.accesses.words import Words
+from commanalyzer.kernels.tasks.accesses.observer import BLOCK, AccessLog, Bools, Ints, Words
 
 _IN_ANY_ORDER = frozenset({"do-all", "stencil", "reduction", "task pool"})
 

@@ -6,6 +6,8 @@ by these.
 
 Compilers turn loops that fill or copy into ``memset`` and ``memcpy``. Such a call is written down as the loop
 that it was: an iteration per element.
+
+Words of the accesses of a run: which write each read got its value from.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.kernels.patterns.contexts import Place, Site
 from commanalyzer.kernels.patterns.flows import FlowObserver
-from commanalyzer.program.frontend.marks import BEGIN, END
+from commanalyzer.program.frontend.regions import BEGIN, END
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.interpreter.activation import Frame
 from commanalyzer.recording.interpreter.machine import Machine
@@ -268,3 +270,53 @@ def _unrolled(log: AccessLog, function_of: Mapping[int, str]) -> AccessLog:
         sites=(*log.sites, *(Site(function_of[line], BLOCK, line) for line in lines.tolist())),
         work=work,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Accesses cut into words: of each object the largest unit that fits all its accesses.
+
+    Attributes:
+        access: Index of the access, per word.
+        word: Number of the word, unique in the run.
+        bytes: Its size.
+        is_write: Per word.
+        source: Per word that is read: position of the word of the last write; -1 if there is none.
+    """
+
+    access: Ints
+    word: Ints
+    bytes: Ints
+    is_write: Bools
+    source: Ints
+
+
+def words_of(log: AccessLog) -> Words:
+    """Cut accesses into words and find their sources."""
+    start = np.array([o.start for o in log.objects], np.int64)
+    extent = np.array([o.size_bytes for o in log.objects], np.int64)
+    offset = log.address - start[log.object]
+    unit = np.zeros(len(start), np.int64)
+    np.gcd.at(unit, log.object, log.size)
+    np.gcd.at(unit, log.object, offset)
+    unit = np.maximum(unit, 1)
+    first_word = np.concatenate(([0], np.cumsum(-(-extent // unit))))
+    of_access = unit[log.object]
+    counts = log.size // of_access
+    access = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(access)) - np.repeat(np.cumsum(counts) - counts, counts)
+    word = (first_word[log.object] + offset // of_access)[access] + within
+    is_write = log.is_write[access]
+    return Words(access, word, of_access[access], is_write, last_writes(word, is_write))
+
+
+def last_writes(word: Ints, is_write: Bools) -> Ints:
+    """Per read the position of the last write of its word before it; -1 for none, and for writes."""
+    order = np.argsort(word, kind="stable")
+    ranks = np.arange(len(word))
+    last = np.maximum.accumulate(np.where(is_write[order], ranks, -1)) if len(word) else ranks
+    found = np.where(last >= 0, order[last], -1)
+    is_same = (found >= 0) & (word[found] == word[order])
+    source = np.full(len(word), -1, np.int64)
+    source[order] = np.where(is_same & ~is_write[order], found, -1)
+    return source

@@ -19,7 +19,7 @@ from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP, 
 from commanalyzer.program.frontend.drivers.unknown_options import refused_options
 from commanalyzer.program.frontend.inputs.fortran import compile_fortran, find_fortran
 from commanalyzer.program.frontend.inputs.sources import COMPILE_FLAGS
-from commanalyzer.program.frontend.marks import mark_flags
+from commanalyzer.program.frontend.regions import mark_flags
 
 _MAX_TRIES = 5
 

@@ -1,11 +1,14 @@
 """Which compilers a wrapper calls: one for the normal program, one for the embedded IR.
 
 ``$CC`` is never looked at: in a build, it names the wrapper itself.
+
+OpenMP's run-time functions for one thread, as an object file: for programs that do not take our header.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from dataclasses import dataclass
@@ -13,14 +16,37 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.inputs.fortran import find_fortran
+from commanalyzer.program.frontend.link import build_object
 from commanalyzer.program.frontend.subprocesses import run_tool
 from commanalyzer.program.frontend.toolchain import (
     BUNDLED_TARGET,
     Language,
     bundled_compiler,
+    bundled_toolchain,
     cxx_beside,
     is_wrapper,
 )
+
+_FOLDER = Path(__file__).resolve().parent
+_DECLARED = re.compile(r"^declare .*@omp_\w+\(", re.MULTILINE)
+
+
+def sequential_openmp() -> Path:
+    """The object, compiled once.
+
+    Raises:
+        RuntimeBuildError: If the bundled compiler is missing or fails.
+        ConfigError: If the cache is not usable.
+    """
+    source = _FOLDER / "openmp" / "sequential.c"
+    header = _FOLDER / "include" / "omp.h"
+    return build_object(source, toolchain=bundled_toolchain(), flags=("-fPIC",), depends_on=(header,))
+
+
+def needs_openmp(ir_text: str) -> bool:
+    """The module calls functions ``omp_...`` that it does not define."""
+    return _DECLARED.search(ir_text) is not None
+
 
 # A header and library that the bundled compiler does not have may come from the system, after its own.
 _SYSTEM_INCLUDES = ("/usr/local/include", "/usr/include", "/usr/include/x86_64-linux-gnu")

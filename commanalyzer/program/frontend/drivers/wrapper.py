@@ -35,8 +35,12 @@ from commanalyzer.program.frontend.drivers.elf import (
     read_elf,
 )
 from commanalyzer.program.frontend.drivers.records import SECTION, Record, encode_records
-from commanalyzer.program.frontend.drivers.sequential_openmp import sequential_openmp
-from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying, find_underlying
+from commanalyzer.program.frontend.drivers.underlying import (
+    SEQUENTIAL_OPENMP,
+    Underlying,
+    find_underlying,
+    sequential_openmp,
+)
 from commanalyzer.program.frontend.drivers.unknown_options import without_unknown
 from commanalyzer.program.frontend.shim import include_directory
 from commanalyzer.program.frontend.toolchain import Language

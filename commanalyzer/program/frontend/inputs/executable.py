@@ -20,8 +20,11 @@ from commanalyzer.program.frontend.compile import (
 from commanalyzer.program.frontend.drivers.elf import is_elf
 from commanalyzer.program.frontend.drivers.embedded import EmbeddedProgram, Image, read_program
 from commanalyzer.program.frontend.drivers.records import Record
-from commanalyzer.program.frontend.drivers.sequential_openmp import needs_openmp, sequential_openmp
-from commanalyzer.program.frontend.drivers.underlying import system_library_flags
+from commanalyzer.program.frontend.drivers.underlying import (
+    needs_openmp,
+    sequential_openmp,
+    system_library_flags,
+)
 from commanalyzer.program.frontend.toolchain import Toolchain, bundled_toolchain, find_toolchain
 
 

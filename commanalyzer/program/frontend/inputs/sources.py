@@ -15,7 +15,7 @@ from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers.option_table import OPENMP_ON
 from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP
-from commanalyzer.program.frontend.marks import mark_flags
+from commanalyzer.program.frontend.regions import mark_flags
 from commanalyzer.program.frontend.subprocesses import run_tool, tool_bytes
 from commanalyzer.program.frontend.toolchain import Language, Toolchain
 

@@ -5,14 +5,18 @@ Fields follow :class:`commanalyzer.program.ir.model.Instruction`.
 Readers of instructions that touch memory, call, or end a block, by opcode.
 
 Readers of instructions that compute a value from values, by opcode.
+
+An instruction while it is read, and what several readers need.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.model import Instruction, IrType, Operand
-from commanalyzer.program.ir.opcodes import BINARY, CASTS, FAST_MATH, TAIL_WORDS
-from commanalyzer.program.ir.parsing.draft import Draft, Reader, read_flags, read_label, read_ordering
+from commanalyzer.program.ir.opcodes import BINARY, CASTS, FAST_MATH, ORDERINGS, TAIL_WORDS
 from commanalyzer.program.ir.parsing.lexer import Cursor
 from commanalyzer.program.ir.parsing.operands import (
     read_argument,
@@ -21,7 +25,56 @@ from commanalyzer.program.ir.parsing.operands import (
     read_value,
     result_of_cast,
 )
-from commanalyzer.program.ir.types import I1, PTR, TypeReader, struct_type, vector_type
+from commanalyzer.program.ir.types import I1, PTR, VOID, TypeReader, struct_type, vector_type
+
+
+@dataclass(slots=True)
+class Draft:
+    """Fields of an instruction while it is read; meanings as in :class:`Instruction`."""
+
+    opcode: str
+    type: IrType = VOID
+    operands: tuple[Operand, ...] = ()
+    targets: tuple[str, ...] = ()
+    incoming: tuple[str, ...] = ()
+    predicate: str = ""
+    element_type: IrType | None = None
+    callee: str = ""
+    callee_type: IrType | None = None
+    indices: tuple[int, ...] = ()
+    flags: set[str] = field(default_factory=set)
+    copied: dict[int, IrType] = field(default_factory=dict)
+
+
+Reader = Callable[[Draft, Cursor, TypeReader], None]
+
+
+def read_flags(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """Collect words up to the next type."""
+    while not types.starts_type(cursor.peek()):
+        start = cursor.position
+        word = cursor.next()
+        draft.flags.add(word)
+        if cursor.peek() == "(":
+            cursor.skip_balanced()
+            draft.flags.add(cursor.slice(start, cursor.position))
+
+
+def read_label(cursor: Cursor) -> str:
+    """Read ``label %name`` and return the name without ``%``."""
+    cursor.expect("label")
+    token = cursor.next()
+    if token[0] != "%":
+        cursor.fail(f"expected a label, found '{token}'")
+    return token[1:]
+
+
+def read_ordering(draft: Draft, cursor: Cursor) -> None:
+    """Read ``[syncscope("...")] ordering...``."""
+    if cursor.accept("syncscope"):
+        cursor.skip_balanced()
+    while cursor.peek() in ORDERINGS:
+        draft.flags.add(cursor.next())
 
 
 def _binary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.division.coarsening.tiles import build_tiling
-from commanalyzer.division.refinement.followers import beside_neighbours
+from commanalyzer.division.refinement.borders import beside_neighbours
 from commanalyzer.graph.storage.large import LargeGraph
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import ValueGraph

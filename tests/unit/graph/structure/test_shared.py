@@ -6,11 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.division.coarsening.surface import SharedRows
 from commanalyzer.graph.storage.large import LargeGraph
-from commanalyzer.graph.storage.rows import joined_rows
-from commanalyzer.graph.storage.slices import row_slice
+from commanalyzer.graph.storage.slices import joined_rows, row_slice
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.graph.structure.shared import SharedRows
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import chain
 from tests.strategies import graphs, loop_graphs

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.machine.simulation.platform_files import read_platform
+from commanalyzer.machine.simulation.platforms import read_platform
 
 _MIXED = """<?xml version='1.0'?>
 <platform version="4.1"><zone id="all" routing="Full">

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError, TargetRunError
-from commanalyzer.machine.simulation.network_benchmark import (
+from commanalyzer.machine.simulation.platforms import TOPOLOGIES, LinkParameters, make_platform
+from commanalyzer.machine.simulation.run import (
+    SimulationOptions,
     matching_bandwidth,
+    measured_machine,
     pair_bandwidth,
     random_matchings,
+    replayed_time,
 )
-from commanalyzer.machine.simulation.platforms import TOPOLOGIES, LinkParameters, make_platform
-from commanalyzer.machine.simulation.run import SimulationOptions, measured_machine, replayed_time
 from commanalyzer.machine.simulation.schedule import make_schedule
 from commanalyzer.machine.simulation.smpirun import find_smpirun, replay
 from tests.simgrid.tools import needs_simgrid

@@ -7,8 +7,12 @@ import pytest
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.machine.simulation.schedule import Operation, collective_operations, make_schedule
-from commanalyzer.machine.simulation.traces import schedule_traces
+from commanalyzer.machine.simulation.schedule import (
+    Operation,
+    collective_operations,
+    make_schedule,
+    schedule_traces,
+)
 
 
 def communication(

@@ -7,7 +7,7 @@ import ctypes
 import llvmlite.binding as llvm
 import numpy as np
 
-from commanalyzer.program.frontend.vectors import with_lanes
+from commanalyzer.program.frontend.forwarding import with_lanes
 from commanalyzer.program.ir.parsing.parser import parse_module
 
 _LOOP = """

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from commanalyzer.report.figures.chart import Chart, inline_svg, save_chart
+from commanalyzer.report.figures.chart import CSS_NAMES, Chart, inline_svg, save_chart
 from commanalyzer.report.figures.matrix import draw_matrix
-from commanalyzer.report.figures.style import CSS_NAMES
 
 
 def _draw(figure: Figure) -> None:

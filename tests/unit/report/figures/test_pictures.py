@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
-from commanalyzer.report.figures.pictures import (
+from commanalyzer.report.figures.territory import (
     array_pictures,
     centres,
     choose_array,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from commanalyzer.report.scaling.sweep_progress import SweepProgress
-from commanalyzer.report.scaling.sweep_text import show_sweep
+from commanalyzer.report.scaling.sweep_text import SweepProgress, show_sweep
 from commanalyzer.scaling.sweep.drive import SweepStatus
 from commanalyzer.scaling.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
 from commanalyzer.scaling.sweep.store import PointError, PointRecord

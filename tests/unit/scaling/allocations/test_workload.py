@@ -14,7 +14,7 @@ from commanalyzer.machine.simulation.routes import make_network
 from commanalyzer.result.results import AnalysisResult, WorkCounts
 from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, LawsWorkload, ResultWorkload, Site
 from commanalyzer.scaling.laws.fit import fit_law
-from commanalyzer.scaling.sweep.lines import footprint_bytes
+from commanalyzer.scaling.sweep.table import footprint_bytes
 from tests.samples import sample_decomposition, sample_graph, sample_result
 from tests.unit.scaling.laws.samples import HALO, MESSAGES, WORK
 

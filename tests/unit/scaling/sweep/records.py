@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.scaling.sweep.points import Point
-from commanalyzer.scaling.sweep.spec import PointSpec
+from commanalyzer.scaling.sweep.points import Point, PointSpec
 from commanalyzer.scaling.sweep.store import PointRecord
 from commanalyzer.scaling.sweep.table import COLUMNS, Cell
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.scaling.sweep import work
-from commanalyzer.scaling.sweep.lines import table_lines
+from commanalyzer.scaling.sweep.table import table_lines
 from commanalyzer.scaling.sweep.work import Spent, StageClock, division_costs, stage_costs, warm_up
 from tests.samples import sample_decomposition, sample_result
 

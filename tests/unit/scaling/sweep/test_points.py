@@ -8,8 +8,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.request import AnalysisRequest, CompilerOptions
-from commanalyzer.scaling.sweep.points import Point, grid, parse_axis, read_points
-from commanalyzer.scaling.sweep.spec import filled
+from commanalyzer.scaling.sweep.points import Point, filled, grid, parse_axis, read_points
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.scaling.sweep.slurm import array_ranges, slurm_script
+from commanalyzer.scaling.sweep.executors import array_ranges, slurm_script
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.compile import FrontendResult
 from commanalyzer.program.frontend.toolchain import Toolchain, find_toolchain
 from commanalyzer.request import AnalysisRequest, CompilerOptions
-from commanalyzer.scaling.sweep import spec
+from commanalyzer.scaling.sweep import points as spec
 from commanalyzer.scaling.sweep.points import Point
 
 POINT = Point((("n", "8"),))
