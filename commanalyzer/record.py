@@ -16,7 +16,7 @@ import numpy as np
 from commanalyzer.errors import TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS, Operations, WorkWeights
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.frontend.decisions import with_decisions
 from commanalyzer.frontend.inputs.executable import compile_executable, has_executable
@@ -42,7 +42,7 @@ from commanalyzer.vcg.graph import Bool, HomeKind, Site
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.timeline import Timeline
-from commanalyzer.vcg.work import all_operations, weights_in_use
+from commanalyzer.vcg.work import weights_in_use
 
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 
@@ -295,7 +295,7 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
     counters = np.asarray(trace.block_counters).astype(np.int64)
     costs = [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks]
     totals = counters[: len(costs)] @ np.array(costs[: len(counters)], np.int64).reshape(-1, 4)
-    served = all_operations(s.operations for s in sites)
+    served = sum((s.operations for s in sites), Operations())
     used = weights_in_use(sites, weights)
     flops, loads, stores, instructions = (int(t) for t in totals)
     return WorkCounts(flops, loads, stores, instructions, served.integer, served.memory, used)
