@@ -55,7 +55,7 @@ def build_store(
     """
     tables = Tables.of(trace)
     sites = SiteColumns.of(table)
-    homes = find_homes(trace, tables, sites.width_bytes)
+    homes = find_homes(trace, tables, sites.width_bytes, table.globals)
     writer = StoreWriter(spill or Spill())
     vertices = Vertices.make(tables, homes)
     entries = trace.statistics.region_entries

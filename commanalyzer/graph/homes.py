@@ -7,7 +7,7 @@ sorting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from commanalyzer.graph.reading.tables import CHUNK, Tables
 from commanalyzer.recording.abi.hooks import ADDRESS_MASK
+from commanalyzer.recording.abi.trace_layout import EXTENT_GLOBAL
+from commanalyzer.recording.instrument.sites import ObjectRecord
 from commanalyzer.recording.trace import Trace
 
 Int64 = NDArray[np.int64]
@@ -108,13 +110,14 @@ class Homes:
             yield home, width
 
 
-def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
-    """Number the homes among all words that are stored to or read.
+def find_homes(trace: Trace, tables: Tables, site_width: Int64, variables: Sequence[ObjectRecord]) -> Homes:
+    """Number the homes among all words that are stored to or read, but for literals, which are no values.
 
     Args:
         trace: Recording.
         tables: Its columns.
         site_width: int64, width of the values of each site, bytes.
+        variables: Global variables.
     """
     starts, lengths, extent = _named_extents(trace)
     is_large = int(lengths.sum()) > _DENSE_LIMIT
@@ -130,6 +133,11 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
             np.append(extent, np.full(len(outside), -1)),
         )
         width, is_read, _ = _marked(tables, ranges, site_width, 0)
+    extents, is_constant = trace.extents, np.array([v.is_constant for v in variables] or [False])
+    is_global = extents["kind"] == EXTENT_GLOBAL
+    is_literal = is_global & is_constant[np.where(is_global, extents["object"], 0)]
+    for r in np.flatnonzero(np.append(is_literal, False)[ranges.extent]).tolist():  # one step per table
+        is_read[ranges.base[r] : ranges.base[r] + ranges.length[r]] = False
     vertex = _numbered(width, is_read)
     return Homes(ranges, vertex, width, int(vertex.max(initial=-1)) + 1)
 

@@ -98,8 +98,7 @@ class Names:
         kind, number, depth = int(extent["kind"]), int(extent["object"]), int(extent["depth"])
         if kind == EXTENT_GLOBAL:
             record = self._sites.globals[number]
-            found = self._number((kind, number, 0, 0), HomeKind.GLOBAL, record, record.size_bytes)
-            return found, 0
+            return self._number((kind, number, 0, 0), HomeKind.GLOBAL, record, record.size_bytes), 0
         if kind == EXTENT_HEAP:
             return self._of_heap(number, within, int(extent["offset"]) + int(extent["size"]))
         assert kind == EXTENT_STACK

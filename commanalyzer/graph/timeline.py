@@ -54,7 +54,7 @@ class Timeline:
             raise GraphInvariantError(
                 "expected a recording of single rows, found rows that stand for several"
             )
-        homes = find_homes(trace, tables, SiteColumns.of(table).width_bytes)
+        homes = find_homes(trace, tables, SiteColumns.of(table).width_bytes, table.globals)
         ranges, rows = homes.ranges, np.arange(tables.num_rows)
         sink, of_row = np.empty(len(rows), np.int32), Vertices.make(tables, homes).of_row
         find_sinks(tables.heads, rows, (ranges.starts, ranges.base, homes.vertex, of_row), sink)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ def sites_of(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
 
 
 def _site(record: SiteRecord, counters: Int64) -> Site:
-    done = all_operations(cost.times(int(counters[c])) for c, cost in record.cost_terms)
+    done = sum((cost.times(int(counters[c])) for c, cost in record.cost_terms), Operations())
     return Site(
         record.function.lstrip("@"),
         record.place.file,
@@ -40,14 +38,9 @@ def _site(record: SiteRecord, counters: Int64) -> Site:
     )
 
 
-def all_operations(parts: Iterator[Operations]) -> Operations:
-    """Return all of ``parts`` together."""
-    return reduce(add, parts, Operations())
-
-
 def weights_in_use(sites: tuple[Site, ...], weights: WorkWeights) -> WorkWeights:
     """Return the weights that hold for a program with these sites (:meth:`WorkWeights.applied`)."""
-    return weights.applied(all_operations(s.operations for s in sites))
+    return weights.applied(sum((s.operations for s in sites), Operations()))
 
 
 def vertex_work(

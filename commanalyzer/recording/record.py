@@ -17,14 +17,14 @@ from commanalyzer.division.regular.rules import are_called, parse_rule, require_
 from commanalyzer.foundation.errors import TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS, Operations, WorkWeights
 from commanalyzer.graph.build import build_store
 from commanalyzer.graph.contraction.workspaces import places_copied_to, readings, write_workspaces
 from commanalyzer.graph.storage.spill import Spill
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.timeline import Timeline
 from commanalyzer.graph.value_graph import Bool, HomeKind, Site
-from commanalyzer.graph.work import all_operations, weights_in_use
+from commanalyzer.graph.work import weights_in_use
 from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.frontend.inputs.executable import compile_executable, has_executable
@@ -294,7 +294,7 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
     counters = np.asarray(trace.block_counters).astype(np.int64)
     costs = [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks]
     totals = counters[: len(costs)] @ np.array(costs[: len(counters)], np.int64).reshape(-1, 4)
-    served = all_operations(s.operations for s in sites)
+    served = sum((s.operations for s in sites), Operations())
     used = weights_in_use(sites, weights)
     flops, loads, stores, instructions = (int(t) for t in totals)
     return WorkCounts(flops, loads, stores, instructions, served.integer, served.memory, used)

@@ -181,7 +181,7 @@ struct ca_blocks {
 struct ca_global {
   void *start;
   uint64_t size;
-  uint64_t object;
+  uint64_t object; /* its number; 1 above 32 bits: a constant, what lies there are literals */
 };
 
 /* Statistics in the trace's header. */

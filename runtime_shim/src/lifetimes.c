@@ -44,19 +44,27 @@ static bool lives_in(uint64_t row, uint64_t word) {
 /* What a store to a workspace word is decided by. */
 struct traits {
   uint64_t hash; /* of site and labels */
-  bool has_sources;
   bool reads_tenant;
 };
 
 static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, const uint64_t *labels) {
-  struct traits traits = {site * ca_multipliers[62], false, false};
+  struct traits traits = {site * ca_multipliers[62], false};
   for (uint32_t i = 0; i < count; i++) {
     uint64_t label = labels[i];
     traits.hash += label * ca_multipliers[i];
-    traits.has_sources |= label && (label & ~CA_ROLES) != CA_NOTHING;
     traits.reads_tenant |= ca_is_named(label) && ca_row_of(label) == tenant;
   }
   return traits;
+}
+
+/* Whether some label names a value; constant variables hold literals. */
+static bool has_sources(uint32_t count, const uint64_t *labels) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t label = labels[i], word = label & (CA_ADDRESS_MASK >> 2);
+    if (label & CA_REG ? ca_is_named(label) : label && ca_workspace.marks[word] != CA_LITERAL)
+      return true;
+  }
+  return false;
 }
 
 /* Rows of ordinary stores to the same word have other hashes. */
@@ -79,7 +87,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
     return CA_REG | ca_last_row();
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
-  if (!traits.has_sources)
+  if (!has_sources(count, labels))
     return CA_NOTHING;
   if (tenant != NONE && !lives_in(tenant, word))
     tenant = NONE;

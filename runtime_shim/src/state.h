@@ -180,9 +180,10 @@ uint64_t ca_preview_blocks(uint64_t hash); /* that a previewed loop executes; 0 
 void ca_snapshots_stop(void);
 
 /* Workspaces (workspace.c). */
+#define CA_LITERAL 2u
 extern struct ca_workspaces {
   bool exists;
-  uint8_t *marks; /* by word: 1 for one of a workspace */
+  uint8_t *marks; /* by word: 1 for one of a workspace, CA_LITERAL for one of a constant variable */
   struct ca_workspace header;
   struct ca_piece *pieces;
 } ca_workspace;

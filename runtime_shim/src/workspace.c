@@ -1,35 +1,23 @@
 /* Workspaces: memory that is used for one element after the other. Which words these are is known from a first
  * recording (commanalyzer/graph/contraction/workspaces.py); what lives there is in lifetimes.c. */
 #include "state.h"
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct ca_workspaces ca_workspace;
 
-static bool read_all(int file, void *data, uint64_t bytes) {
-  unsigned char *at = data;
-  while (bytes) {
-    ssize_t got = read(file, at, bytes);
-    if (got <= 0)
-      return false;
-    at += got;
-    bytes -= (uint64_t)got;
-  }
-  return true;
-}
-
 /* Reads the list; false without it, or without memory. */
 bool ca_workspace_read(const char *path) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0)
+  FILE *file = fopen(path, "re");
+  if (!file)
     return false;
-  bool is_read = read_all(file, &ca_workspace.header, sizeof ca_workspace.header);
-  uint64_t bytes = ca_workspace.header.num_pieces * sizeof *ca_workspace.pieces;
-  ca_workspace.pieces = ca_map(bytes ? bytes : 1);
+  bool is_read = fread(&ca_workspace.header, sizeof ca_workspace.header, 1, file) == 1;
+  uint64_t count = ca_workspace.header.num_pieces;
+  ca_workspace.pieces = ca_map((count + 1) * sizeof *ca_workspace.pieces);
   ca_workspace.marks = ca_map((CA_ADDRESS_MASK + 1) / 4);
-  is_read = is_read && ca_workspace.pieces && ca_workspace.marks && read_all(file, ca_workspace.pieces, bytes);
-  close(file);
+  is_read = is_read && ca_workspace.pieces && ca_workspace.marks &&
+            fread(ca_workspace.pieces, sizeof *ca_workspace.pieces, count, file) == count;
+  fclose(file);
   return is_read;
 }
 
@@ -69,9 +57,12 @@ void ca_workspace_extent(const struct ca_extent *extent) {
 /* From now on there are workspaces. */
 void ca_workspace_begin(void) {
   ca_workspace.exists = true;
-  for (uint64_t i = 0; i < ca_num_globals; i++)
-    ca_workspace_extent(&(struct ca_extent){(uint64_t)ca_globals[i].start, ca_globals[i].size, 0,
-                                            (uint32_t)ca_globals[i].object, CA_EXTENT_GLOBAL, 0});
+  for (uint64_t i = 0; i < ca_num_globals; i++) {
+    uint64_t start = (uint64_t)ca_globals[i].start, size = ca_globals[i].size, object = ca_globals[i].object;
+    if (object >> 32)
+      memset(ca_workspace.marks + ca_word(start), CA_LITERAL, (size + 3) / 4);
+    ca_workspace_extent(&(struct ca_extent){start, size, 0, (uint32_t)object, CA_EXTENT_GLOBAL, 0});
+  }
 }
 
 bool ca_has_workspace_in(uint64_t word, uint64_t words) {

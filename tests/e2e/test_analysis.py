@@ -220,12 +220,6 @@ def test_arrays_made_before_the_region_are_inputs(analysed: Analyse, workload: t
     assert np.all(graph.is_input[graph.rows.source] | sink[graph.rows.source])
 
 
-def test_intensity_is_communication_over_work(analysed: Analyse) -> None:
-    result = main_loop(analysed, HEAT)
-    for item in result.decompositions:
-        assert item.intensity == pytest.approx(item.comm_bytes / theory.heat2d_flops(256, 10))
-
-
 # --- graph size, paper Table 2 ---------------------------------------------------------------------------
 
 
@@ -354,3 +348,38 @@ def test_products_that_are_long_are_cut_along_what_is_summed_over(tmp_path: Path
     found = ca.analyze(source, nodes=(4,), program_output="discard").decomposition(4)
     assert found.grid == (1, 4)
     assert found.comm_bytes == pytest.approx(WORD * 3 * n * (n + 1) // 2, rel=0.01)
+
+
+WEIGHTS = """
+#include <stdio.h>
+enum { N = 32 };
+static double u[2][N][N];
+static const double tables[2][9] = {{1, 2, 3, 4, 5, 6, 7, 8, 9}, {9, 8, 7, 6, 5, 4, 3, 2, 1}};
+static void step(double (*a)[N], double (*b)[N], const double *w) {
+    for (int i = 1; i < N - 1; i++)
+        for (int j = 1; j < N - 1; j++) {
+            double s = 0.0;
+            for (int k = 0; k < 9; k++) s += WEIGHT * a[i + k / 3 - 1][j + k % 3 - 1];
+            b[i][j] = s;
+        }
+}
+int main(int argc, char **argv) {
+    double local[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, copied[9];
+    for (int k = 0; k < 9; k++) copied[k] = tables[argc > 1][k];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) u[0][i][j] = u[1][i][j] = (i * 7 + j * 3) % 11;
+    for (int t = 0; t < 4; t++) step(u[t % 2], u[1 - t % 2], FROM);
+    printf("%g\\n", u[0][5][5] + local[argc] + copied[argc]);
+}
+"""
+
+
+@pytest.mark.parametrize("table", ["", "tables[argc > 1]", "local", "copied"])
+def test_tables_of_constants_move_nothing(tmp_path: Path, table: str) -> None:
+    source = tmp_path / "weights.c"
+    source.write_text(WEIGHTS.replace("WEIGHT", "w[k]" if table else "0.5").replace("FROM", table or "0"))
+    result = ca.analyze(source, nodes=(4,), model=("volume", "hpdc18"), program_output="discard", check=True)
+    # Both sides of two lines of 30 points, and four corners, in each of four steps.
+    assert result.best(4).comm_bytes == WORD * 4 * (2 * 2 * 30 + 4)
+    assert not {"tables", "local", "copied"} & {item.name for item in result.graph.objects}
+    assert result.singletons == SingletonCounts(0, 0, 0)

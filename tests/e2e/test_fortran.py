@@ -389,3 +389,30 @@ def test_a_missing_compiler_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="no program named 'no-flang'") as caught:
         ca.analyze(source, fc="no-flang")
     assert "flang-19" in caught.value.hint
+
+
+PARAMETERS = """
+program weights
+  real(8), parameter :: w(9) = [1d0, 2d0, 3d0, 4d0, 5d0, 6d0, 7d0, 8d0, 9d0]
+  real(8) :: u(32, 32, 0:1) = 1, s
+  integer :: t
+  do t = 1, 4
+    do j = 2, 31
+      do i = 2, 31
+        s = 0
+        do k = 0, 8
+          s = s + w(k + 1) * u(i + mod(k, 3) - 1, j + k / 3 - 1, mod(t, 2))
+        end do
+        u(i, j, 1 - mod(t, 2)) = s
+      end do
+    end do
+  end do
+  print *, u(5, 5, 1)
+end program
+"""
+
+
+def test_parameters_are_literals(tmp_path: Path) -> None:
+    (source := tmp_path / "weights.f90").write_text(PARAMETERS)
+    best = ca.analyze(source, nodes=(4,), program_output="discard", check=True).best(4)
+    assert best.comm_bytes == theory.WORD_BYTES * 4 * (2 * 2 * 30 + 4)  # lines of 30 points, four corners

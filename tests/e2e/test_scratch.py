@@ -84,6 +84,12 @@ KINDS = {
         "product(kept.value, A[r]); *(struct row *)A[r] = kept;",
     ),
     "scaled": ("static double line[M];", "", _MADE + "for (int k = 0; k < M; k++) A[r][k] = 1.01 * line[k];"),
+    "table": (
+        "static double line[M]; static const double tables[2][M] = {{1, 2, 3}, {4, 5, [7] = 6}};",
+        "const double *w = tables[A[1][1] > 9];",
+        "for (int k = 0; k < M; k++) line[k] = w[k] * w[1];"
+        "for (int k = 0; k < M; k++) line[k] = line[k] * w[k] + 0.5 * A[r][k]; product(A[r], line);",
+    ),
     "one scalar": (_ONE_MADE, "", _ONE),
     "two phases": (
         "static double line[M];",

@@ -62,6 +62,8 @@ LOOPS = {
     " { double s = 0.0; for (int k = 0; k < C; k++) s += m[i][k] * m[j][k]; v[j][i] = s; }",
     "product of parts": "for (int i = t % 2; i < rows; i++) for (int j = 0; j < C - t % 3; j++)"
     " { double s = 0.0; for (int k = 0; k < rows; k++) s += w[i][k] * m[k][j]; v[i][j] = s; }",
+    "sums added to elements": "for (int i = 0; i < rows; i++) for (int j = 0; j < rows; j++)"
+    " { double s = 0.0; for (int k = 0; k < rows; k++) s += m[i][k] * w[j][k]; v[i][j] += s; }",
     "rows summed in place": "for (int i = 0; i < rows; i++)"
     " { double s = 0.0; for (int j = 0; j < C; j++) s += 0.125 * m[i][j]; m[i][i] = s; }",
     "product onto values": "for (int i = 0; i < rows; i++) for (int j = 0; j < C; j++)"
@@ -298,6 +300,12 @@ LOOPS = {
     "all moved": "for (int i = 0; i < n; i++) c[i] = fabs(c[i]) + 0.03125 * (i % 5);",
     "search": "for (int i = 0; i < rows; i++) { int j = 0; while (j < C - 1 && m[i][j] < 0.75) j++;"
     " c[i % n] = m[i][j] + j; }",
+    "table": "{ const double *x = table[t % 2]; for (int i = 1; i < n - 1; i++)"
+    " b[i] = x[0] * a[i - 1] + x[i] * x[i + 1]; }",
+    "sums of a table": "{ const double *x = table[t % 2]; for (int i = 0; i < rows; i++)"
+    " { double s = x[63]; for (int j = 0; j < C; j++) s += x[j] * m[i][j]; c[i] = s; } }",
+    "table copied": "{ double x[64]; memcpy(x, table[t % 2], sizeof x); for (int i = 0; i < n; i++)"
+    " { a[i] = table[t % 2][i]; e[i] += a[i] * x[63 - i]; k[i] += x[i] > 0.5; } }",
 }
 
 _TEMPLATE = """\
@@ -319,6 +327,7 @@ static long l[64];
 static int perm[64], begin[R + 1];
 static struct point pts[64];
 static struct packed raw[64];
+static const double table[2][64] = {{0.25, 0.5, 2.0}, {1.5, 0.125, [63] = 3.0}};
 __attribute__((noinline)) static double mixed(double x, double y) { return 0.5 * (x + y); }
 
 int main(int argc, char **argv)

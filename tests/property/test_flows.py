@@ -76,6 +76,12 @@ def test_chains_of_loops_with_previews_equal_the_interpreters() -> None:
     check(text, record_source(text))
 
 
+def test_tables_of_constants_are_literals() -> None:
+    text = loop_program(["table", "sums of a table", "table copied"], 16, 5)
+    check(text, recorded := record_source(text))
+    assert "table" not in {item.name for item in recorded.graph.objects}
+
+
 def test_chains_of_loops_that_meet_their_own_stores_equal_the_interpreters() -> None:
     """At times; the same comparisons of what was there before go on in different ways."""
     text = loop_program(["condition that meets its stores", "values in turn"], 40, 24)
@@ -93,28 +99,4 @@ def test_chains_of_overlapping_ranges_equal_the_interpreters() -> None:
     """Bounds, strides and directions that change from step to step, arrays that are copied in parts."""
     names = list(LOOPS)
     text = loop_program(names[names.index("from the step on") : names.index("condition in place")], 40, 5)
-    check(text, record_source(text))
-
-
-def test_sums_that_are_added_to_elements_have_the_interpreters_chains() -> None:
-    text = """
-#include <stdio.h>
-#include <stdlib.h>
-static double x[8][8], y[8][8];
-static void product(int n, double *c) {
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) {
-      double sum = 0;
-      for (int l = 0; l < n; l++) sum += x[i][l] * y[j][l];
-      c[i * n + j] += sum;
-    }
-}
-int main(int argc, char **argv) {
-  int n = 7 + argc;
-  double *c = calloc(n * n, sizeof *c);
-  for (int i = 0; i < 64; i++) x[i / 8][i % 8] = y[i / 8][i % 8] = i;
-  for (int t = 0; t < 3; t++) product(n, c);
-  printf("%g\\n", c[3]);
-}
-"""
     check(text, record_source(text))

@@ -5,7 +5,7 @@ Input: a :class:`Trace` and the site table of the module that wrote it. Output: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,17 @@ from commanalyzer.foundation.flows import Fold, SourceRole
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import Rows, Site, ValueGraph
 from commanalyzer.recording.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
-from commanalyzer.recording.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
+from commanalyzer.recording.abi.trace_layout import (
+    EXTENT_GLOBAL,
+    ROW_FILL,
+    ROW_REGISTER,
+    ROW_TEMPORARY,
+    ROW_UPDATE,
+)
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
 from tests.reference.chains import Chains, make_chains
-from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
+from tests.reference.expand import FlatRows, expand_rows, fill_lengths, pointer, segment_positions
 from tests.reference.families import without_families
 from tests.reference.homes import Extents, WordIndex, number_homes
 from tests.reference.naming import name_homes
@@ -45,7 +51,7 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     tables = Tables.of(trace)
     trace = without_families(trace)
     rows = _Rows.read(trace, table)
-    flat = expand_rows(trace)
+    flat = _without_literals(expand_rows(trace), trace, table)
     index = _number_words(trace, rows, flat)
     defining_rows = np.flatnonzero(rows.defines)
     vertex_of_row = np.full(len(rows.count), -1, np.int32)
@@ -124,6 +130,16 @@ class _Fills:
     vertex: Int64
 
 
+def _without_literals(flat: FlatRows, trace: Trace, table: SiteTable) -> FlatRows:
+    """What is read from constant variables has no source."""
+    constant = [n for n, record in enumerate(table.globals) if record.is_constant]
+    extents = np.asarray(trace.extents)
+    is_literal = (extents["kind"] == EXTENT_GLOBAL) & np.isin(extents["object"], constant)
+    row = Extents(trace).row_of(_words(flat.label))
+    dropped = _is_memory_label(flat.label) & np.append(is_literal, False)[row]
+    return replace(flat, label=np.where(dropped, np.uint64(0), flat.label))
+
+
 def _is_memory_label(label: NDArray[np.uint64]) -> Bool:
     return np.asarray((label != 0) & ((label & np.uint64(REGISTER)) == 0))
 
@@ -146,20 +162,13 @@ def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
 
 def _sources(flat: FlatRows, index: WordIndex, vertex_of_row: Int32) -> tuple[Int32, UInt8]:
     """Vertex (-1 for none) and role of every label."""
-    source = np.full(len(flat.label), -1, np.int32)
-    role = np.zeros(len(flat.label), np.uint8)
-    for first in range(0, len(flat.label), CHUNK):
-        label = flat.label[first : first + CHUNK]
-        part = slice(first, first + len(label))
-        in_memory = _is_memory_label(label)
-        named = ~in_memory & ((label & np.uint64(NOTHING)) != NOTHING) & (label != 0)
-        words = _words(label)
-        vertex = np.full(len(label), -1, np.int32)
-        vertex[in_memory] = index.vertex_of(words[in_memory])
-        vertex[named] = vertex_of_row[words[named]]
-        source[part] = vertex
-        role[part] = np.where(label & np.uint64(CONTROL), int(SourceRole.CONTROL), 0)
-        role[part][(label & np.uint64(ADDRESS)) != 0] = int(SourceRole.ADDRESS)
+    label, words, in_memory = flat.label, _words(flat.label), _is_memory_label(flat.label)
+    named = ~in_memory & ((label & np.uint64(NOTHING)) != NOTHING) & (label != 0)
+    source = np.full(len(label), -1, np.int32)
+    source[in_memory] = index.vertex_of(words[in_memory])
+    source[named] = vertex_of_row[words[named]]
+    role = np.where(label & np.uint64(CONTROL), int(SourceRole.CONTROL), 0).astype(np.uint8)
+    role[(label & np.uint64(ADDRESS)) != 0] = int(SourceRole.ADDRESS)
     return source, role
 
 
@@ -289,8 +298,6 @@ def _assemble(
 
 def _of_rows(chains: Chains, happened: Bool) -> tuple[Int32, UInt8, Int64]:
     """Sources, roles and term pointer of the rows that happened."""
-    if happened.all():
-        return chains.source, chains.role, chains.source_ptr
     alive = happened[chains.term_row]
     lengths = np.diff(chains.source_ptr)
     of_source = np.repeat(alive, lengths)

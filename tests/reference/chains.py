@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.flows import Fold
-from tests.reference.expand import CHUNK, FlatRows, chunks, pointer
+from tests.reference.expand import FlatRows, pointer
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -58,11 +58,7 @@ def make_chains(
         is_register: bool[R].
     """
     num_rows = len(sink)
-    is_self = np.zeros(len(source), bool)
-    for first, last in chunks(np.diff(flat.row_start)):
-        begin, end = flat.row_start[first], flat.row_start[last]
-        lengths = np.diff(flat.row_start[first : last + 1])
-        is_self[begin:end] = source[begin:end] == np.repeat(sink[first:last], lengths)
+    is_self = source == np.repeat(sink, np.diff(flat.row_start))
     own = np.flatnonzero(is_self)
     row_of_own = np.searchsorted(flat.row_start, own, side="right") - 1
     accumulates = np.zeros(num_rows, bool)
@@ -87,36 +83,12 @@ def _joined_segments(flat: FlatRows, fold: Int64) -> tuple[Int64, Int64]:
 
 
 def _distinct(source: Int32, role: UInt8, keep: Bool, start: Int64) -> tuple[Int32, UInt8, Bool]:
-    """Sources and roles, reordered within segments where needed, and which to keep.
+    """Sources and roles, in order within segments, and which to keep.
 
     Of equal sources in a segment the one with the strongest (smallest) role stays.
     """
-    length = np.diff(start)
-    key = (source.astype(np.int64) << 2) | role
-    key[~keep] = -1  # removed ones come first when sorted
-    if not len(length):
-        return source, role, keep
-    by_length = np.argsort(length, kind="stable")
-    sizes, first_of_size = np.unique(length[by_length], return_index=True)
-    for size, segments in zip(sizes.tolist(), np.split(by_length, first_of_size[1:]), strict=True):
-        if size < 2:
-            continue
-        step = max(1, CHUNK // size)
-        for first in range(0, len(segments), step):
-            _sort_table(key, keep, start[segments[first : first + step]], size)
-    return (key >> 2).astype(np.int32), (key & 3).astype(np.uint8), keep
-
-
-def _sort_table(key: Int64, keep: Bool, begin: Int64, size: int) -> None:
-    """Sort segments of equal size and unmark repeated sources."""
-    at = begin[:, None] + np.arange(size)
-    table = key[at]
-    if size == 2:
-        swap = table[:, 0] > table[:, 1]
-        table[swap] = table[swap][:, ::-1]
-    else:
-        table.sort(axis=1)
-    key[at] = table
-    fresh = table >= 0
-    fresh[:, 1:] &= (table[:, 1:] >> 2) != (table[:, :-1] >> 2)
-    keep[at] = fresh
+    segment = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    order = np.lexsort((role, source, segment))
+    source, role, keep = source[order], role[order], keep[order]
+    keep[1:] &= (source[1:] != source[:-1]) | (segment[1:] != segment[:-1])
+    return source, role, keep

@@ -1,12 +1,11 @@
 """Trace rows as flat arrays: labels and packed groups written out, one entry per source.
 
 Input: a :class:`Trace`. Output: :class:`FlatRows`. Labels are still those of the shim. Rows keep the order of
-their first occurrence; time and memory are linear, with temporary arrays of a bounded size.
+their first occurrence; time and memory are linear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +24,6 @@ from commanalyzer.recording.trace import Trace
 UInt64 = NDArray[np.uint64]
 Int64 = NDArray[np.int64]
 
-CHUNK = 1 << 22  # entries handled at once
-
 
 @dataclass(frozen=True, slots=True)
 class FlatRows:
@@ -37,7 +34,6 @@ class FlatRows:
     Attributes:
         label: uint64[S], labels as recorded (0 for none).
         row_start: int64[R + 1], first source of each row.
-        num_plain: int64[R], plain labels of each row.
         segment_start: int64[G + 1], first source of each segment: the plain labels of a row (if there are
             any), then one segment per term.
         segment_row: int64[G], row of each segment.
@@ -45,7 +41,6 @@ class FlatRows:
 
     label: UInt64
     row_start: Int64
-    num_plain: Int64
     segment_start: Int64
     segment_row: Int64
 
@@ -63,8 +58,8 @@ def expand_rows(trace: Trace) -> FlatRows:
     label = np.zeros(int(row_start[-1]), np.uint64)
     _write_plain(trace, flags, num_plain, row_start, label)
     _write_groups(trace, groups, row_start[:-1] + num_plain, label)
-    segment_start, segment_row = _segments(num_plain, row_start, group_row, count, width)
-    return FlatRows(label, row_start, num_plain, segment_start, segment_row)
+    segment_start, segment_row = _segments(num_plain, group_row, count, width)
+    return FlatRows(label, row_start, segment_start, segment_row)
 
 
 def pointer(lengths: Int64) -> Int64:
@@ -78,17 +73,6 @@ def segment_positions(lengths: Int64) -> Int64:
     """0, 1, ..., length-1 for every segment, one after the other."""
     starts = np.cumsum(lengths) - lengths
     return np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(starts, lengths)
-
-
-def chunks(lengths: Int64) -> Iterator[tuple[int, int]]:
-    """Ranges of consecutive items whose lengths add up to about :data:`CHUNK`."""
-    ends = np.cumsum(lengths)
-    first = 0
-    while first < len(lengths):
-        done = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, done + CHUNK, side="right")))
-        yield first, last
-        first = last
 
 
 def fill_lengths(trace: Trace, rows: Int64) -> Int64:
@@ -118,22 +102,20 @@ def _write_plain(trace: Trace, flags: Int64, num_plain: Int64, row_start: Int64,
     sink = np.asarray(trace.heads["sink"])
     units = np.asarray(trace.labels)
     bits = units.view(np.uint32)
-    for first, last in chunks(num_plain):
-        rows = np.arange(first, last)
-        narrow_rows, wide_rows = rows[~wide[first:last]], rows[wide[first:last]]
-        lengths = num_plain[narrow_rows]
-        position = segment_positions(lengths)
-        difference = units[np.repeat(first_unit[narrow_rows], lengths) + position].astype(np.int64)
-        target = np.repeat(row_start[narrow_rows], lengths) + position
-        # modulo 2^64, because differences may be negative
-        label[target] = np.repeat(sink[narrow_rows], lengths) + difference.astype(np.uint64)
-        is_compact = np.repeat(flags[narrow_rows] & ROW_COMPACT != 0, lengths)
-        label[target[is_compact]] = expanded(difference[is_compact]).astype(np.uint64)
-        lengths = num_plain[wide_rows]
-        position = segment_positions(lengths)
-        at = np.repeat(first_unit[wide_rows], lengths) + 2 * position
-        target = np.repeat(row_start[wide_rows], lengths) + position
-        label[target] = bits[at].astype(np.uint64) | (bits[at + 1].astype(np.uint64) << np.uint64(32))
+    narrow_rows, wide_rows = np.flatnonzero(~wide), np.flatnonzero(wide)
+    lengths = num_plain[narrow_rows]
+    position = segment_positions(lengths)
+    difference = units[np.repeat(first_unit[narrow_rows], lengths) + position].astype(np.int64)
+    target = np.repeat(row_start[narrow_rows], lengths) + position
+    # modulo 2^64, because differences may be negative
+    label[target] = np.repeat(sink[narrow_rows], lengths) + difference.astype(np.uint64)
+    is_compact = np.repeat(flags[narrow_rows] & ROW_COMPACT != 0, lengths)
+    label[target[is_compact]] = expanded(difference[is_compact]).astype(np.uint64)
+    lengths = num_plain[wide_rows]
+    position = segment_positions(lengths)
+    at = np.repeat(first_unit[wide_rows], lengths) + 2 * position
+    target = np.repeat(row_start[wide_rows], lengths) + position
+    label[target] = bits[at].astype(np.uint64) | (bits[at + 1].astype(np.uint64) << np.uint64(32))
 
 
 def _write_groups(trace: Trace, groups: NDArray[np.void], row_base: Int64, label: UInt64) -> None:
@@ -142,34 +124,24 @@ def _write_groups(trace: Trace, groups: NDArray[np.void], row_base: Int64, label
     count, width = groups["count"].astype(np.int64), groups["width"].astype(np.int64)
     lengths = count * width
     start = pointer(lengths)[:-1]
-    opens = np.ones(len(row), bool)
-    opens[1:] = row[1:] != row[:-1]
-    start_of_row = np.maximum.accumulate(np.where(opens, start, 0)) if len(row) else start
-    base = row_base[row] + start - start_of_row
+    _, opens, number = np.unique(row, return_index=True, return_inverse=True)
+    base = row_base[row] + start - start[opens[number]]
     first = groups["first"].astype(np.int64)
     is_listed = groups["is_listed"] != 0
-    for begin, end in chunks(lengths):
-        group = np.repeat(np.arange(begin, end), lengths[begin:end])
-        within = segment_positions(lengths[begin:end])
-        index, slot = np.divmod(within, width[group])
-        target = base[group] + within
-        listed = is_listed[group]
-        label[target[listed]] = trace.listed[(first[group] + within)[listed]]
-        run = (first[group] + slot)[~listed]
-        advance = (index[~listed] * trace.runs["stride"][run]).astype(np.uint64)
-        label[target[~listed]] = trace.runs["start"][run] + advance
+    group, within = np.repeat(np.arange(len(row)), lengths), segment_positions(lengths)
+    index, slot = np.divmod(within, width[group])
+    target = base[group] + within
+    listed = is_listed[group]
+    label[target[listed]] = trace.listed[(first[group] + within)[listed]]
+    run = (first[group] + slot)[~listed]
+    advance = (index[~listed] * trace.runs["stride"][run]).astype(np.uint64)
+    label[target[~listed]] = trace.runs["start"][run] + advance
 
 
-def _segments(
-    num_plain: Int64, row_start: Int64, group_row: Int64, count: Int64, width: Int64
-) -> tuple[Int64, Int64]:
+def _segments(num_plain: Int64, group_row: Int64, count: Int64, width: Int64) -> tuple[Int64, Int64]:
     """Starts and rows of all segments, in the order of their sources."""
     with_plain = np.flatnonzero(num_plain > 0)
-    if not len(group_row):
-        return np.append(row_start[with_plain], row_start[-1]), with_plain
-    term_row = np.repeat(group_row, count)
-    term_width = np.repeat(width, count)
-    row = np.concatenate([with_plain, term_row])
-    length = np.concatenate([num_plain[with_plain], term_width])
+    row = np.concatenate([with_plain, np.repeat(group_row, count)])
+    length = np.concatenate([num_plain[with_plain], np.repeat(width, count)])
     order = np.argsort(row, kind="stable")  # radix sort; plain labels stay in front of the terms
     return pointer(length[order]), row[order]

@@ -10,7 +10,7 @@ import math
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from commanalyzer.program.ir.allocators import Allocators
 from commanalyzer.program.ir.libcalls import LibraryModel
@@ -189,9 +189,8 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         parts = _parts(names, variable.name, name, common, size)
         declared = names.types.of_variable(variable.debug_expression)
         strides = names.types.row_strides(declared, place.file) or row_strides(variable.type)
-        sites.globals.append(
-            ObjectRecord(variable.name, name, "", place, 0, size, parts=parts, strides=strides)
-        )
+        record = ObjectRecord(variable.name, name, "", place, 0, size, parts=parts, strides=strides)
+        sites.globals.append(replace(record, is_constant=variable.is_constant))
 
 
 def _parts(

@@ -175,8 +175,8 @@ def _tables(plan: ModulePlan) -> list[str]:
     """Definitions that the shim reads: globals of the program, counters, sizes."""
     sites = plan.sites
     entries = ", ".join(
-        f"{{ ptr, i64, i64 }} {{ ptr {record.key}, i64 {record.size_bytes}, i64 {number} }}"
-        for number, record in enumerate(sites.globals)
+        f"{{ ptr, i64, i64 }} {{ ptr {r.key}, i64 {r.size_bytes}, i64 {r.is_constant << 32 | number} }}"
+        for number, r in enumerate(sites.globals)
     )
     count = len(sites.globals)
     table = f"[{count} x {{ ptr, i64, i64 }}]"

@@ -62,6 +62,7 @@ class ObjectRecord:
         is_piece: The call returns a piece of a larger block, whose size nobody says.
         frames: Where the user's code makes the call, the innermost of inlined frames first.
         strides: Bytes from each plane, then row to the next, where the object has such.
+        is_constant: What lies there are literals: a variable that nothing may be stored to.
     """
 
     key: str
@@ -75,6 +76,7 @@ class ObjectRecord:
     is_piece: bool = False
     frames: tuple[UserFrame, ...] = ()
     strides: tuple[int, ...] = ()
+    is_constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

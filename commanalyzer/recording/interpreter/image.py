@@ -40,8 +40,9 @@ class Image:
             self._addresses[name] = address
             self._names[address] = name
         for variable in module.globals:
-            size = _global_size(variable)
-            self._addresses[variable.name] = memory.add_global(variable.name, size).base
+            size, is_literal = _global_size(variable), variable.is_constant and not variable.is_external
+            segment = memory.add_global(variable.name, size, "constant" if is_literal else "global")
+            self._addresses[variable.name] = segment.base
         for variable in module.globals:
             self._initialize(variable)
 
@@ -124,7 +125,6 @@ class Image:
         if not variable.is_external:
             image = self._reader.to_bytes(Operand(variable.type, variable.initializer))
             segment.data[: len(image)] = image
-            segment.writable = not variable.is_constant
 
 
 def _global_size(variable: GlobalVariable) -> int:

@@ -35,12 +35,11 @@ class Segment:
 
     Attributes:
         base: Address of its first byte, a multiple of 4096.
-        kind: Kind of its homes.
+        kind: Kind of its homes; nothing may be stored to a ``constant``.
         name: Object of its homes.
         depth: Depth of its homes.
         data: Contents.
         shadow: Word index -> home of the value that is replicated there.
-        writable: Stores are allowed.
     """
 
     base: int
@@ -49,7 +48,6 @@ class Segment:
     depth: int
     data: bytearray
     shadow: dict[int, Home] = field(default_factory=dict)
-    writable: bool = True
 
 
 @dataclass(slots=True)
@@ -88,12 +86,12 @@ class Memory:
         self._arena_list: list[Arena] = []
         self.observer: AccessObserver | None = None
 
-    def add_global(self, name: str, size: int, *, writable: bool = True) -> Segment:
+    def add_global(self, name: str, size: int, kind: str = "global") -> Segment:
         """Add a global variable of ``size`` zero bytes."""
         last = self._globals[-1] if self._globals else None
         base = _GLOBAL_BASE if last is None else _next_base(last)
         self._charge(size)
-        segment = Segment(base, "global", name, 0, bytearray(size), writable=writable)
+        segment = Segment(base, kind, name, 0, bytearray(size))
         self._globals.append(segment)
         self._global_bases.append(base)
         return segment
@@ -185,7 +183,7 @@ class Memory:
             TargetRunError: If the bytes do not lie in one live, writable object.
         """
         segment = self.segment(address, len(image))
-        if not segment.writable:
+        if segment.kind == "constant":
             raise TargetRunError(f"expected a writable address, found constant {segment.name}")
         if self.observer is not None:
             self.observer.accessed(address, len(image), is_write=True)

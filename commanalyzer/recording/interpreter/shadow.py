@@ -90,9 +90,7 @@ class Shadow:
         home = self._memory.own_home(address)
         if home in self._workspace:
             home = Home("temporary", home.object, len(self.chains), 0)
-        chain = Chain(home, frozenset(labels.items()))
-        self.chains[chain] += 1
-        return chain
+        return self.finish(home, labels)
 
     def _settle(self, address: int, size: int, home: Home) -> None:
         """The version ``home`` of a workspace lives in the words that a store touched."""
@@ -123,9 +121,11 @@ class Shadow:
                 self._memory.set_value_at(address, home)
             before = home
 
-    def finish(self, home: Home, labels: Labels) -> None:
+    def finish(self, home: Home, labels: Labels) -> Chain:
         """Count a version of what is no memory: a value that leaves the program (Section 4.1), a register."""
-        self.chains[Chain(home, frozenset(labels.items()))] += 1
+        chain = Chain(home, frozenset(item for item in labels.items() if item[0].kind != "constant"))
+        self.chains[chain] += 1
+        return chain
 
     def fill(self, address: int, size: int) -> None:
         """Apply memset: every touched word gets a value without sources."""

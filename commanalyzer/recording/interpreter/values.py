@@ -17,7 +17,7 @@ class Home(NamedTuple):
     """Where a value lives.
 
     Attributes:
-        kind: ``global``, ``heap``, ``stack`` or ``exit``.
+        kind: ``global``, ``heap``, ``stack`` or ``exit``; ``constant``: a literal, which is no source.
         object: ``@variable``, ``@function/%register`` of the allocating instruction, or ``return``.
         depth: Recursion depth of the function for ``stack`` (0: outermost live activation), otherwise 0.
         offset_bytes: Of the 4-byte word in the object; in the arena of the allocation site for ``heap``.

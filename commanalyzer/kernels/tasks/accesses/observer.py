@@ -204,7 +204,7 @@ class AccessObserver(FlowObserver):
             block = np.searchsorted(starts, columns["address"][of_segment], "right") - 1
             columns["object"][of_segment] = -1 - len(objects) - block  # negative: not another segment's index
             objects += [
-                MemoryObject(segment.name, int(start), int(size), not segment.writable)
+                MemoryObject(segment.name, int(start), int(size), segment.kind == "constant")
                 for start, size in zip(starts, sizes, strict=True)
             ]
         log = AccessLog(

@@ -98,11 +98,6 @@ class _Nest:
     short: dict[str, frozenset[str]]  # per block, loops in whose last round it is not executed
     behind: dict[str, frozenset[str]]  # per block, those that come after it in every round
 
-    @property
-    def by_depth(self) -> list[str]:
-        """Headers, those of outer loops first."""
-        return sorted(self.loops, key=lambda header: -len(self.loops[header].blocks))
-
 
 def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | None:
     cfg = values.cfg
