@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import commanalyzer as ca
-from commanalyzer.graph.structure.segments import count_of_source
+from commanalyzer.graph.value_graph import count_of_source
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -97,7 +97,7 @@ def explain_loops(request: AnalysisRequest) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile.
     """
-    from commanalyzer.program.ir.library_files import library_with
+    from commanalyzer.program.ir.libcalls import library_with
     from commanalyzer.recording.instrument.loops.loop_plan import loops_text
     from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.checking.counting.merge import CALL, FINALIZED, TRANSFER, RankCounts, counted_result
-from commanalyzer.communication.counted import CallCounts, CountedRun
-from commanalyzer.communication.matrix import Communication
-from commanalyzer.division.coded import Owners
+from commanalyzer.communication.matrix import CallCounts, Communication, CountedRun
+from commanalyzer.division.owners import Owners
 from commanalyzer.recording.runtime.launch import TargetRun
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from tests.samples import sample_result

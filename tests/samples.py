@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from commanalyzer.communication.matrix import Collective, Communication
-from commanalyzer.division.coded import Owners
+from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site, ValueGraph

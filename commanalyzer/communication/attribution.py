@@ -12,8 +12,7 @@ import numpy as np
 
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, ValueGraph, sink_of_source
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ import numpy as np
 from commanalyzer.communication.kernels import home_of
 from commanalyzer.communication.uses import OwnerCodes, owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.structure.segments import row_of_term
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, row_of_term
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.graph.storage.large import AnyGraph, values_of
+from commanalyzer.graph.storage.store import AnyGraph, values_of
 from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 

@@ -16,7 +16,7 @@ from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
-from commanalyzer.graph.storage.large import AnyGraph, values_of
+from commanalyzer.graph.storage.store import AnyGraph, values_of
 from commanalyzer.graph.value_graph import Bool, Int32
 
 

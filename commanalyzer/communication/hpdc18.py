@@ -12,8 +12,8 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import UseTable, owner_codes
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.structure.singletons import SingletonKind
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 

@@ -8,10 +8,9 @@ from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.foundation.errors import GraphInvariantError
-from commanalyzer.graph.storage.large import AnyGraph, stand_for
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Bool, Int32, Rows
+from commanalyzer.graph.storage.store import AnyGraph, stand_for
+from commanalyzer.graph.value_graph import Bool, Int32, Rows, sink_of_source
 from commanalyzer.program.frontend.decisions import USES
 
 

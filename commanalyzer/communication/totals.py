@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.messages.transfers import Transfers, pairs
-from commanalyzer.graph.storage.large import AnyGraph, stand_for, values_of
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.structure.segments import expand_ranges
-from commanalyzer.graph.value_graph import Bool, Int32, Int64
+from commanalyzer.graph.storage.store import AnyGraph, stand_for, values_of
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, expand_ranges
 from commanalyzer.program.frontend.decisions import DECISION, USES
 
 _ALWAYS = np.iinfo(np.int64).max

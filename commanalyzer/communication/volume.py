@@ -37,15 +37,15 @@ import numpy as np
 from commanalyzer.communication import kernels
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
-from commanalyzer.communication.combining.reduction_kernels import has_split_terms
+from commanalyzer.communication.combining.kernels import has_split_terms
 from commanalyzer.communication.combining.reductions import settle
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import OwnerCodes, PairUses, UseTable, none_used, owner_codes
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.graph.storage.large import AnyGraph, values_of
 from commanalyzer.graph.storage.slices import Sliceable, chosen_rows, joined_rows, row_slices
+from commanalyzer.graph.storage.store import AnyGraph, values_of
 from commanalyzer.graph.value_graph import Bool, Int32, Rows
 from commanalyzer.request import DEFAULT_IMBALANCE
 

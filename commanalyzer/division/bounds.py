@@ -29,10 +29,9 @@ import numpy as np
 from commanalyzer.division.refinement.refine import balance_weights
 from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Bool, Float64, Int64, Rows
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import Bool, Float64, Int64, Rows, sink_of_source
 
 _MOST = 0.95  # of the points inside have all neighbours
 _REACH = {2: 2, 3: 1}  # steps that are looked for, by dimensions: of more, each table takes 4 bytes per value

@@ -17,7 +17,6 @@ import numpy as np
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.division.budget import SEARCH, budget_seconds
-from commanalyzer.division.coded import Owners
 from commanalyzer.division.libraries.concurrency import (
     LEAST_SECONDS,
     Caller,
@@ -27,7 +26,7 @@ from commanalyzer.division.libraries.concurrency import (
 )
 from commanalyzer.division.memory import affordable_jobs, require_memory, tiled_jobs
 from commanalyzer.division.options import PortfolioOptions, is_large
-from commanalyzer.division.owners import in_order
+from commanalyzer.division.owners import Owners, in_order
 from commanalyzer.division.portfolio import Candidate, Portfolio
 from commanalyzer.division.regular.owner_map import read_owner_map
 from commanalyzer.division.regular.rules import parse_rule
@@ -39,9 +38,8 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import Bytes, Flop, format_seconds
 from commanalyzer.graph.invariants import check_graph
 from commanalyzer.graph.storage import slices
-from commanalyzer.graph.storage.large import LargeGraph
 from commanalyzer.graph.storage.slices import Sliceable
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import Int32
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.equations import communication_intensity, machine_bound

@@ -21,7 +21,7 @@ from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_count
 from commanalyzer.graph.contraction.simplify import rows_kept
-from commanalyzer.graph.storage.large import LargeGraph
+from commanalyzer.graph.storage.store import LargeGraph
 from commanalyzer.graph.timeline import Timeline, same_vertices
 from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
 from commanalyzer.recording.record import RecordedProgram, record_order

@@ -6,12 +6,10 @@ import numpy as np
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.spill import machine_bytes
-from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Int32
+from commanalyzer.graph.storage.store import AnyGraph, GraphStore
+from commanalyzer.graph.value_graph import Int32, sink_of_source
 
 # By what graphs have needed: one division at a time with what all share; each of several, with its helper.
 _VALUE_BYTES = 120  # by tiles, one at a time

@@ -11,7 +11,7 @@ from commanalyzer.division.regular.grids import grid_name
 from commanalyzer.division.regular.owner_map import OwnerMap
 from commanalyzer.division.regular.rules import Rule
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Int32
 
 LARGE_FLOWS = 3_000_000

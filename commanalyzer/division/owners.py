@@ -2,6 +2,8 @@
 
 Hubs take no part in the partitioning and get their owner afterwards: the part that contributes to them or
 reads them most. Hubs that are connected to each other (sum, count and centroid of a cluster) share one.
+
+Owners in coded form: an analysis keeps those of every division, of large graphs a list takes gigabytes.
 """
 
 from __future__ import annotations
@@ -11,9 +13,36 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.division.refinement.refine import balance_weights
-from commanalyzer.graph.storage.large import AnyGraph
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.coding import Coded, encoded
+from commanalyzer.graph.storage.store import AnyGraph, GraphStore
 from commanalyzer.graph.value_graph import Bool, Float64, HomeObject, Int32, Int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Owners:
+    """Owner of each vertex; blocks of arrays take a few bytes.
+
+    Attributes:
+        coded: The column.
+        least: Smallest owner, 0 without vertices.
+        most: Largest owner, -1 without vertices.
+    """
+
+    coded: Coded
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, part: Int32) -> Owners:
+        """Code ``part`` int32[V]."""
+        return cls(encoded(part), int(part.min()) if len(part) else 0, int(part.max(initial=-1)))
+
+    def expand(self) -> Int32:
+        """int32[V], read-only; made anew in every call."""
+        part = self.coded.expand(dtype=np.int32)
+        part.setflags(write=False)
+        return part
+
 
 _OFFSET_BITS = 44  # of a byte in an object
 

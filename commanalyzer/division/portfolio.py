@@ -31,14 +31,20 @@ from commanalyzer.division.options import PortfolioOptions, check_asked
 from commanalyzer.division.refinement.borders import beside_neighbours, follow_borders, refine_borders
 from commanalyzer.division.refinement.refine import PASSES, balance_weights, most_work
 from commanalyzer.division.regular.layouts import Cut, Layouts
-from commanalyzer.division.regular.one_array import divided_elements
 from commanalyzer.division.regular.owner_map import map_owners
 from commanalyzer.division.regular.rules import rule_owners
-from commanalyzer.division.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
+from commanalyzer.division.regular.shapes import (
+    Array,
+    Shaped,
+    divided_elements,
+    elements_of,
+    find_arrays,
+    shape_families,
+)
 from commanalyzer.division.regular.sketch import Sketch, find_sums, hub_bytes, leaders, led_work
 from commanalyzer.division.selection import Cost, RowCounter, best_of, shown_bytes
 from commanalyzer.foundation.errors import PartitionError
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
 
 _MOST_LINKS = 500_000

@@ -18,8 +18,7 @@ from commanalyzer.division.owners import owners_in
 from commanalyzer.division.selection import headline
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.graph.storage.large import LargeGraph
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.result.results import Decomposition
 
 _TINY = 1e-9  # instead of nothing

@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from commanalyzer.division.budget import SEARCH
-from commanalyzer.division.regular.one_array import is_of_one_array
+from commanalyzer.division.regular.shapes import is_of_one_array
 from commanalyzer.graph.storage.slices import Sliceable
 from commanalyzer.graph.value_graph import Bool, Float64, Int32
 

@@ -27,8 +27,8 @@ from commanalyzer.foundation.quantities import format_count
 from commanalyzer.graph.contraction.dissolve import dissolve_registers, dissolving
 from commanalyzer.graph.contraction.simplify import simplified
 from commanalyzer.graph.invariants import check_dissolved
-from commanalyzer.graph.storage.large import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.graph.storage.slices import Sliceable
+from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.structure.singletons import SingletonKind, find_singletons, paper_counts, passes_on
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8, ValueGraph

@@ -174,8 +174,7 @@ def _named_extents(trace: Trace) -> tuple[Int64, Int64, Int64]:
 
 def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, Int64]:
     """Widths stored and what is read, per dense number or block; distinct words in no range."""
-    from commanalyzer.graph.reading.mark_kernels import mark
-    from commanalyzer.graph.reading.trace_kernels import CACHED
+    from commanalyzer.graph.reading.trace_kernels import CACHED, mark
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift

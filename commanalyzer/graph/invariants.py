@@ -12,10 +12,9 @@ import numpy as np
 from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.contraction.dissolve import dissolving
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import ValueGraph
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import ValueGraph, sink_of_source
 
 
 def check_graph(graph: AnyGraph) -> None:

@@ -14,7 +14,7 @@ from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.graph.build import OUTSIDE_BITS, SiteColumns, Vertices
 from commanalyzer.graph.homes import find_homes
-from commanalyzer.graph.reading import order_kernels as kernels
+from commanalyzer.graph.reading import form_kernels as kernels
 from commanalyzer.graph.reading.form_kernels import find_sinks
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.storage.store import GraphStore
@@ -29,7 +29,7 @@ class Timeline:
     """What happened, one event after the other.
 
     Attributes:
-        event: int64[N], rows of the trace and marks (:mod:`commanalyzer.graph.reading.order_kernels`).
+        event: int64[N], rows of the trace and marks (:mod:`commanalyzer.graph.reading.form_kernels`).
         sink: int32[T], vertex that a row of the trace stores to, -1 for fills.
         row: int32[T], its place in the graph, -1 for fills and what never happened in the region.
         fill: int64[T, 2], first of the dense words that it fills, and the one behind them.

@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.communication.counted import LAYERS
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import LAYERS, Communication
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT

@@ -28,7 +28,7 @@ from commanalyzer.graph.work import weights_in_use
 from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.frontend.inputs.executable import compile_executable, has_executable
-from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms

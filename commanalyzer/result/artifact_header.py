@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.communication.counted import CountedRun
-from commanalyzer.communication.matrix import Communication
-from commanalyzer.division.coded import Owners
+from commanalyzer.communication.matrix import Communication, CountedRun
+from commanalyzer.division.owners import Owners
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.result.results import AnalysisResult, Decomposition

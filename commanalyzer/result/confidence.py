@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.division.regular.one_array import is_of_one_array
+from commanalyzer.division.regular.shapes import is_of_one_array
 from commanalyzer.division.selection import cheapest, cheapest_regular, headline
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.result.results import Decomposition, groups_of

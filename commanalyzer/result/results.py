@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.communication.counted import CountedRun
-from commanalyzer.communication.matrix import Communication
-from commanalyzer.division.coded import Owners
+from commanalyzer.communication.matrix import Communication, CountedRun
+from commanalyzer.division.owners import Owners
 from commanalyzer.division.selection import cheapest_regular, headline, leading
 from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Int32, ValueGraph
+from commanalyzer.graph.value_graph import Int32, ValueGraph, sink_of_source
 
 WORD = 8
 

@@ -9,7 +9,7 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.program.frontend.toolchain import bundled_toolchain
-from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.libcalls import library_with
 from tests.e2e.library_programs import SORTED, element, into_all, into_out, record
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import native_chains

@@ -13,7 +13,7 @@ from commanalyzer.graph.build import build_store
 from commanalyzer.graph.contraction.workspaces import readings, write_workspaces
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.program.frontend.compile import compile_sources
-from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite

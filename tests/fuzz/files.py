@@ -27,11 +27,11 @@ import numpy as np
 import tomlkit
 
 from commanalyzer.cli.main import main as command_line
-from commanalyzer.division.coded import Owners
+from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.program.frontend.drivers.records import Record, decode_records, encode_records
-from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.abi.hooks import ABI_VERSION
 from commanalyzer.recording.abi.trace_layout import HEADER, TRACE_MAGIC

@@ -21,8 +21,7 @@ from commanalyzer.division.options import PortfolioOptions
 from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.views import View
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import HomeKind, Int32, Int64, ValueGraph
+from commanalyzer.graph.value_graph import HomeKind, Int32, Int64, ValueGraph, sink_of_source
 from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 from tests.kernels.table import DeclaredArray, Kernel, bare_name, kernels

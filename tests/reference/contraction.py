@@ -9,8 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.graph.structure.segments import row_of_term, sink_of_source
-from commanalyzer.graph.value_graph import Bool, Int64, ValueGraph
+from commanalyzer.graph.value_graph import Bool, Int64, ValueGraph, row_of_term, sink_of_source
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from commanalyzer.program.frontend.shim import shim_directory
-from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.abi.hooks import HOOKS

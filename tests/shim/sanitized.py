@@ -16,8 +16,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from commanalyzer.program.frontend.shim import shim_directory
-from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 from commanalyzer.recording.runtime.build import INLINED, separate_sources
 
 FLAGS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.frontend.toolchain import shim_directory
 from commanalyzer.program.ir.model import Module
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.frontend.toolchain import shim_directory
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.abi import hooks
 from commanalyzer.recording.abi import trace_layout as layout

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.communication.counted import LAYERS, MODEL, OFF, WHOLE, CallCounts, CountedRun
-from commanalyzer.communication.matrix import Communication
-from commanalyzer.division.coded import Owners
+from commanalyzer.communication.matrix import LAYERS, MODEL, OFF, WHOLE, CallCounts, Communication, CountedRun
+from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import ConfigError, TraceError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.storage.store import GraphStore

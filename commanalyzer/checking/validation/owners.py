@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.checking.validation.cases import ArrayBlocks, Tasks, Workload, evaluate
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Bool, HomeKind, Int32, Int64, ValueGraph
+from commanalyzer.graph.value_graph import Bool, HomeKind, Int32, Int64, ValueGraph, sink_of_source
 
 _MALLOC_BYTES = 16  # heap blocks are rounded up to this, which is also the size of a header
 _MOST_BLOCKS = 4  # of one allocation site; more would take larger arrays for many small ones

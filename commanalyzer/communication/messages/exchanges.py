@@ -16,9 +16,8 @@ from scipy.sparse import csr_array
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals
-from commanalyzer.graph.storage.large import AnyGraph, values_of
-from commanalyzer.graph.structure.segments import order_by
-from commanalyzer.graph.value_graph import Bool, Int64
+from commanalyzer.graph.storage.store import AnyGraph, values_of
+from commanalyzer.graph.value_graph import Bool, Int64, order_by
 
 FOLD, EXPAND = range(2)
 

@@ -34,8 +34,8 @@ from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.foundation.compiled import compiled_in_place, frozen
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 _MOST_SITES = 4096  # matrices of sites x sites

@@ -23,10 +23,18 @@ from commanalyzer.division.libraries.hypergraph import Hypergraph, build_hypergr
 from commanalyzer.division.owners import HubTraffic
 from commanalyzer.division.refinement.refine import placed
 from commanalyzer.foundation.compiled import compiled_in_place, frozen
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import Sliceable, row_slices
-from commanalyzer.graph.structure.segments import group_starts, pointer_from_counts, sorted_unique
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import (
+    Bool,
+    Float64,
+    Int32,
+    Int64,
+    ValueGraph,
+    group_starts,
+    pointer_from_counts,
+    sorted_unique,
+)
 
 _MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for

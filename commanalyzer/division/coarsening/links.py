@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.division.coarsening import link_kernels as kernels
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.division.coarsening import kernels
 from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Int32, Int64, UInt8
 
 _FIRST_SLOTS = 1 << 16

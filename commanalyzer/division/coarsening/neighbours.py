@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.division.coarsening import tile_kernels as kernels
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.division.coarsening import kernels
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Bool, Int32, Int64
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, sink_of_source
 
 _DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many others
 _FEW_VERTICES = 4096

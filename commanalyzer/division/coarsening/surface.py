@@ -15,10 +15,9 @@ import numpy as np
 
 from commanalyzer.division.coarsening.coarse import CoarseView
 from commanalyzer.foundation.compiled import compiled_in_place, frozen
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import chosen_rows, row_slices
-from commanalyzer.graph.structure.segments import sink_of_source
-from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, sink_of_source
 
 
 @dataclass(frozen=True, slots=True)

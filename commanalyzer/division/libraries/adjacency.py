@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.foundation.errors import PartitionError
-from commanalyzer.graph.structure.segments import pointer_from_counts
-from commanalyzer.graph.value_graph import Float64, Int64
+from commanalyzer.graph.value_graph import Float64, Int64, pointer_from_counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,16 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from commanalyzer.graph.structure.segments import (
+from commanalyzer.graph.value_graph import (
+    Float64,
+    Int32,
+    Int64,
+    ValueGraph,
     group_starts,
     pointer_from_counts,
     row_of_term,
     sorted_unique,
 )
-from commanalyzer.graph.value_graph import Float64, Int32, Int64, ValueGraph
 
 _MANY = 2  # times the readers of an operand: as many terms of a sink make it worth combining them beside it
 

@@ -31,10 +31,9 @@ import numpy as np
 
 from commanalyzer.division.budget import least_gain
 from commanalyzer.division.coarsening.coarse import build_nets, work_by_number
-from commanalyzer.division.coarsening.link_kernels import flow_bytes
+from commanalyzer.division.coarsening.kernels import flow_bytes
 from commanalyzer.division.coarsening.surface import Surface
-from commanalyzer.division.coarsening.tasks import groups_of
-from commanalyzer.division.coarsening.tiles import Tiling, tiles_of
+from commanalyzer.division.coarsening.tiles import Tiling, groups_of, tiles_of
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.division.refinement.refine import (
     LEAST_GAIN,
@@ -44,8 +43,8 @@ from commanalyzer.division.refinement.refine import (
     refine,
 )
 from commanalyzer.foundation.compiled import compiled_in_place
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
 
 _MOST_ROUNDS = 16

@@ -16,7 +16,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from commanalyzer.division.libraries.hypergraph import Hypergraph, Incidence
 from commanalyzer.division.refinement import kernels
-from commanalyzer.division.refinement import touched_kernels as touched
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
@@ -144,8 +143,8 @@ def _most_beside(
 def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
     """Return the hypergraph as kernels take it, and room for the parts that nets touch."""
     h = hypergraph
-    state = np.zeros((h.num_nets + 1, touched.STATES), np.int64)
-    state[:, touched.FIRST], state[:-1, touched.BYTES] = h.net_pointer, h.net_bytes
+    state = np.zeros((h.num_nets + 1, kernels.STATES), np.int64)
+    state[:, kernels.FIRST], state[:-1, kernels.BYTES] = h.net_pointer, h.net_bytes
     hyper = h.pin.astype(np.int32), nets.pointer, nets.net
     return hyper, (state, np.empty((h.num_pins, 2), np.int32))
 
@@ -166,12 +165,12 @@ def _place(hyper: _Hyper, touch: _Touch, owner: Int32, num_parts: int) -> None:
     """
     votes, near = np.zeros(num_parts), np.zeros(num_parts, np.int64)
     for _ in range(_MOST_ROUNDS):
-        touched.count_pins(hyper, owner, num_parts, touch)
+        kernels.count_pins(hyper, owner, num_parts, touch)
         waiting = np.flatnonzero(owner < 0)
         if not len(waiting):
             return
         part, lead = np.empty(len(waiting), np.int32), np.empty(len(waiting))
-        touched.elect(hyper, touch, waiting, votes, near, part, lead)
+        kernels.elect(hyper, touch, waiting, votes, near, part, lead)
         reached = [c for c in _CONFIDENCES if c <= lead.max()]
         if not reached:
             break
@@ -179,10 +178,10 @@ def _place(hyper: _Hyper, touch: _Touch, owner: Int32, num_parts: int) -> None:
         owner[waiting[sure]] = part[sure]
     alone = np.flatnonzero(owner < 0)
     owner[alone] = np.arange(len(alone)) * num_parts // len(alone)
-    touched.count_pins(hyper, owner, num_parts, touch)
+    kernels.count_pins(hyper, owner, num_parts, touch)
 
 
 def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:
     """Return the connectivity metric in bytes: sum over nets of weight times (parts touched - 1)."""
     h = hypergraph
-    return int(touched.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))
+    return int(kernels.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))

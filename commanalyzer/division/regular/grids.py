@@ -15,7 +15,7 @@ import numpy as np
 
 from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from commanalyzer.division.regular.grids import Blocks, Spread, fits, grid_name, process_grids, surface
 from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.division.regular.sketch import Sketch, Sums
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Float64, Int32, Int64
 
 _IDLE = 0.03  # of the work: arrays with less together follow, the balance limit has room for them

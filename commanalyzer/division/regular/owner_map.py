@@ -19,7 +19,7 @@ from commanalyzer.division.regular.rules import arrays_called
 from commanalyzer.division.regular.shapes import Array, find_arrays
 from commanalyzer.foundation.documents import read_csv, whole_numbers
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Int32, Int64
 
 _HEADERS = (["object", "index", "part"], ["object", "offset", "part"])

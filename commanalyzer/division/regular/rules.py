@@ -29,7 +29,7 @@ from commanalyzer.division.regular.grids import (
 )
 from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.graph.storage.large import AnyGraph
+from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import HomeObject, Int32
 
 _MOST_LISTED = 12

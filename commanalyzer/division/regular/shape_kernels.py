@@ -2,7 +2,7 @@
 
 owner[v]   array that vertex v is an element of, -1 for none
 index[v]   its place there
-tally      hash table of :mod:`.link_kernels`: array and distance -> how often, by kind
+tally      hash table of ``coarsening/kernels``: array and distance -> how often, by kind
 kind       0 read together, then 1 + the depth of a loop, innermost first
 stream     rows of one site that read the same arrays: what a loop nest leaves, one row after the other
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.division.coarsening.link_kernels import grown, slot
+from commanalyzer.division.coarsening.kernels import grown, slot
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
 
 LAGS = 4  # distances up to it are not tallied; as many elements read before one are looked at

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.division.libraries.hypergraph import Hypergraph
-from commanalyzer.division.refinement import touched_kernels as kernels
+from commanalyzer.division.refinement import kernels
 from commanalyzer.division.refinement.refine import balance_weights
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.graph.storage.large import AnyGraph
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.structure.segments import pointer_from_counts, row_of_term
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, pointer_from_counts, row_of_term
 
 _MOST_PINS = 200_000  # of the nets that are asked; as many as a tenth of it still rank divisions alike
 _SEED = 1

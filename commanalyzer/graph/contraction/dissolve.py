@@ -21,9 +21,17 @@ import numpy as np
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import Fold, SourceRole
-from commanalyzer.graph.contraction import register_kernels as kernels
-from commanalyzer.graph.storage.large import AnyGraph, stand_for
-from commanalyzer.graph.structure.segments import (
+from commanalyzer.graph.contraction import kernels
+from commanalyzer.graph.storage.store import AnyGraph, stand_for
+from commanalyzer.graph.value_graph import (
+    OF_VERTICES,
+    Bool,
+    Float64,
+    Int32,
+    Int64,
+    Rows,
+    UInt8,
+    ValueGraph,
     expand_ranges,
     group_starts,
     order_by,
@@ -31,7 +39,6 @@ from commanalyzer.graph.structure.segments import (
     sink_of_source,
     sorted_unique,
 )
-from commanalyzer.graph.value_graph import OF_VERTICES, Bool, Float64, Int32, Int64, Rows, UInt8, ValueGraph
 from commanalyzer.program.frontend.decisions import USES
 
 DEFAULT_LIMIT = 200_000_000

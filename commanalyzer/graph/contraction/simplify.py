@@ -18,10 +18,16 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.graph.contraction import register_kernels as kernels
-from commanalyzer.graph.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
+from commanalyzer.graph.contraction import kernels
 from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices, with_terms
-from commanalyzer.graph.structure.segments import (
+from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph, recoded
+from commanalyzer.graph.value_graph import (
+    Bool,
+    Float64,
+    Int32,
+    Int64,
+    Rows,
+    UInt8,
     expand_ranges,
     order_by,
     pointer_from_counts,
@@ -29,7 +35,6 @@ from commanalyzer.graph.structure.segments import (
     sink_of_source,
     sorted_unique,
 )
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, UInt8
 
 _MAX_DEPTH = 8
 _SEVERAL = 2  # counters of definitions and readers stop there

@@ -29,11 +29,18 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled
 from commanalyzer.graph.allocations import HEADER_BYTES, Allocations
-from commanalyzer.graph.storage.large import LargeGraph
 from commanalyzer.graph.storage.slices import chosen_rows
-from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.graph.structure.segments import count_of_source, order_by, sink_of_source
-from commanalyzer.graph.value_graph import Bool, HomeKind, Int64, Rows, ValueGraph
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
+from commanalyzer.graph.value_graph import (
+    Bool,
+    HomeKind,
+    Int64,
+    Rows,
+    ValueGraph,
+    count_of_source,
+    order_by,
+    sink_of_source,
+)
 from commanalyzer.recording.abi.hooks import ADDRESS_MASK
 from commanalyzer.recording.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.recording.instrument.sites import SiteTable

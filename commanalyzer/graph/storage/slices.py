@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.coding_kernels import copy_sources
-from commanalyzer.graph.structure.segments import expand_ranges, pointer_from_counts
-from commanalyzer.graph.value_graph import OF_ROWS, Bool, Int64, Rows, ValueGraph
+from commanalyzer.graph.value_graph import (
+    OF_ROWS,
+    Bool,
+    Int64,
+    Rows,
+    ValueGraph,
+    expand_ranges,
+    pointer_from_counts,
+)
 
 
 def chosen_rows(rows: Rows, wanted: Bool) -> Rows:

@@ -26,20 +26,136 @@ membership of a K-means object is connected to all centroids only until these ar
 
 Reference: paper Algorithm 3 with Definition 4.3 for the score; condition 2 and the contraction are
 extensions.
+
+Contraction of vertices that have no life of their own: value graph -> representative of every vertex.
+
+Two kinds of vertices only carry something to one neighbour: *private registers* (named register values
+with one consumer) and *single-use leaves* (read in one place, computed from nothing, written at most once:
+a matrix entry). Merging them leaves the connectivity of the values that a program would distribute.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.graph.contraction.contract import merge_leaves, merge_registers, representatives, uses_of
-from commanalyzer.graph.storage.large import AnyGraph, stand_for
-from commanalyzer.graph.structure.degrees import count_neighbours
-from commanalyzer.graph.structure.singletons import HIGH, degree_centroid, distance_score
-from commanalyzer.graph.value_graph import Bool, Int32, Int64
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.graph.contraction import kernels
+from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices
+from commanalyzer.graph.storage.store import AnyGraph, stand_for
+from commanalyzer.graph.structure.singletons import HIGH, count_neighbours, degree_centroid, distance_score
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, UInt8
 from commanalyzer.program.frontend.decisions import USES
+
+_NO_FOLD, _SEVERAL_SLICES = kernels.NO_FOLD, kernels.SEVERAL_SLICES
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """How vertices are read and computed, from one pass over all flows.
+
+    Attributes:
+        reader: int32[V], the first sink that reads each private value (register or temporary), -1 for none.
+        has_others: bool[V], other sinks read it, too.
+        contributes: bool[V], sources of rows whose terms may be combined anywhere.
+        entries: uint8[V], source entries that name the vertex, 2 for more.
+        is_computed: bool[V], the vertex has sources.
+        is_counter: bool[V], sinks of pure counts, and what their contributions share.
+        fold_slice: int32[V], slice of the first row that folds into the vertex, -1 for none, -2 where there
+            are such rows in several slices.
+    """
+
+    reader: Int32
+    has_others: Bool
+    contributes: Bool
+    entries: UInt8
+    is_computed: Bool
+    is_counter: Bool
+    fold_slice: Int32
+
+
+def uses_of(graph: AnyGraph) -> Uses:
+    """Pass over ``graph`` once."""
+    v = graph.num_vertices
+    private = graph.is_register | graph.is_temporary
+    flags = [np.zeros(v, dtype=np.bool_) for _ in range(4)]
+    reader, fold_slice = np.full(v, -1, np.int32), np.full(v, -1, np.int32)
+    entries = np.zeros(v, np.uint8)
+    for number, rows in enumerate(row_slices(graph)):
+        found = (reader, *flags, entries, fold_slice)
+        kernels.note_uses(rows, int(SourceRole.ADDRESS), number, private, *found)
+    has_others, contributes, is_computed, is_counter = flags
+    return Uses(reader, has_others, contributes, entries, is_computed, is_counter, fold_slice)
+
+
+def merge_registers(graph: AnyGraph, uses: Uses) -> Int32:
+    """Return int32[V], the vertex that each private register merges into, other vertices themselves.
+
+    A register that is a term of a foldable row is left alone: it is a contribution, and the part that holds
+    its operands may compute it, so it must not be glued to the sink.
+    """
+    own = np.arange(graph.num_vertices, dtype=np.int32)
+    return np.where((uses.reader >= 0) & ~uses.has_others & ~uses.contributes, uses.reader, own)
+
+
+def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
+    """Return ``target`` with every single-use leaf merged into a neighbour as well.
+
+    In a row that does not fold, the leaf merges into the sink. In a term it merges into another operand
+    (the entry ``A[i][j]`` into ``x[j]``), provided that operand enters the sink only once; a leaf that is
+    alone in its term stays, because it *is* the contribution (the item of a histogram, the element of a
+    sum). Of several operands, the first that is no leaf itself is chosen, else the first. Operands that enter
+    the sink repeatedly (a factor of the whole sum) are no partner, or the sum would look as if it had only
+    that one operand.
+    """
+    leaf = (uses.entries == 1) & ~uses.is_computed
+    if leaf.any():
+        leaf &= graph.versions - graph.is_input <= 1
+    if not leaf.any():
+        return target
+    merged = target.copy()
+    folds = bool((uses.fold_slice != _NO_FOLD).any())
+    size = graph.num_vertices if folds else 0
+    times, latest = np.zeros(size, np.int32), np.full(size, -1, np.int32)
+    scattered: list[Rows] = []
+    for rows in row_slices(graph):
+        wanted = np.zeros(rows.num_rows, np.bool_)
+        kernels.point_leaves_to_sinks(rows, leaf, merged, wanted)
+        if wanted.any():
+            whole = wanted & (uses.fold_slice[rows.row_sink] != _SEVERAL_SLICES)
+            _point_to_operands(rows, whole, leaf, times, latest, merged)
+            if (wanted & ~whole).any():
+                scattered.append(chosen_rows(rows, wanted & ~whole))
+    if scattered:
+        joined = joined_rows(scattered)
+        _point_to_operands(joined, np.ones(joined.num_rows, np.bool_), leaf, times, latest, merged)
+    return merged
+
+
+def _point_to_operands(
+    rows: Rows, wanted: Bool, leaf: Bool, times: Int32, latest: Int32, merged: Int32
+) -> None:
+    """Set the targets of leaves in some rows, among which are all of their sinks with leaves."""
+    chosen = np.flatnonzero(wanted)
+    order = chosen[np.argsort(rows.row_sink[chosen], kind="stable")]
+    kernels.point_leaves_to_operands(rows, order, leaf, times, latest, merged)
+
+
+def representatives(target: Int32) -> Int32:
+    """Return int32[V], the vertex that each vertex ends up in when merges are followed to their end.
+
+    A cycle of merges (registers of a loop that only feed each other) is represented by its first vertex.
+    """
+    first = np.empty(len(target), dtype=np.int32)
+    kernels.unite_targets(target, first)
+    root = np.arange(len(target), dtype=np.int32)
+    fixed = np.flatnonzero(target == root)
+    root[first[fixed]] = fixed
+    return root[first]
+
 
 _MAX_ROUNDS = 16
 

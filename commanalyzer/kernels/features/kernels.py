@@ -46,9 +46,8 @@ from commanalyzer.kernels.features.static import (
 )
 from commanalyzer.program.ir.model import Instruction, Module
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.recording.interpreter.activation import Frame
+from commanalyzer.recording.interpreter.activation import Frame, Unobserved
 from commanalyzer.recording.interpreter.machine import Machine
-from commanalyzer.recording.interpreter.observer import Unobserved
 from commanalyzer.recording.interpreter.run import (
     DEFAULT_MAX_INSTRUCTIONS,
     DEFAULT_MAX_MEMORY_BYTES,

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
-from commanalyzer.program.ir.loops.induction import NestNumbers, loop_ends, round_number
-from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.loops.induction import NestNumbers, Polynomial, loop_ends, round_number
 from commanalyzer.program.ir.model import Function, Instruction, Module, Operand
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
-from commanalyzer.program.ir.names.loop_places import loop_place
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.source_text import loop_place
 
 
 @dataclass(frozen=True, slots=True, eq=False)

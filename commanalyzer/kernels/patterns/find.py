@@ -40,11 +40,10 @@ from commanalyzer.kernels.patterns.carried import Carried, FunctionRegisters
 from commanalyzer.kernels.patterns.contexts import Site
 from commanalyzer.kernels.patterns.flows import FlowCount, FlowKey, FlowObserver, LoopCount, Part
 from commanalyzer.kernels.patterns.source import SourceNames
-from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
-from commanalyzer.program.ir.graphs import strong_components
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, strong_components
 from commanalyzer.program.ir.model import Function, Instruction, Module
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.program.ir.names.symbol_names import source_name
 from commanalyzer.recording.interpreter.machine import Machine
 from commanalyzer.recording.interpreter.run import (
     DEFAULT_MAX_INSTRUCTIONS,

@@ -9,7 +9,7 @@ from commanalyzer.kernels.patterns.flows import Part
 from commanalyzer.program.ir.cfg import Loop, control_flow
 from commanalyzer.program.ir.model import Function, Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
-from commanalyzer.program.ir.names.loop_places import loop_place, user_place
+from commanalyzer.program.ir.names.source_text import loop_place, user_place
 
 
 class SourceNames:

@@ -23,7 +23,7 @@ from commanalyzer.kernels.tasks.accesses.observer import (
 )
 from commanalyzer.program.ir.cfg import control_flow
 from commanalyzer.program.ir.model import Module
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.addresses import source_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,9 @@ from commanalyzer.kernels.tasks.graph import (
 from commanalyzer.kernels.tasks.inference import Accesses, covers
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper
 from commanalyzer.program.ir.model import Module
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace
-from commanalyzer.program.ir.names.loop_places import function_at, loop_function, loop_place, user_place
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.source_text import function_at, loop_function, loop_place, user_place
 
 
 def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints, Bools]]) -> Ints:

@@ -34,7 +34,7 @@ from commanalyzer.profiles.values import (
     Reuse,
     Spans,
 )
-from commanalyzer.program.ir.library_files import library_with
+from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.record import compile_program
 from commanalyzer.recording.runtime.build import build_native, build_profiled

@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 from commanalyzer.foundation.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
 from commanalyzer.program.frontend.forwarding import with_lanes, with_reloads
-from commanalyzer.program.frontend.models import chosen_models, hide_models, redirect_calls
+from commanalyzer.program.frontend.link import chosen_models, hide_models, redirect_calls
 from commanalyzer.program.frontend.outcome import Outcome, write_outcome
 from commanalyzer.program.frontend.regions import define_marks, mark_regions
 from commanalyzer.program.frontend.relaxed_math import without_relaxed_math
@@ -53,7 +53,7 @@ def canonicalize(
         labels: What to call each one in messages.
         regions: Functions that must survive as functions, by source or IR name, and names of marks.
         shared: How many of the modules belong to each shared object of the program; they stand last.
-        models: Bitcode of library models (:mod:`commanalyzer.program.frontend.models`).
+        models: Bitcode of library models (:mod:`commanalyzer.program.frontend.link`).
 
     Raises:
         IrError: If a module does not parse or verify, is for another target, or symbols collide.

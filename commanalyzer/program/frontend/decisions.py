@@ -15,8 +15,7 @@ import re
 from collections.abc import Iterator
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
-from commanalyzer.program.ir.libcalls import CallKind
-from commanalyzer.program.ir.library_files import default_library
+from commanalyzer.program.ir.libcalls import CallKind, default_library
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
 

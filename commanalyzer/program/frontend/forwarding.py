@@ -28,8 +28,7 @@ from itertools import count
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
 from commanalyzer.program.ir.loops.induction import loop_ends
-from commanalyzer.program.ir.model import Block, Function, Instruction, Operand
-from commanalyzer.program.ir.opcodes import BINARY, CASTS
+from commanalyzer.program.ir.model import BINARY, CASTS, Block, Function, Instruction, Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
 
 _CARRIED = re.compile(r"^ +%\S.* = phi (?:[a-z]+ )*<\d", re.MULTILINE)

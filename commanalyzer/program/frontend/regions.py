@@ -21,8 +21,8 @@ import difflib
 import re
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.program.frontend.shim import include_directory
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.frontend.toolchain import include_directory
+from commanalyzer.program.ir.names.addresses import source_name
 
 BEGIN = "commanalyzer.begin."
 END = "commanalyzer.end."

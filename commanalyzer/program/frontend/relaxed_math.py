@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from commanalyzer.program.ir.opcodes import FAST_MATH
+from commanalyzer.program.ir.model import FAST_MATH
 
 _FLAG = "|".join(sorted(FAST_MATH))
 _NAME = r'%(?:"[^"\n]*"|[\w.$-]+)'

@@ -1,7 +1,11 @@
-"""Chooses the compiler: the clang that comes with the ``ziglang`` wheel, or one that the user names."""
+"""Chooses the compiler: the clang that comes with the ``ziglang`` wheel, or one that the user names.
+
+Sources and headers of the runtime shim.
+"""
 
 from __future__ import annotations
 
+import importlib.resources
 import importlib.util
 import os
 import re
@@ -15,6 +19,26 @@ from typing import Literal
 
 from commanalyzer.foundation.errors import CompileError, RuntimeBuildError
 from commanalyzer.program.frontend.subprocesses import run_tool
+
+
+def shim_directory() -> Path:
+    """Sources and headers of the shim: inside an installed package, or beside it in a checkout."""
+    packaged = Path(str(importlib.resources.files("commanalyzer"))) / "_runtime_shim"
+    beside = Path(__file__).resolve().parents[3] / "runtime_shim"
+    for path in (packaged, beside):
+        if (path / "include" / "comm_shim.h").is_file():
+            return path
+    raise RuntimeBuildError(
+        "the sources of the runtime shim are missing from the installation",
+        where=str(packaged),
+        hint="reinstall commanalyzer",
+    )
+
+
+def include_directory() -> Path:
+    """Directory of ``commanalyzer.h``, for the user's own build."""
+    return shim_directory() / "include"
+
 
 Language = Literal["c", "c++", "fortran"]
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from commanalyzer.program.ir.cfg import control_flow
-from commanalyzer.program.ir.graphs import reached, strong_components
+from commanalyzer.program.ir.cfg import control_flow, reached, strong_components
 from commanalyzer.program.ir.libcalls import CallKind, LibraryModel
 from commanalyzer.program.ir.model import Function, Instruction, Module
 from commanalyzer.program.ir.names.addresses import Addresses, ModuleNames, Root

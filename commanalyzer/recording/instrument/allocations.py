@@ -14,7 +14,7 @@ from dataclasses import replace
 from commanalyzer.program.ir.allocators import Allocators, call_key
 from commanalyzer.program.ir.model import Function, Instruction
 from commanalyzer.program.ir.names.debug_info import DebugInfo
-from commanalyzer.program.ir.names.source_text import user_frames, user_place
+from commanalyzer.program.ir.names.source_text import user_frames, user_variable
 from commanalyzer.program.ir.types import alignment_bytes, alloc_size_bytes, row_strides
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
@@ -71,7 +71,7 @@ class AllocationPlanner:
         """Add a call to the table; without a holder, the source text behind library code names the block."""
         function, number = self._function.name, len(self._sites.allocations)
         name, place = f"{call.callee[1:]}#{number}", self._debug.place(location)
-        if (caller := user_place(self._debug, location)) is not None:
+        if (caller := user_variable(self._debug, location)) is not None:
             name, place = caller[0] or name, caller[1]
         holders = self._allocators.holders(function, call)
         frames = user_frames(self._debug, location, function)

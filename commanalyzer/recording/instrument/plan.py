@@ -13,14 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.program.ir.allocators import Allocators
-from commanalyzer.program.ir.libcalls import LibraryModel
-from commanalyzer.program.ir.library_files import default_library
+from commanalyzer.program.ir.libcalls import LibraryModel, default_library
+from commanalyzer.program.ir.loops.combinations import extremum_stores
 from commanalyzer.program.ir.loops.counts import counting_stores
-from commanalyzer.program.ir.loops.extremum_stores import extremum_stores
 from commanalyzer.program.ir.model import Module
-from commanalyzer.program.ir.names.addresses import ModuleNames
+from commanalyzer.program.ir.names.addresses import ModuleNames, fortran_name
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.program.ir.names.symbol_names import fortran_name
 from commanalyzer.program.ir.types import alloc_size_bytes, row_strides
 from commanalyzer.recording.instrument.allocations import AllocationPlanner, plan_frame
 from commanalyzer.recording.instrument.calls import CallPlanner

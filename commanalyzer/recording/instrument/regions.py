@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.program.frontend.regions import BEGIN, END
-from commanalyzer.program.ir.graphs import reached
+from commanalyzer.program.ir.cfg import reached
 from commanalyzer.program.ir.model import Function, Instruction, Module
 from commanalyzer.recording.instrument.code import FunctionPatch
 

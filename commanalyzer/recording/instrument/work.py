@@ -9,8 +9,7 @@ from itertools import pairwise
 
 from commanalyzer.foundation.work import Operations
 from commanalyzer.program.frontend.decisions import is_added
-from commanalyzer.program.ir.cfg import ControlFlow
-from commanalyzer.program.ir.graphs import reached
+from commanalyzer.program.ir.cfg import ControlFlow, reached
 from commanalyzer.program.ir.libcalls import CallKind
 from commanalyzer.program.ir.model import Block, Instruction, IrType
 from commanalyzer.recording.instrument.labelling.labels import LabelBook

@@ -4,6 +4,12 @@ The machine executes one instruction after the other; a frame is an activation o
 that computes without side effects is in :mod:`.operations`, label rules of memory
 are in :mod:`commanalyzer.recording.interpreter.shadow`, external functions in
 :mod:`commanalyzer.recording.interpreter.libc.external`.
+
+Labels of reductions that select, see :mod:`commanalyzer.program.ir.loops.selections`.
+
+What ``atomicrmw`` computes.
+
+Paths of allocations: which calls led to the one that is executed.
 """
 
 from __future__ import annotations
@@ -12,15 +18,16 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from commanalyzer.foundation.errors import TargetRunError, UnsupportedIrError
 from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.program.ir.allocators import Allocators, call_key, joined_key
 from commanalyzer.program.ir.constants import signed
-from commanalyzer.program.ir.libcalls import LibraryModel
-from commanalyzer.program.ir.library_files import default_library
-from commanalyzer.program.ir.loops.extremum_stores import ExtremumStore
+from commanalyzer.program.ir.libcalls import LibraryModel, default_library
+from commanalyzer.program.ir.loops.combinations import ExtremumStore
+from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.program.ir.model import Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
-from commanalyzer.recording.interpreter.activation import Counts, Frame
+from commanalyzer.recording.interpreter.activation import Counts, Frame, Observer, Unobserved
 from commanalyzer.recording.interpreter.image import Image
-from commanalyzer.recording.interpreter.instructions.atomics import modify
+from commanalyzer.recording.interpreter.instructions.arithmetic import binary
 from commanalyzer.recording.interpreter.instructions.codec import decode, encode
 from commanalyzer.recording.interpreter.instructions.operations import (
     OPERATIONS,
@@ -30,24 +37,100 @@ from commanalyzer.recording.interpreter.instructions.operations import (
     select_role,
     without_address_labels,
 )
-from commanalyzer.recording.interpreter.instructions.selecting import select_and_keep
 from commanalyzer.recording.interpreter.libc.external import Externals
+from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS
 from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.observer import Observer, Unobserved
-from commanalyzer.recording.interpreter.paths import Paths
 from commanalyzer.recording.interpreter.plan import FunctionPlan, plan_function
 from commanalyzer.recording.interpreter.recording import Recorder
 from commanalyzer.recording.interpreter.shadow import Shadow
 from commanalyzer.recording.interpreter.values import (
     EXIT_HOME,
     NO_LABELS,
+    Data,
     Home,
     Labels,
     Value,
+    as_float,
     as_int,
     union,
     with_role,
 )
+
+
+class Paths:
+    """Paths of one program.
+
+    Args:
+        module: The program.
+        library: What external functions do.
+
+    Attributes:
+        current: Path of the last call that may lead to a function that hands out blocks.
+    """
+
+    def __init__(self, module: Module, library: LibraryModel) -> None:
+        self._allocators = Allocators(module, library)
+        self.current = ""
+
+    def note(self, frame: Frame, call: Instruction) -> None:
+        """A function of the program is about to be called."""
+        if self._allocators.enters(call):
+            is_longer = self._allocators.lengthens(frame.plan.function.name, call)
+            self.current = self.path(frame, call) if is_longer else frame.path
+
+    def path(self, frame: Frame, call: Instruction) -> str:
+        """Path that ends with ``call``."""
+        function = frame.plan.function.name
+        own = call_key(function, call)
+        is_nested = frame.path and self._allocators.hands_out(function)
+        return joined_key(frame.path, own) if is_nested else own
+
+
+def modify(operation: str, type_: IrType, old: Data, operand: Data) -> Data:
+    """Return the new value of ``atomicrmw``."""
+    a, b = old, operand
+    if operation in ("add", "sub", "and", "or", "xor", "fadd", "fsub"):
+        return binary(operation, type_, a, b)
+    if operation == "nand":
+        return as_int(binary("and", type_, a, b)) ^ ((1 << type_.bits) - 1)
+    if operation in ("fmin", "fmax"):
+        return FUNCTIONS[operation](as_float(a), as_float(b))
+    choose = max if operation in ("max", "umax") else min
+    x, y = as_int(a), as_int(b)
+    if operation in ("max", "min"):
+        x, y = signed(x, type_.bits), signed(y, type_.bits)
+    return choose(x, y) & ((1 << type_.bits) - 1)
+
+
+def select_and_keep(
+    collected: dict[str, Labels],
+    selection: Selection,
+    name: str,
+    candidate: tuple[str, Labels],
+    value: Value,
+    conditions: Labels,
+) -> Value:
+    """Return ``value``, which depends on everything compared and taken since the loop began.
+
+    Args:
+        collected: Labels of the activation's selecting reductions; changed.
+        selection: The reduction.
+        name: Its member that is assigned, or a register that takes its result.
+        candidate: Register or constant that was taken, and the labels that it brings; of a member that begins
+            anew, the labels of all initial values.
+        value: What was taken.
+        conditions: Labels of what decided.
+    """
+    key = min(selection.members)
+    taken, fresh = candidate
+    labels = collected.get(key, NO_LABELS)
+    is_choice = name in selection.choices
+    if is_choice:
+        labels = union(labels, with_role(conditions, SourceRole.CONTROL))
+    if taken not in selection.members:
+        labels = union(labels, fresh) if is_choice else fresh
+    collected[key] = labels
+    return value._replace(labels=labels, exact=None)
 
 
 class Machine:

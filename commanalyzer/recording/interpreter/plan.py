@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow
-from commanalyzer.program.ir.loops.combinations import Combination
+from commanalyzer.program.ir.loops.combinations import Combination, ExtremumStore, extremum_stores
 from commanalyzer.program.ir.loops.counts import counting_stores
-from commanalyzer.program.ir.loops.extremum_stores import ExtremumStore, extremum_stores
 from commanalyzer.program.ir.loops.guards import loop_guards
 from commanalyzer.program.ir.loops.selections import Selection, selections
 from commanalyzer.program.ir.model import Function, Instruction, Operand

@@ -16,11 +16,15 @@ from typing import NamedTuple
 
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.frontend.compile import FrontendResult
-from commanalyzer.program.frontend.link import TO_BITCODE, BuildTimeoutError, build_executable, build_object
-from commanalyzer.program.frontend.models import fortran_support
+from commanalyzer.program.frontend.link import (
+    TO_BITCODE,
+    BuildTimeoutError,
+    build_executable,
+    build_object,
+    fortran_support,
+)
 from commanalyzer.program.frontend.relaxed_math import with_one_rounding
-from commanalyzer.program.frontend.shim import shim_directory
-from commanalyzer.program.frontend.toolchain import bundled_toolchain
+from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 
 INLINED = ("accumulators.c", "library.c", "variadics.c", "loops.c", "hooks.c")  # the last is called by others
 _FLAGS = (

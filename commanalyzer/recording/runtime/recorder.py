@@ -17,8 +17,14 @@ from typing import IO
 import psutil
 
 from commanalyzer.foundation.errors import TargetRunError
-from commanalyzer.recording.runtime.launch import FileLimit, RunLimits, TargetRun, run_target, spool_stdin
-from commanalyzer.recording.runtime.supervisor import Stream
+from commanalyzer.recording.runtime.launch import (
+    FileLimit,
+    RunLimits,
+    Stream,
+    TargetRun,
+    run_target,
+    spool_stdin,
+)
 from commanalyzer.request import AnalysisRequest
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)

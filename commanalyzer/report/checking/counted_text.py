@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.communication.counted import CallCounts, CountedRun
+from commanalyzer.communication.matrix import CallCounts, CountedRun
 from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.report.result.matrix_text import matrix_lines
 from commanalyzer.result.results import AnalysisResult

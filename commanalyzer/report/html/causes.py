@@ -15,7 +15,7 @@ from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.graph.value_graph import HomeKind
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
 from commanalyzer.result.causes import causes_of

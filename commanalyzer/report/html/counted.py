@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from commanalyzer.communication.counted import CallCounts, CountedRun
+from commanalyzer.communication.matrix import CallCounts, CountedRun
 from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.report.html.blocks import (
     Block,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.report.result.text import place_of_home
 from commanalyzer.result.causes import Causes, VariableTraffic
 

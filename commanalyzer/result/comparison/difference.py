@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 

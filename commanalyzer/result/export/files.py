@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.foundation.files import write_atomically
-from commanalyzer.graph.structure.segments import pointer_from_counts
-from commanalyzer.graph.value_graph import Int64
+from commanalyzer.graph.value_graph import Int64, pointer_from_counts
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -13,14 +13,16 @@ from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.metis import integer_work
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.graph.structure.segments import (
+from commanalyzer.graph.value_graph import (
+    Int32,
+    Int64,
+    ValueGraph,
     count_of_source,
     group_starts,
     pointer_from_counts,
     sink_of_source,
     sorted_unique,
 )
-from commanalyzer.graph.value_graph import Int32, Int64, ValueGraph
 from commanalyzer.result.export.files import interleave, number_lines, write_text
 
 

@@ -15,8 +15,7 @@ from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.graph.storage.large import LargeGraph
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import Bool, Int32
 from tests.graphs import build, folded, row
 from tests.strategies import Case, cases

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.communication.counted import CallCounts, CountedRun
-from commanalyzer.communication.matrix import Communication
-from commanalyzer.division.coded import Owners
+from commanalyzer.communication.matrix import CallCounts, Communication, CountedRun
+from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.profiles.document import FIELDS, profile_text

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.division.coded import Owners
+from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
 from tests.samples import sample_decomposition, sample_result
 

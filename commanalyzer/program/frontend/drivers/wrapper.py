@@ -42,8 +42,7 @@ from commanalyzer.program.frontend.drivers.underlying import (
     sequential_openmp,
 )
 from commanalyzer.program.frontend.drivers.unknown_options import without_unknown
-from commanalyzer.program.frontend.shim import include_directory
-from commanalyzer.program.frontend.toolchain import Language
+from commanalyzer.program.frontend.toolchain import Language, include_directory
 
 _ARCHIVE = b"!<arch>\n"
 _MEMBER_HEADER = 60  # bytes; the size stands in bytes 48 to 57, decimal

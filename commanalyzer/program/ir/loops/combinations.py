@@ -2,6 +2,18 @@
 
 ``if (x < m) m = x;`` is ``m = min(m, x)``: the result depends on both operands, whichever is taken. LLVM has
 it as a ``select``, or as a phi when the branch does something else as well.
+
+Minima and maxima kept in memory: ``if (x < *m) *m = x;``.
+
+The store happens only when it changes something, but ``*m`` is a reduction over everything it was compared
+with, as ``*m = min(*m, x)`` is. LLVM may have moved the load of ``*m`` out of the loop; then registers
+follow it.
+
+       compare x with r, the value at p
+        |                  |
+    store x, p           (otherwise)
+        |                  |
+       join
 """
 
 from __future__ import annotations
@@ -11,7 +23,7 @@ from dataclasses import dataclass
 
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.program.ir.cfg import ControlFlow
-from commanalyzer.program.ir.model import Function, Instruction, Operand
+from commanalyzer.program.ir.model import Block, Function, Instruction, Operand
 
 _LESS = frozenset({"slt", "sle", "ult", "ule", "olt", "ole"})
 _GREATER = frozenset({"sgt", "sge", "ugt", "uge", "ogt", "oge"})
@@ -98,3 +110,117 @@ def comparison_fold(comparison: Instruction, taken: str) -> Fold:
     if comparison.predicate in _GREATER:
         return Fold.MAX if is_first else Fold.MIN
     return Fold.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ExtremumStore:
+    """A conditional store that keeps a minimum or maximum.
+
+    Attributes:
+        store: The store.
+        otherwise: Label of the block that is executed instead of the store.
+        fold: Minimum or maximum.
+    """
+
+    store: Instruction
+    otherwise: str
+    fold: Fold
+
+    @property
+    def value(self) -> Operand:
+        """What the value in memory is compared with."""
+        return self.store.operands[0]
+
+    @property
+    def pointer(self) -> Operand:
+        """Where the minimum or maximum lives."""
+        return self.store.operands[1]
+
+
+def extremum_stores(function: Function, cfg: ControlFlow) -> tuple[ExtremumStore, ...]:
+    """All stores of ``function`` that keep a minimum or maximum in memory."""
+    finder = _Finder(function, cfg)
+    found = (
+        finder.match(store, block)
+        for block in function.blocks
+        for store in block.instructions
+        if store.opcode == "store" and store.operands[0].type.kind in ("int", "float")
+    )
+    return tuple(store for store in found if store is not None)
+
+
+class _Finder:
+    def __init__(self, function: Function, cfg: ControlFlow) -> None:
+        self._cfg = cfg
+        self._blocks: Mapping[str, Block] = {block.label: block for block in function.blocks}
+        self._defined = {
+            i.name: (block.label, i) for block in function.blocks for i in block.instructions if i.name
+        }
+
+    def match(self, store: Instruction, block: Block) -> ExtremumStore | None:
+        predecessors, successors = self._cfg.predecessors[block.label], self._cfg.successors[block.label]
+        if len(predecessors) != 1 or len(successors) != 1 or not store.operands[0].is_local:
+            return None
+        top = predecessors[0]
+        branch = self._blocks[top].terminator
+        otherwise = next((t for t in branch.targets if t != block.label), "")
+        around = self._cfg.predecessors.get(otherwise), self._cfg.successors.get(otherwise)
+        if branch.opcode != "br" or around != ((top,), successors):
+            return None
+        _, comparison = self._defined.get(branch.operands[0].text, ("", None))
+        if comparison is None or comparison.opcode not in ("icmp", "fcmp"):
+            return None
+        fold = comparison_fold(comparison, store.operands[0].text)
+        if branch.targets[0] == otherwise and fold is not Fold.NONE:
+            fold = Fold.MAX if fold is Fold.MIN else Fold.MIN
+        kept = [o.text for o in comparison.operands if o.text != store.operands[0].text]
+        if fold is Fold.NONE or len(kept) != 1:
+            return None
+        is_followed = self._defined.get(kept[0], ("", store))[1].opcode == "phi"
+        holds = self._is_followed if is_followed else self._is_loaded
+        if not holds(kept[0], store.operands[1].text, block.label, top):
+            return None
+        return ExtremumStore(store, otherwise, fold)
+
+    def _known_at(self, pointer: str, block: str) -> bool:
+        return pointer not in self._defined or self._cfg.dominates(self._defined[pointer][0], block)
+
+    def _is_loaded(self, register: str, pointer: str, _: str, block: str) -> bool:
+        """The register was loaded from ``pointer`` in ``block``, and nothing was written since."""
+        place, load = self._defined.get(register, ("", None))
+        if load is None or load.opcode != "load" or load.operands[0].text != pointer or place != block:
+            return False
+        instructions = self._blocks[block].instructions
+        behind = instructions[instructions.index(load) + 1 :]
+        return all(i.opcode not in ("store", "call", "invoke", "atomicrmw", "cmpxchg") for i in behind)
+
+    def _is_followed(self, register: str, pointer: str, block: str, top: str) -> bool:
+        """The register is what memory holds behind ``top``: loaded or stored before, or a phi of such.
+
+        Several phis may follow one place, in one loop and in those around it; each is held to follow until
+        something that it joins does not. None may be older than the store in ``block``.
+        """
+        pending, seen = [(register, top)], set[str]()
+        while pending:
+            name, end = pending.pop()
+            held, (place, joined) = self._held(name, pointer, end), self._defined.get(name, ("", None))
+            if not self._known_at(pointer, end) or not (held or (joined and joined.opcode == "phi")):
+                return False
+            if block in self._cfg.between(held or place, end) - {held or place}:
+                return False
+            if joined and not held and name not in seen:
+                seen.add(name)
+                pending += zip((o.text for o in joined.operands), joined.incoming, strict=True)
+        return True
+
+    def _held(self, value: str, pointer: str, block: str) -> str:
+        """Label of the block in front of the end of ``block`` that loads the value there, or stores it."""
+        place, definition = self._defined.get(value, ("", None))
+        if definition is not None and definition.opcode == "load" and definition.operands[0].text == pointer:
+            return place
+        stored = [value, pointer]
+        for label in self._cfg.dominator_chain(block):
+            stores = (i for i in self._blocks[label].instructions if i.opcode == "store")
+            if any([o.text for o in store.operands] == stored for store in stores):
+                return label
+        return ""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from commanalyzer.program.ir.cfg import ControlFlow, Loop
-from commanalyzer.program.ir.graphs import reached
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, reached
 from commanalyzer.program.ir.model import Function, Instruction
 
 _ENDS = frozenset({"load", "phi", "atomicrmw", "cmpxchg", "alloca", "invoke", "va_arg", "landingpad"})

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from commanalyzer.program.ir.cfg import ControlFlow, Loop
-from commanalyzer.program.ir.graphs import strong_components
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, strong_components
 from commanalyzer.program.ir.loops.combinations import Combination, combinations
 from commanalyzer.program.ir.loops.guards import loop_guards
 from commanalyzer.program.ir.model import Function, Instruction, Operand

@@ -14,8 +14,7 @@ from commanalyzer.program.ir.names.addresses import (
     Root,
     joined_name,
 )
-from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.program.ir.names.debug_types import Member
+from commanalyzer.program.ir.names.debug_info import Member, SourcePlace
 from commanalyzer.program.ir.names.source_text import allocated_name, assigned_place
 
 RESULT = -1  # where a call leaves the address of a block: in its result, else the number of an argument

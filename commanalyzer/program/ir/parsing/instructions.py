@@ -15,8 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from commanalyzer.foundation.errors import UnsupportedIrError
-from commanalyzer.program.ir.model import Instruction, IrType, Operand
-from commanalyzer.program.ir.opcodes import BINARY, CASTS, FAST_MATH, ORDERINGS, TAIL_WORDS
+from commanalyzer.program.ir.model import (
+    BINARY,
+    CASTS,
+    FAST_MATH,
+    ORDERINGS,
+    TAIL_WORDS,
+    Instruction,
+    IrType,
+    Operand,
+)
 from commanalyzer.program.ir.parsing.lexer import Cursor
 from commanalyzer.program.ir.parsing.operands import (
     read_argument,

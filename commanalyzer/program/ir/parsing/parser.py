@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from commanalyzer.foundation.errors import IrError
 from commanalyzer.program.ir.model import (
+    TERMINATORS,
     Block,
     DebugRecord,
     Declaration,
@@ -23,7 +24,6 @@ from commanalyzer.program.ir.model import (
     Module,
     Operand,
 )
-from commanalyzer.program.ir.opcodes import TERMINATORS
 from commanalyzer.program.ir.parsing.instructions import debug_node, read_instruction
 from commanalyzer.program.ir.parsing.lexer import END, Cursor
 from commanalyzer.program.ir.parsing.operands import read_attributes, read_value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.loops.induction import Polynomial
 from commanalyzer.program.ir.model import Block, Instruction, Operand
 from commanalyzer.recording.instrument.code import FunctionPatch, RepeatedLoop, Text
 from commanalyzer.recording.instrument.inspectors.preview_slices import Place

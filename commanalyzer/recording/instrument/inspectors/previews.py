@@ -19,8 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from commanalyzer.program.ir.cfg import Loop
-from commanalyzer.program.ir.loops.induction import LoopEnds, NestNumbers, loop_ends, round_number
-from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.loops.induction import LoopEnds, NestNumbers, Polynomial, loop_ends, round_number
 from commanalyzer.program.ir.model import Block, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes
 from commanalyzer.recording.instrument.code import FunctionPatch

@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import zip_longest
 
-from commanalyzer.program.ir.model import Instruction, IrType, Operand
-from commanalyzer.program.ir.opcodes import BINARY, CASTS
+from commanalyzer.program.ir.model import BINARY, CASTS, Instruction, IrType, Operand
 from commanalyzer.program.ir.types import size_bytes
 from commanalyzer.recording.instrument.labelling.labels import (
     MAX_STATIC_LABELS,

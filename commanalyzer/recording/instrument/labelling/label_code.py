@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.program.ir.graphs import reached
-from commanalyzer.program.ir.loops.extremum_stores import extremum_stores
+from commanalyzer.program.ir.cfg import reached
+from commanalyzer.program.ir.loops.combinations import extremum_stores
 from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.recording.abi import hooks
 from commanalyzer.recording.instrument.labelling.choices import (

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.program.ir.graphs import reached, strong_components
+from commanalyzer.program.ir.cfg import reached, strong_components
 from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.program.ir.model import Instruction, Module
 from commanalyzer.recording.instrument.labelling.values import CallFacts, Flow, FunctionValues

@@ -12,10 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from commanalyzer.program.ir.cfg import ControlFlow, control_flow
-from commanalyzer.program.ir.graphs import reached
-from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, LibraryModel
-from commanalyzer.program.ir.library_files import default_library
+from commanalyzer.program.ir.cfg import ControlFlow, control_flow, reached
+from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, LibraryModel, default_library
 from commanalyzer.program.ir.loops.selections import Selections, selections
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.parsing.lexer import Cursor

@@ -23,8 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import Loop
-from commanalyzer.program.ir.loops.induction import round_number
-from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.loops.induction import Polynomial, round_number
 from commanalyzer.recording.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
 from commanalyzer.recording.instrument.code import Computed, Event, FunctionPatch, HookCall, Spilled
 from commanalyzer.recording.instrument.loops.loop_code import Numbers, computed_address

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.loops.induction import Polynomial
 from commanalyzer.program.ir.model import Block, Instruction, Operand
 from commanalyzer.program.ir.types import I64, PTR
 from commanalyzer.recording.abi.hooks import MAX_INLINE_LABELS

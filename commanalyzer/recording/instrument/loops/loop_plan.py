@@ -15,7 +15,7 @@ from commanalyzer.program.ir.libcalls import CallKind
 from commanalyzer.program.ir.loops.induction import LoopEnds, loop_ends
 from commanalyzer.program.ir.model import Block, Function, Instruction, Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo
-from commanalyzer.program.ir.names.loop_places import loop_place, user_place
+from commanalyzer.program.ir.names.source_text import loop_place, user_place
 from commanalyzer.recording.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
 from commanalyzer.recording.instrument.inspectors.preview_code import PreviewWriter
 from commanalyzer.recording.instrument.inspectors.previews import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from commanalyzer.program.ir.loops.induction import Rounds
-from commanalyzer.program.ir.loops.polynomials import Monomial, Polynomial
+from commanalyzer.program.ir.loops.induction import Monomial, Polynomial, Rounds
 from commanalyzer.program.ir.model import IrType
 from commanalyzer.recording.instrument.code import FunctionPatch
 

@@ -27,8 +27,14 @@ from functools import partial, reduce
 from itertools import pairwise
 
 from commanalyzer.program.ir.cfg import Loop
-from commanalyzer.program.ir.loops.induction import LoopEnds, NestNumbers, Rounds, loop_ends, round_number
-from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.loops.induction import (
+    LoopEnds,
+    NestNumbers,
+    Polynomial,
+    Rounds,
+    loop_ends,
+    round_number,
+)
 from commanalyzer.program.ir.model import Block
 from commanalyzer.recording.instrument.code import FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.recording.instrument.labelling.values import FunctionValues

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.program.ir.constants import signed
-from commanalyzer.program.ir.model import Instruction, IrType, Operand
-from commanalyzer.program.ir.opcodes import BINARY, CASTS
+from commanalyzer.program.ir.model import BINARY, CASTS, Instruction, IrType, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
 from commanalyzer.recording.interpreter.instructions.arithmetic import binary, compare, convert, negate
 from commanalyzer.recording.interpreter.instructions.codec import zero

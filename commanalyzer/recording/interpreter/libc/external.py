@@ -2,29 +2,139 @@
 
 What each function does to values is read from :mod:`commanalyzer.program.ir.libcalls`; unknown functions are
 refused, because guessing would silently lose flows.
+
+Library functions that call functions of the program: sorting and searching.
+
+Texts that show numbers of the program: their words refer to the values, as copies do.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cmp_to_key
 from typing import Protocol
 
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall, LibraryModel, MemoryRange
 from commanalyzer.program.ir.model import Instruction, IrType
 from commanalyzer.program.ir.types import parse_type
+from commanalyzer.recording.interpreter.activation import Observer
 from commanalyzer.recording.interpreter.instructions.codec import encode, member_types, round_to, zero
 from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
 from commanalyzer.recording.interpreter.instructions.operations import all_labels, lane_count
-from commanalyzer.recording.interpreter.libc.callbacks import Caller, search, sort
 from commanalyzer.recording.interpreter.libc.library import Library
 from commanalyzer.recording.interpreter.libc.mathlib import complex_product, complex_quotient
-from commanalyzer.recording.interpreter.libc.texts import Texts
-from commanalyzer.recording.interpreter.observer import Observer
-from commanalyzer.recording.interpreter.shadow import Shadow
-from commanalyzer.recording.interpreter.values import NO_LABELS, Data, Labels, Value, as_float, as_int, union
+from commanalyzer.recording.interpreter.memory import WORD_BYTES, Memory
+from commanalyzer.recording.interpreter.shadow import Shadow, touched_words
+from commanalyzer.recording.interpreter.values import (
+    NO_LABELS,
+    Data,
+    Home,
+    Labels,
+    Value,
+    as_float,
+    as_int,
+    union,
+)
+
+
+class Texts:
+    """Remembers what texts show.
+
+    Args:
+        memory: Memory of the program.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._several: dict[Home, Labels] = {}  # stands for several values in one text
+
+    def show(self, address: int, size: int, labels: Labels) -> None:
+        """A text was written that shows the values ``labels`` (none: characters only)."""
+        if not address or not size:
+            return
+        words = touched_words(address, size)
+        self._memory.own(address, size)
+        if not labels:
+            return
+        home = next(iter(labels))
+        if len(labels) > 1:
+            home = Home("text", "text", 0, len(self._several))
+            self._several[home] = dict.fromkeys(labels, SourceRole.DATA)
+        for word in words:
+            self._memory.set_value_at(word, home)
+
+    def shown(self, address: int, size: int) -> Labels:
+        """Values that a text shows."""
+        if not address or not size:
+            return NO_LABELS
+        for word in touched_words(address, size):
+            home = self._memory.value_at(word)
+            if home in self._several:
+                return self._several[home]
+            if home != self._memory.own_home(word):
+                return {home: SourceRole.DATA}
+        return NO_LABELS
+
+
+class Caller(Protocol):
+    """What calling back needs of the machine."""
+
+    memory: Memory
+
+    def run_address(self, address: int, arguments: Sequence[Value]) -> Value:
+        """Execute the function at an address of the program."""
+
+
+def sort(host: Caller, base: int, size: int, element: int, compare: int, context: Sequence[Value]) -> None:
+    """Apply ``qsort``: the elements change places and stay the values they are (stable).
+
+    Args:
+        host: The machine.
+        base: Address of the array.
+        size: Bytes of the array.
+        element: Bytes of an element.
+        compare: Address of the comparison.
+        context: Further arguments of the comparison (``qsort_r``).
+    """
+    if element == 0 or size // element < 2:
+        return
+    memory = host.memory
+    count = size // element
+    data = memory.read(base, size)
+    homes = [memory.value_at(base + offset) for offset in range(0, size, WORD_BYTES)]
+
+    def order(i: int, j: int) -> int:
+        # elements are compared where they lie, before any of them moves
+        arguments = [Value(base + i * element), Value(base + j * element), *context]
+        return signed(as_int(host.run_address(compare, arguments).data), 32)
+
+    sequence = sorted(range(count), key=cmp_to_key(order))
+    memory.write(base, b"".join(data[i * element : (i + 1) * element] for i in sequence))
+    memory.own(base, size)
+    if (base | element) % WORD_BYTES:
+        return  # elements share words: nothing can be followed
+    words = element // WORD_BYTES
+    for to, source in enumerate(sequence):
+        for k in range(words):
+            memory.set_value_at(base + to * element + k * WORD_BYTES, homes[source * words + k])
+
+
+def search(host: Caller, key: Value, base: int, count: int, element: int, compare: int) -> int:
+    """Address of the element that ``bsearch`` finds, 0 if there is none."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        address = base + middle * element
+        found = signed(as_int(host.run_address(compare, [key, Value(address)]).data), 32)
+        if found == 0:
+            return address
+        low, high = (middle + 1, high) if found > 0 else (low, middle)
+    return 0
+
 
 ABORT_STATUS, _TRAP_STATUS = 134, 132
 _WITH_HANDLERS = ("exit", "err", "errx", "verr", "verrx")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from commanalyzer.communication.combining.cover import groups_to_combine
+from commanalyzer.communication.combining.reductions import groups_to_combine
 
 Pairs = set[tuple[int, int]]
 

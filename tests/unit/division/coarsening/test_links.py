@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.division.coarsening.links import Links, find_links
-from commanalyzer.division.coarsening.tasks import heaviest
+from commanalyzer.division.coarsening.tiles import heaviest
 from commanalyzer.graph.value_graph import Int32, ValueGraph
 from tests.graphs import build, row
 from tests.strategies import graphs

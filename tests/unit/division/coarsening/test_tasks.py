@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.division.coarsening.tasks import groups_of, with_tasks
+from commanalyzer.division.coarsening.tiles import groups_of, with_tasks
 from tests.graphs import build, row
 
 

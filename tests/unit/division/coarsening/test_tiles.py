@@ -292,7 +292,7 @@ def test_slices_of_a_coded_graph_give_what_the_expanded_graph_gives(
     whole = decompose(store, 288, _options(36), SilentProgress())
     for name in ("LARGE_FLOWS", "LARGE_VALUES"):
         monkeypatch.setattr(f"commanalyzer.division.options.{name}", 0)
-    monkeypatch.setattr("commanalyzer.graph.storage.large.SLICE_FLOWS", flows)
+    monkeypatch.setattr("commanalyzer.graph.storage.store.SLICE_FLOWS", flows)
     monkeypatch.setattr(GraphStore, "graph", None)  # nothing expands all of it
     sliced = decompose(store, 288, _options(36), SilentProgress())
     assert (sliced.singletons, sliced.vcg_words) == (whole.singletons, whole.vcg_words)

@@ -30,8 +30,7 @@ from commanalyzer.division.libraries.metis import partition
 from commanalyzer.division.memory import affordable_jobs, tiled_jobs
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.graph.storage.large import LargeGraph
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.request import Coarsen
 from tests.graphs import build, folded, grid, row
 from tests.unit.division.coarsening.test_tiles import jacobi

@@ -8,7 +8,7 @@ import pytest
 from commanalyzer.division.libraries.hypergraph import Hypergraph
 from commanalyzer.division.libraries.mtkahypar import partition_hypergraph
 from commanalyzer.foundation.errors import PartitionError
-from commanalyzer.graph.structure.segments import pointer_from_counts
+from commanalyzer.graph.value_graph import pointer_from_counts
 
 
 def hypergraph(nets: list[list[int]], weights: list[int], work: list[float]) -> Hypergraph:

@@ -21,8 +21,7 @@ from commanalyzer.division.refinement.borders import (
     refine_borders,
 )
 from commanalyzer.division.refinement.refine import LEAST_GAIN
-from commanalyzer.graph.storage.large import LargeGraph
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import build, flows_of, row
 from tests.strategies import graphs, loop_graphs

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.division.coarsening.tiles import build_tiling
 from commanalyzer.division.refinement.borders import beside_neighbours
-from commanalyzer.graph.storage.large import LargeGraph
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import build, flows_of, row
 from tests.strategies import graphs, loop_graphs

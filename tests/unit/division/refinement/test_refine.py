@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.division.refinement.refine import connectivity, most_work, refine
 from commanalyzer.foundation.errors import PartitionError
-from commanalyzer.graph.structure.segments import pointer_from_counts
+from commanalyzer.graph.value_graph import pointer_from_counts
 
 
 def hypergraph(nets: list[list[int]], weights: list[int], work: list[float]) -> Hypergraph:

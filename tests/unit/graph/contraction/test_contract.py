@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 
-from commanalyzer.graph.contraction.contract import merge_leaves, merge_registers, representatives, uses_of
+from commanalyzer.graph.structure.hubs import merge_leaves, merge_registers, representatives, uses_of
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.reference import contraction as reference
 from tests.strategies import graphs

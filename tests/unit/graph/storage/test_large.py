@@ -14,13 +14,17 @@ from commanalyzer.division.views import paper_view
 from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.contraction.simplify import simplified
 from commanalyzer.graph.invariants import check_graph
-from commanalyzer.graph.storage.large import LargeGraph
 from commanalyzer.graph.storage.slices import row_slices
-from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.graph.structure import degrees
-from commanalyzer.graph.structure.degrees import SINKS, SOURCES, count_neighbours
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
+from commanalyzer.graph.structure import singletons
 from commanalyzer.graph.structure.hubs import find_hubs
-from commanalyzer.graph.structure.singletons import find_singletons, paper_counts
+from commanalyzer.graph.structure.singletons import (
+    SINKS,
+    SOURCES,
+    count_neighbours,
+    find_singletons,
+    paper_counts,
+)
 from commanalyzer.graph.value_graph import OF_VERTICES, ValueGraph
 from commanalyzer.result.results import SingletonCounts
 from tests.graphs import assert_same_graph
@@ -54,8 +58,8 @@ def test_columns_and_slices_are_those_of_the_graph(graph: ValueGraph, flows: int
 def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float) -> None:
     edges, coded, v = distinct_edges(graph), large(graph, flows), graph.num_vertices
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(degrees, "BLOCK_ENDS", ends)
-        patch.setattr(degrees, "_MOST_BLOCKS", 1 << 30)
+        patch.setattr(singletons, "BLOCK_ENDS", ends)
+        patch.setattr(singletons, "_MOST_BLOCKS", 1 << 30)
         assert count_neighbours(coded).tolist() == [len(near) for near in neighbour_sets(edges, np.arange(v))]
         for sides, end in ((SOURCES, edges.sink), (SINKS, edges.source)):
             expected = np.bincount(end, minlength=v).tolist()

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.division.coarsening.surface import SharedRows
-from commanalyzer.graph.storage.large import LargeGraph
 from commanalyzer.graph.storage.slices import joined_rows, row_slice
-from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import chain
 from tests.strategies import graphs, loop_graphs

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import SourceRole
-from commanalyzer.graph.structure.degrees import count_neighbours
 from commanalyzer.graph.structure.singletons import (
     HIGH,
     SingletonKind,
+    count_neighbours,
     degree_centroid,
     distance_score,
     find_singletons,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commanalyzer.foundation.errors import IrError
-from commanalyzer.program.frontend.models import chosen_models, redirect_calls, uses_fortran
+from commanalyzer.program.frontend.link import chosen_models, redirect_calls, uses_fortran
 
 OLD, NEW = "i32 (ptr, i1, ptr, ptr, i32)", "i32 (ptr, ptr, i1, ptr, ptr, i32, ptr)"
 MODELS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commanalyzer.program.ir.allocators import Allocators, carvers
-from commanalyzer.program.ir.library_files import default_library
+from commanalyzer.program.ir.libcalls import default_library
 from commanalyzer.program.ir.model import Instruction
 from commanalyzer.program.ir.names.addresses import ModuleNames
 from commanalyzer.program.ir.parsing.parser import parse_module

@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall, MemoryRange
-from commanalyzer.program.ir.library_files import default_library, expand_names, library_with
+from commanalyzer.program.ir.libcalls import (
+    ByteCount,
+    CallKind,
+    LibraryCall,
+    MemoryRange,
+    default_library,
+    expand_names,
+    library_with,
+)
 
 # C99 7.12: all functions of <math.h> that take or give floating-point numbers; each has three types.
 C99_MATH = expand_names("""

@@ -12,7 +12,7 @@ import pytest
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.frontend.link import BuildTimeoutError, build_object
-from commanalyzer.program.frontend.shim import shim_directory
+from commanalyzer.program.frontend.toolchain import shim_directory
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite

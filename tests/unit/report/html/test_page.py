@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.division.coded import Owners
+from commanalyzer.division.owners import Owners
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.program.ir.names.symbol_names import source_name
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
 from commanalyzer.result.provenance import file_hash
 from commanalyzer.result.results import AnalysisResult

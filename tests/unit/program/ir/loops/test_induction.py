@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from commanalyzer.program.ir.cfg import control_flow
-from commanalyzer.program.ir.loops.induction import LoopEnds, NestNumbers, Rounds, loop_ends, round_number
-from commanalyzer.program.ir.loops.polynomials import Polynomial
+from commanalyzer.program.ir.loops.induction import (
+    LoopEnds,
+    NestNumbers,
+    Polynomial,
+    Rounds,
+    loop_ends,
+    round_number,
+)
 from commanalyzer.program.ir.model import Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.program.ir.types import PTR
