@@ -1,6 +1,7 @@
 """Plot methods of a result, for notebooks and papers: ``r.plot_matrix(16)``, ``r.plot_roofline(machine)``.
 
-They draw on axes of the caller, or on a new pyplot figure; nothing of the caller's settings is changed.
+They draw on axes of the caller, or on a new pyplot figure; nothing of the caller's settings is changed. What
+draws is imported when it does: results exist where nobody draws.
 """
 
 from __future__ import annotations
@@ -18,19 +19,6 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import ScalingBound
-from commanalyzer.report.figures.matrix import draw_matrix
-from commanalyzer.report.figures.network import draw_network
-from commanalyzer.report.figures.roofline import draw_roofline, roof_of
-from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
-from commanalyzer.report.figures.territory import (
-    array_pictures,
-    choose_array,
-    divided_dimensions,
-    draw_territory,
-    map_colors,
-    shaped_arrays,
-    touching,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,6 +78,8 @@ class PlotMethods:
         Raises:
             ConfigError: If there is no such decomposition.
         """
+        from commanalyzer.report.figures.matrix import draw_matrix
+
         item = self.decomposition(nodes, model, method)
         ax = _axes(ax)
         draw_matrix(ax, item.communication.comm_bytes)
@@ -99,6 +89,8 @@ class PlotMethods:
         self: PlottedResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
     ) -> Axes:
         """Who talks to whom; arguments and errors as :meth:`plot_matrix`."""
+        from commanalyzer.report.figures.network import draw_network
+
         item = self.decomposition(nodes, model, method)
         ax = _axes(ax)
         draw_network(ax, item.communication.comm_bytes)
@@ -111,19 +103,21 @@ class PlotMethods:
             ConfigError: If there is no such decomposition, it divides another graph than the recorded one
                 (model ``hpdc18``), or no array has a shape.
         """
+        from commanalyzer.report.figures import territory
+
         item = self.decomposition(nodes, model, method)
         if len(item.part) != self.graph.num_vertices:
             raise ConfigError("expected a decomposition of the recorded values, found one of another graph")
         alike = [d for d in self.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-        arrays = shaped_arrays(self.graph, divided_dimensions(alike))
-        shaped = choose_array(self.graph, arrays, item.object_bytes)
+        arrays = territory.shaped_arrays(self.graph, territory.divided_dimensions(alike))
+        shaped = territory.choose_array(self.graph, arrays, item.object_bytes)
         if shaped is None:
             raise ConfigError("expected an array with a recognised shape, found none")
-        pictures = array_pictures(self.graph, shaped, item.part)
-        colors = map_colors(touching([p.owner for p in pictures], item.nodes))
+        pictures = territory.array_pictures(self.graph, shaped, item.part)
+        colors = territory.map_colors(territory.touching([p.owner for p in pictures], item.nodes))
         figure, axes = _figure(len(pictures), 3.0, 3.2)
         for ax, picture in zip(axes, pictures, strict=True):
-            draw_territory(ax, picture.owner, colors)
+            territory.draw_territory(ax, picture.owner, colors)
             ax.set_title(picture.name)
         return figure
 
@@ -138,6 +132,8 @@ class PlotMethods:
         Raises:
             MachineModelError: If bandwidth or throughput is not known, or there is no work.
         """
+        from commanalyzer.report.figures.roofline import draw_roofline, roof_of
+
         roof = roof_of(self.bound(machine))
         ax = _axes(ax)
         draw_roofline(ax, [roof])
@@ -152,6 +148,8 @@ class PlotMethods:
         Raises:
             MachineModelError: If bandwidth or throughput is not known, or there is no work.
         """
+        from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
+
         curves = curves_of(self.bound(machine))
         figure, axes = _figure(2, 3.6, 3.4)
         draw_speedup(axes[0], curves)
