@@ -91,7 +91,7 @@ def methods() -> dict[str, Fit]:
     every = (0.0, 0.5, 1.0, 2.0)
     found: dict[str, Fit] = {
         "1, x, x^2 without selection": quadratic,
-        "Extra-P's forms (`scaling/laws/families/candidates.py`)": extrap_forms,
+        "Extra-P's forms (`scaling/laws/families.py`)": extrap_forms,
         "accurate, each term tested alone": selected(
             "ten-fold", weights=every, constrained=False, shared=False
         ),

@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from commanalyzer.scaling.laws.families.candidates import PAIRS, lattice_terms
+from commanalyzer.scaling.laws.families import PAIRS, lattice_terms
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
 

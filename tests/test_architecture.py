@@ -21,20 +21,20 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "checking": 1_912,
-    "cli": 4_444,
+    "checking": 1_910,
+    "cli": 4_441,
     "communication": 3_118,
     "division": 7_490,
-    "foundation": 1_051,
-    "graph": 5_819,
-    "kernels": 7_787,
+    "foundation": 1_053,
+    "graph": 5_836,
+    "kernels": 7_786,
     "machine": 5_895,
     "profiles": 5_582,
-    "program": 9_361,
-    "recording": 11_651,
-    "report": 7_595,
-    "result": 2_416,
-    "scaling": 6_570,
+    "program": 9_339,
+    "recording": 11_647,
+    "report": 7_576,
+    "result": 2_409,
+    "scaling": 6_547,
     ".": 588,
     "runtime_shim/include": 329,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
-    "tests": 43_957,
+    "tests": 43_963,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -9,7 +9,7 @@ import numpy as np
 from commanalyzer.communication.kernels import NONE, home_of, owner_of
 from commanalyzer.foundation.compiled import compiled, compiled_inline
 from commanalyzer.graph.reading.form_kernels import EARLIER, INSIDE
-from commanalyzer.recording.abi.trace_layout import ORDER_VERSIONS
+from commanalyzer.recording.abi import ORDER_VERSIONS
 
 NO_STORE = -2  # instead of a sink
 _MOST_EARLIER = 64  # values of which one row reads earlier versions

@@ -23,6 +23,8 @@ _ROOMS = {
     "scaling": ("allocations", "laws", "sweep"),
 }
 _NOW = {name: f"{room}.{name}" for room, names in _ROOMS.items() for name in names} | {
+    "composition.allocation": "kernels.composition.answer",
+    "laws.pipeline": "scaling.laws.fit",
     "partition": "division",
     "vcg": "graph",
     "vcg.graph": "graph.value_graph",

@@ -13,7 +13,7 @@ from commanalyzer.program.ir.allocators import joined_key
 from commanalyzer.program.ir.names.addresses import Root, joined_name
 from commanalyzer.program.ir.names.holders import RESULT, Holder
 from commanalyzer.program.ir.names.source_text import UserFrame
-from commanalyzer.recording.abi.trace_layout import EXTENT_BLOCK
+from commanalyzer.recording.abi import EXTENT_BLOCK
 from commanalyzer.recording.instrument.sites import ObjectRecord
 from commanalyzer.recording.trace import Trace
 
@@ -39,7 +39,7 @@ class Layout:
 
     @classmethod
     def of(cls, blocks: np.void, listed: Sequence[tuple[int, int]] = ()) -> Layout:
-        """The objects among blocks (:data:`commanalyzer.recording.abi.trace_layout.BLOCKS`).
+        """The objects among blocks (:data:`commanalyzer.recording.abi.BLOCKS`).
 
         Several blocks of one path are the rows of one array, the nodes of a list, or the few fields that a
         loop allocates. They are fields when there are fewer than a square of one block's elements has rows:

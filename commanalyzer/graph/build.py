@@ -23,7 +23,7 @@ from commanalyzer.graph.storage.spill import Spill
 from commanalyzer.graph.storage.store import GraphStore, StoreWriter, row_columns
 from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, Site, UInt8, pointer_from_counts
 from commanalyzer.graph.work import sites_of, vertex_work
-from commanalyzer.recording.abi.trace_layout import ROW_REGISTER
+from commanalyzer.recording.abi import ROW_REGISTER
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
 

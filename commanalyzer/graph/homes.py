@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.graph.reading.tables import CHUNK, Tables
-from commanalyzer.recording.abi.hooks import ADDRESS_MASK
-from commanalyzer.recording.abi.trace_layout import EXTENT_GLOBAL
+from commanalyzer.recording.abi import ADDRESS_MASK, EXTENT_GLOBAL
 from commanalyzer.recording.instrument.sites import ObjectRecord
 from commanalyzer.recording.trace import Trace
 

@@ -23,8 +23,14 @@ from commanalyzer.graph.homes import Ranges
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.program.ir.names.addresses import source_name
-from commanalyzer.recording.abi.hooks import ADDRESS_MASK, WORD_MASK
-from commanalyzer.recording.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_PART, EXTENT_STACK
+from commanalyzer.recording.abi import (
+    ADDRESS_MASK,
+    EXTENT_GLOBAL,
+    EXTENT_HEAP,
+    EXTENT_PART,
+    EXTENT_STACK,
+    WORD_MASK,
+)
 from commanalyzer.recording.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.recording.trace import Trace
 

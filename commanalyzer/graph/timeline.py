@@ -19,7 +19,7 @@ from commanalyzer.graph.reading.form_kernels import find_sinks
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import Int32, Int64
-from commanalyzer.recording.abi.trace_layout import ROW_FAMILY
+from commanalyzer.recording.abi import ROW_FAMILY
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
 

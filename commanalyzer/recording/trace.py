@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import TraceError
-from commanalyzer.recording.abi.hooks import ABI_VERSION
-from commanalyzer.recording.abi.trace_layout import HEADER, SECTIONS, TRACE_MAGIC
+from commanalyzer.recording.abi import ABI_VERSION, HEADER, SECTIONS, TRACE_MAGIC
 
 Column = NDArray[np.void]
 Counters = NDArray[np.uint64]
@@ -43,7 +42,7 @@ class TraceStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Columns of one recording; record layouts are those of :mod:`commanalyzer.recording.abi.trace_layout`.
+    """Columns of one recording; record layouts are those of :mod:`commanalyzer.recording.abi`.
 
     Attributes:
         cells: Hash and count per row.

@@ -1,8 +1,8 @@
 /* Contract between instrumented LLVM IR and the runtime shim.
  *
  * The shim records value-flow chains (rows) of a sequential program while it runs natively. It is compiled to
- * bitcode, linked with the instrumented module and inlined; commanalyzer/recording/abi/ describes the same contract for
- * Python and a test compares both.
+ * bitcode, linked with the instrumented module and inlined; commanalyzer/recording/abi.py describes the same
+ * contract for Python and a test compares both.
  *
  * LABELS. A label names one source value in 64 bits; 0 means "no source":
  *

@@ -33,8 +33,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.program.frontend.drivers.records import Record, decode_records, encode_records
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.abi.hooks import ABI_VERSION
-from commanalyzer.recording.abi.trace_layout import HEADER, TRACE_MAGIC
+from commanalyzer.recording.abi import ABI_VERSION, HEADER, TRACE_MAGIC
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.trace import read_trace

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.scaling.laws.families.candidates import lattice_terms
+from commanalyzer.scaling.laws.families import lattice_terms
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import columns

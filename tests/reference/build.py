@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.flows import Fold, SourceRole
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import Rows, Site, ValueGraph
-from commanalyzer.recording.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
-from commanalyzer.recording.abi.trace_layout import (
+from commanalyzer.recording.abi import (
+    ADDRESS,
+    CONTROL,
     EXTENT_GLOBAL,
+    NOTHING,
+    REGISTER,
     ROW_FILL,
     ROW_REGISTER,
     ROW_TEMPORARY,
     ROW_UPDATE,
+    WORD_MASK,
 )
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace

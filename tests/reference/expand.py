@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.recording.abi.hooks import CONTROL, REGISTER
-from commanalyzer.recording.abi.trace_layout import (
+from commanalyzer.recording.abi import (
     COMPACT_BITS,
     COMPACT_FIRST,
+    CONTROL,
+    REGISTER,
     ROW_COMPACT,
     ROW_FILL,
     ROW_WIDE,

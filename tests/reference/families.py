@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from commanalyzer.recording.abi import trace_layout as layout
-from commanalyzer.recording.abi.hooks import NOTHING, REGISTER, WORD_MASK
+from commanalyzer.recording import abi
+from commanalyzer.recording.abi import NOTHING, REGISTER, WORD_MASK
 from commanalyzer.recording.trace import Trace
 from tests.reference.expand import expanded
 
@@ -35,7 +35,7 @@ class _Row:
 
 def without_families(trace: Trace) -> Trace:
     """The trace with every family replaced by its rows; equal rows are one, where the first is."""
-    if not np.any(trace.heads["flags"] & layout.ROW_FAMILY):
+    if not np.any(trace.heads["flags"] & abi.ROW_FAMILY):
         return trace
     rows = list(_all_rows(trace))
     sites = {row.site for row in rows if row.name >= len(trace.heads)}
@@ -45,7 +45,7 @@ def without_families(trace: Trace) -> Trace:
         row.labels = _renamed_all(row, row.labels, names)
         row.groups = tuple(tuple(_renamed_all(row, t, names) for t in terms) for terms in row.groups)
         is_plain = row.flags == 0
-        is_defining = row.flags in (layout.ROW_REGISTER, layout.ROW_TEMPORARY) and row.site in sites
+        is_defining = row.flags in (abi.ROW_REGISTER, abi.ROW_TEMPORARY) and row.site in sites
         terms = tuple(term for group in row.groups for term in group)
         key = (row.site, row.flags, row.sink, row.labels, terms)
         found = kept.setdefault(key if is_plain or is_defining else (row.name, row.site, row.sink), row)
@@ -60,18 +60,18 @@ def _all_rows(trace: Trace) -> Iterator[_Row]:
     groups = _groups(trace)
     for number, (head, cell) in enumerate(zip(trace.heads, trace.cells, strict=True)):
         sink, site, num_labels, flags = (int(head[name]) for name in ("sink", "site", "num_labels", "flags"))
-        if flags & layout.ROW_WIDE:
+        if flags & abi.ROW_WIDE:
             pairs = units[at : at + 2 * num_labels].reshape(-1, 2)
             labels = tuple((int(low) & 0xFFFFFFFF) | (int(high) % (1 << 32)) << 32 for low, high in pairs)
             at += 2 * num_labels
-        elif flags & layout.ROW_COMPACT:
+        elif flags & abi.ROW_COMPACT:
             labels = tuple(expanded(units[at : at + num_labels]).tolist())
             at += num_labels
         else:
             labels = tuple(sink + int(unit) for unit in units[at : at + num_labels])
             at += num_labels
-        flags &= ~(layout.ROW_WIDE | layout.ROW_COMPACT)
-        if flags & layout.ROW_FAMILY:
+        flags &= ~(abi.ROW_WIDE | abi.ROW_COMPACT)
+        if flags & abi.ROW_FAMILY:
             rows = list(_rows_of_family(labels, behind, int(cell["count"])))
             if any(row.flags for row in rows):  # the others have no names
                 behind += len(rows)
@@ -84,7 +84,7 @@ def _groups(trace: Trace) -> dict[int, list[_Terms]]:
     """Terms of the groups of each row."""
     found: dict[int, list[_Terms]] = {}
     for group in trace.groups:
-        row, first, count, width, is_listed = (int(group[name]) for name in layout.GROUP.names or ())
+        row, first, count, width, is_listed = (int(group[name]) for name in abi.GROUP.names or ())
         if is_listed:
             labels = [int(label) for label in trace.listed[first : first + count * width]]
         else:
@@ -117,7 +117,7 @@ def _rows_of_family(content: tuple[int, ...], name: int, count: int) -> Iterator
             for _ in range(entries):
                 head, number = content[at], content[at] >> 32 & 255
                 at += 1
-                if head & layout.FAMILY_SUM:
+                if head & abi.FAMILY_SUM:
                     terms = content[at]
                     at += 1
                     initial = tuple(read() for _ in range(head >> 40 & 255))
@@ -129,7 +129,7 @@ def _rows_of_family(content: tuple[int, ...], name: int, count: int) -> Iterator
                             column.append(read(term))
                         columns.append(tuple(column))
                     groups = (tuple(zip(*columns, strict=True)),)
-                    yield _Row(0, head % (1 << 32), layout.ROW_REGISTER, initial, name, count, groups)
+                    yield _Row(0, head % (1 << 32), abi.ROW_REGISTER, initial, name, count, groups)
                     results.append(REGISTER | name)
                 else:
                     sink = read()
@@ -142,14 +142,14 @@ def _rows_of_family(content: tuple[int, ...], name: int, count: int) -> Iterator
 def _assembled(trace: Trace, rows: list[_Row]) -> Trace:
     """Columns of these rows; those that name rows get their new numbers."""
     moved = {row.name: number for number, row in enumerate(rows)}
-    heads, cells = np.zeros(len(rows), layout.HEAD), np.zeros(len(rows), layout.CELL)
+    heads, cells = np.zeros(len(rows), abi.HEAD), np.zeros(len(rows), abi.CELL)
     units: list[int] = []
     groups: list[tuple[int, int, int, int, int]] = []
     listed: list[int] = []
     for number, row in enumerate(rows):
-        sink = moved[row.sink] if row.flags & layout.ROW_UPDATE else row.sink
+        sink = moved[row.sink] if row.flags & abi.ROW_UPDATE else row.sink
         labels = _renamed_all(row, row.labels, moved)
-        heads[number] = (sink, row.site, len(labels), row.flags | layout.ROW_WIDE)
+        heads[number] = (sink, row.site, len(labels), row.flags | abi.ROW_WIDE)
         cells[number] = (1, row.count)
         for label in labels:
             units += [label & 0xFFFFFFFF, label >> 32]
@@ -162,13 +162,13 @@ def _assembled(trace: Trace, rows: list[_Row]) -> Trace:
         heads=heads,
         cells=cells,
         labels=labels32,
-        groups=np.array(groups, layout.GROUP),
+        groups=np.array(groups, abi.GROUP),
         listed=np.array(listed, np.uint64),
     )
 
 
 def _renamed_all(row: _Row, labels: Sequence[int], names: dict[int, int]) -> tuple[int, ...]:
-    return tuple(labels) if row.flags & layout.ROW_FILL else tuple(_renamed(label, names) for label in labels)
+    return tuple(labels) if row.flags & abi.ROW_FILL else tuple(_renamed(label, names) for label in labels)
 
 
 def _renamed(label: int, names: dict[int, int]) -> int:

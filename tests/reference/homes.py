@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.recording.abi.hooks import ADDRESS_MASK
+from commanalyzer.recording.abi import ADDRESS_MASK
 from commanalyzer.recording.trace import Trace
 
 Int64 = NDArray[np.int64]

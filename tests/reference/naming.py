@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from commanalyzer.graph.naming import Names
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import HomeObject
-from commanalyzer.recording.abi.hooks import ADDRESS_MASK
-from commanalyzer.recording.abi.trace_layout import ROW_TEMPORARY
+from commanalyzer.recording.abi import ADDRESS_MASK, ROW_TEMPORARY
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
 from tests.reference.homes import Extents, WordIndex

@@ -12,7 +12,7 @@ import pytest
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.abi.hooks import HOOKS
+from commanalyzer.recording.abi import HOOKS
 from commanalyzer.recording.trace import Trace, read_trace
 
 _HERE = Path(__file__).resolve().parent

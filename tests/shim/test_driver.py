@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.graph.reading.trace_kernels import expanded
-from commanalyzer.recording.abi import hooks
-from commanalyzer.recording.abi import trace_layout as layout
+from commanalyzer.recording import abi
 from commanalyzer.recording.trace import Trace
 from tests.shim.conftest import Driver
 
@@ -24,10 +23,10 @@ def test_repeated_chains_are_one_row_each(driver: Driver) -> None:
     assert trace.heads["site"].tolist() == [1, 2, 1, 3, 1]
     assert (trace.heads["sink"] - field).tolist() == [0, 2, 0, 8, 10]
     assert trace.heads["num_labels"].tolist() == [2, 1, 2, 0, 1]
-    assert trace.heads["flags"].tolist() == [0, 0, 0, 0, layout.ROW_WIDE]
+    assert trace.heads["flags"].tolist() == [0, 0, 0, 0, abi.ROW_WIDE]
     # narrow labels are differences to the sink, in words; the wide one takes two units
     assert trace.labels[:5].tolist() == [2, 4, -2, 2, 6]
-    assert trace.labels[5:].view(np.uint64).tolist() == [field + 12 | hooks.CONTROL]
+    assert trace.labels[5:].view(np.uint64).tolist() == [field + 12 | abi.CONTROL]
     assert len(set(trace.cells["hash"].tolist())) == 5
 
 
@@ -61,9 +60,9 @@ def test_register_values_are_named_by_their_row(driver: Driver) -> None:
     numbers, trace = driver.run("registers")
     assert [numbers[n] for n in ("first", "other", "again", "is_register")] == [0, 1, 0, 1]
     assert trace.heads["flags"].tolist() == [
-        layout.ROW_REGISTER | layout.ROW_WIDE,
-        layout.ROW_REGISTER | layout.ROW_WIDE,
-        layout.ROW_COMPACT,
+        abi.ROW_REGISTER | abi.ROW_WIDE,
+        abi.ROW_REGISTER | abi.ROW_WIDE,
+        abi.ROW_COMPACT,
     ]
     assert trace.cells["count"].tolist() == [2, 1, 1]
     field = numbers["field"]
@@ -136,14 +135,14 @@ def test_chains_of_which_the_anchors_are_crowded_are_found_again(driver: Driver,
 
 def test_labels_of_rows_and_of_the_heap_take_32_bits(driver: Driver) -> None:
     numbers, trace = driver.run("compact")
-    assert (trace.heads["flags"] & layout.ROW_COMPACT).tolist() == [0, layout.ROW_COMPACT, 0]
+    assert (trace.heads["flags"] & abi.ROW_COMPACT).tolist() == [0, abi.ROW_COMPACT, 0]
     # a register value that selects, the arena's first word, the last one that fits, which addresses
     units = trace.labels[2:5].view(np.uint32).tolist()
     assert units == [1 << 31 | 1 << 29, 0, 2 << 29 | (1 << 29) - 1]
     assert [int(expanded(unit)) for unit in trace.labels[2:5]] == [
-        hooks.REGISTER | hooks.CONTROL | 0,
-        layout.COMPACT_FIRST,
-        numbers["last"] | hooks.ADDRESS,
+        abi.REGISTER | abi.CONTROL | 0,
+        abi.COMPACT_FIRST,
+        numbers["last"] | abi.ADDRESS,
     ]
     assert trace.labels[5:].view(np.uint64).tolist() == [numbers["last"] + 1]
 
@@ -153,7 +152,7 @@ def test_freed_blocks_return_to_their_site_at_the_same_address(driver: Driver) -
     start = numbers.pop("a")
     assert (numbers.pop("aligned"), numbers.pop("memalign")) == (0, 0)
     _check(numbers)
-    heap = trace.extents[trace.extents["kind"] == layout.EXTENT_HEAP]
+    heap = trace.extents[trace.extents["kind"] == abi.EXTENT_HEAP]
     assert heap["object"].tolist() == [0, 1, 2, 3]
     assert heap["start"][0] < start < heap["start"][0] + heap["size"][0]
     assert set(heap["offset"].tolist()) == {0}
@@ -168,7 +167,7 @@ def test_reallocated_blocks_keep_content_and_labels(driver: Driver) -> None:
 def test_local_arrays_have_storage_per_function_and_depth(driver: Driver) -> None:
     numbers, trace = driver.run("frames")
     _check(numbers)
-    stack = trace.extents[trace.extents["kind"] == layout.EXTENT_STACK]
+    stack = trace.extents[trace.extents["kind"] == abi.EXTENT_STACK]
     assert stack[["object", "depth", "size"]].tolist() == [(0, 0, 128), (0, 1, 128), (1, 0, 64)]
 
 
@@ -183,7 +182,7 @@ def test_counters_and_globals_are_written(driver: Driver) -> None:
     _, trace = driver.run("counters")
     assert trace.block_counters.tolist() == [1, 0, 5]
     assert trace.external_calls.tolist() == [0, 1]
-    expected = [(layout.EXTENT_GLOBAL, 7, 128), (layout.EXTENT_GLOBAL, 8, 512)]
+    expected = [(abi.EXTENT_GLOBAL, 7, 128), (abi.EXTENT_GLOBAL, 8, 512)]
     assert trace.extents[["kind", "object", "size"]].tolist() == expected
 
 
@@ -196,9 +195,9 @@ def test_filled_ranges_are_one_row(driver: Driver) -> None:
     assert trace.heads["site"].tolist() == [8, 2]
     assert trace.heads["sink"].tolist() == [field, field]
     flags = trace.heads["flags"].tolist()
-    assert [f & (layout.ROW_FILL | layout.ROW_INPUT) for f in flags] == [
-        layout.ROW_FILL,
-        layout.ROW_FILL | layout.ROW_INPUT,
+    assert [f & (abi.ROW_FILL | abi.ROW_INPUT) for f in flags] == [
+        abi.ROW_FILL,
+        abi.ROW_FILL | abi.ROW_INPUT,
     ]
     assert trace.labels.view(np.uint64).tolist() == [32, 32]  # words
 
@@ -275,7 +274,7 @@ def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
     results = [numbers[name] for name in ("first", "second", "third", "segments", "overwritten")]
     assert results == [1, 1, 2, 1, 0]  # taken twice, then known; taken; recorded by hooks
     assert (numbers["nest"], numbers["nest_over_copy"]) == (1, 0)
-    is_range = trace.heads["flags"] & layout.ROW_FAMILY != 0
+    is_range = trace.heads["flags"] & abi.ROW_FAMILY != 0
     assert trace.cells["count"][is_range].tolist() == [3, 1, 1]
     field, series = numbers["field"], numbers["series"]
     words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_range].sum())].tolist()
@@ -303,10 +302,10 @@ def test_sums_that_are_met_first_are_one_row(driver: Driver) -> None:
     numbers, trace = driver.run("nests")
     results = [numbers[name] for name in ("first", "second", "third", "copied", "few")]
     assert results == [1, 1, 2, 0, 0]
-    is_nest = trace.heads["flags"] & layout.ROW_FAMILY != 0
+    is_nest = trace.heads["flags"] & abi.ROW_FAMILY != 0
     assert trace.cells["count"][is_nest].tolist() == [3]
     field, series = numbers["field"], numbers["series"]
-    a_sum = [7 | 2 << 32 | layout.FAMILY_SUM, 10, series, 20, 2, field, 0, 0]
+    a_sum = [7 | 2 << 32 | abi.FAMILY_SUM, 10, series, 20, 2, field, 0, 0]
     store = [5 | 1 << 32 | 1 << 40, series + 2000, 2, 0, 0]
     words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_nest].sum())].tolist()
     assert words == [1 | 2 << 48, 6, *a_sum, *store]

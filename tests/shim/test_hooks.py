@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commanalyzer.program.ir.model import Function, Module
-from commanalyzer.recording.abi.hooks import HOOKS, PREFIX, Hook
+from commanalyzer.recording.abi import HOOKS, PREFIX, Hook
 
 # Replaced for the whole process: library code may release blocks that the program allocated.
 _EXPORTED = {"@free", "@realloc"}

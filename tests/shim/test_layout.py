@@ -10,52 +10,51 @@ import pytest
 
 from commanalyzer.program.frontend.toolchain import shim_directory
 from commanalyzer.program.ir.model import Module
-from commanalyzer.recording.abi import hooks
-from commanalyzer.recording.abi import trace_layout as layout
+from commanalyzer.recording import abi
 from tests.shim.conftest import compile_c
 
 _RECORDS: dict[str, np.dtype[np.void]] = {
-    "ca_cell": layout.CELL,
-    "ca_head": layout.HEAD,
-    "ca_group": layout.GROUP,
-    "ca_run": layout.RUN,
-    "ca_copy": layout.COPY,
-    "ca_extent": layout.EXTENT,
-    "ca_workspace": layout.WORKSPACE,
-    "ca_piece": layout.PIECE,
-    "ca_statistics": layout.STATISTICS,
-    "ca_trace_header": layout.HEADER,
+    "ca_cell": abi.CELL,
+    "ca_head": abi.HEAD,
+    "ca_group": abi.GROUP,
+    "ca_run": abi.RUN,
+    "ca_copy": abi.COPY,
+    "ca_extent": abi.EXTENT,
+    "ca_workspace": abi.WORKSPACE,
+    "ca_piece": abi.PIECE,
+    "ca_statistics": abi.STATISTICS,
+    "ca_trace_header": abi.HEADER,
 }
 _CONSTANTS = {
-    "CA_ABI_VERSION": hooks.ABI_VERSION,
-    "CA_EXACT": hooks.EXACT,
-    "CA_REG": hooks.REGISTER,
-    "CA_ADDRESS": hooks.ADDRESS,
-    "CA_CONTROL": hooks.CONTROL,
-    "CA_ADDRESS_MASK": hooks.ADDRESS_MASK,
-    "CA_ADDRESS_MASK / 4": hooks.WORD_MASK,
-    "CA_TRACE_MAGIC": layout.TRACE_MAGIC,
-    "CA_NUM_SECTIONS": len(layout.SECTIONS),
-    "CA_ROW_WIDE": layout.ROW_WIDE,
-    "CA_ROW_FILL": layout.ROW_FILL,
-    "CA_ROW_REGISTER": layout.ROW_REGISTER,
-    "CA_ROW_TEMPORARY": layout.ROW_TEMPORARY,
-    "CA_ROW_UPDATE": layout.ROW_UPDATE,
-    "CA_ROW_FAMILY": layout.ROW_FAMILY,
-    "CA_ROW_COMPACT": layout.ROW_COMPACT,
-    "CA_COMPACT_BITS": layout.COMPACT_BITS,
-    "CA_COMPACT_FIRST": layout.COMPACT_FIRST,
-    "CA_FAMILY_SUM": layout.FAMILY_SUM,
-    "CA_NOTHING": hooks.NOTHING,
-    "CA_ORDER_INSIDE": layout.ORDER_INSIDE,
-    "CA_ORDER_OUTSIDE": layout.ORDER_OUTSIDE,
-    "CA_ORDER_EARLIER": layout.ORDER_EARLIER,
-    "CA_ORDER_VERSIONS": layout.ORDER_VERSIONS,
-    "CA_EXTENT_GLOBAL": layout.EXTENT_GLOBAL,
-    "CA_EXTENT_HEAP": layout.EXTENT_HEAP,
-    "CA_EXTENT_STACK": layout.EXTENT_STACK,
-    "CA_EXTENT_PART": layout.EXTENT_PART,
-    "CA_EXTENT_BLOCK": layout.EXTENT_BLOCK,
+    "CA_ABI_VERSION": abi.ABI_VERSION,
+    "CA_EXACT": abi.EXACT,
+    "CA_REG": abi.REGISTER,
+    "CA_ADDRESS": abi.ADDRESS,
+    "CA_CONTROL": abi.CONTROL,
+    "CA_ADDRESS_MASK": abi.ADDRESS_MASK,
+    "CA_ADDRESS_MASK / 4": abi.WORD_MASK,
+    "CA_TRACE_MAGIC": abi.TRACE_MAGIC,
+    "CA_NUM_SECTIONS": len(abi.SECTIONS),
+    "CA_ROW_WIDE": abi.ROW_WIDE,
+    "CA_ROW_FILL": abi.ROW_FILL,
+    "CA_ROW_REGISTER": abi.ROW_REGISTER,
+    "CA_ROW_TEMPORARY": abi.ROW_TEMPORARY,
+    "CA_ROW_UPDATE": abi.ROW_UPDATE,
+    "CA_ROW_FAMILY": abi.ROW_FAMILY,
+    "CA_ROW_COMPACT": abi.ROW_COMPACT,
+    "CA_COMPACT_BITS": abi.COMPACT_BITS,
+    "CA_COMPACT_FIRST": abi.COMPACT_FIRST,
+    "CA_FAMILY_SUM": abi.FAMILY_SUM,
+    "CA_NOTHING": abi.NOTHING,
+    "CA_ORDER_INSIDE": abi.ORDER_INSIDE,
+    "CA_ORDER_OUTSIDE": abi.ORDER_OUTSIDE,
+    "CA_ORDER_EARLIER": abi.ORDER_EARLIER,
+    "CA_ORDER_VERSIONS": abi.ORDER_VERSIONS,
+    "CA_EXTENT_GLOBAL": abi.EXTENT_GLOBAL,
+    "CA_EXTENT_HEAP": abi.EXTENT_HEAP,
+    "CA_EXTENT_STACK": abi.EXTENT_STACK,
+    "CA_EXTENT_PART": abi.EXTENT_PART,
+    "CA_EXTENT_BLOCK": abi.EXTENT_BLOCK,
 }
 
 
@@ -90,7 +89,7 @@ def test_records_and_constants_agree(measured: dict[str, int]) -> None:
 
 
 def test_columns_of_plain_numbers_have_the_width_the_shim_writes() -> None:
-    plain = {name: dtype.itemsize for name, dtype in layout.SECTIONS if dtype.fields is None}
+    plain = {name: dtype.itemsize for name, dtype in abi.SECTIONS if dtype.fields is None}
     counted = {"block_counters": 8, "external_calls": 8}
     assert plain == {"labels": 4, "listed": 8, **counted, "order": 4}
 
@@ -106,13 +105,13 @@ def test_storage_that_the_instrumenter_allocates_is_large_enough(tmp_path: Path)
     source = tmp_path / "probe.c"
     source.write_text(
         f'#include "{accumulators}"\n'
-        f'_Static_assert(sizeof(struct ca_accumulator) == {hooks.ACCUMULATOR_BYTES}, "abi/hooks.py");\n'
+        f'_Static_assert(sizeof(struct ca_accumulator) == {abi.ACCUMULATOR_BYTES}, "recording/abi.py");\n'
     )
     compile_c("-std=gnu11", "-c", str(source), "-o", str(tmp_path / "probe.o"))
 
 
 def test_shared_arrays_have_the_size_the_instrumenter_assumes(shim_modules: dict[str, Module]) -> None:
     sizes = {g.name: g.type.count for m in shim_modules.values() for g in m.globals if not g.is_external}
-    assert sizes["@ca_arguments"] == hooks.MAX_CALL_ARGUMENTS
+    assert sizes["@ca_arguments"] == abi.MAX_CALL_ARGUMENTS
     # a multiplier per label, and two more for site and sink
-    assert sizes["@ca_multipliers"] >= hooks.MAX_LABELS + 2
+    assert sizes["@ca_multipliers"] >= abi.MAX_LABELS + 2

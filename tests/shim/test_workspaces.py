@@ -7,23 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.recording.abi import hooks
-from commanalyzer.recording.abi import trace_layout as layout
+from commanalyzer.recording import abi
 from commanalyzer.recording.trace import Trace
 from tests.shim.conftest import Driver
 
 Piece = tuple[int, int, int, int, int]
 FIELD = 7
-SCRATCH: Piece = (layout.EXTENT_GLOBAL, FIELD, 0, 64, 128)
-NOTHING = hooks.REGISTER | (1 << 42) - 1
-STORE, LIFETIME = 0, layout.ROW_TEMPORARY
-UPDATE, REGISTER = layout.ROW_UPDATE, layout.ROW_REGISTER
+SCRATCH: Piece = (abi.EXTENT_GLOBAL, FIELD, 0, 64, 128)
+NOTHING = abi.REGISTER | (1 << 42) - 1
+STORE, LIFETIME = 0, abi.ROW_TEMPORARY
+UPDATE, REGISTER = abi.ROW_UPDATE, abi.ROW_REGISTER
 
 
 def listed(*pieces: Piece, max_rows: int = 1000, ends_there: bool = False) -> bytes:
     """The file that ``COMMANALYZER_WORKSPACE`` names."""
-    header = np.array([(max_rows, len(pieces), ends_there)], dtype=layout.WORKSPACE)
-    return header.tobytes() + np.array(list(pieces), dtype=layout.PIECE).tobytes()
+    header = np.array([(max_rows, len(pieces), ends_there)], dtype=abi.WORKSPACE)
+    return header.tobytes() + np.array(list(pieces), dtype=abi.PIECE).tobytes()
 
 
 def rows(trace: Trace) -> list[tuple[int, int, int, list[int], int]]:
@@ -32,28 +31,28 @@ def rows(trace: Trace) -> list[tuple[int, int, int, list[int], int]]:
     result, at = [], 0
     for cell, head in zip(trace.cells, trace.heads, strict=True):
         flags, sink, count = int(head["flags"]), int(head["sink"]), int(head["num_labels"])
-        if flags & layout.ROW_WIDE:
+        if flags & abi.ROW_WIDE:
             labels = trace.labels[at : at + 2 * count].view(np.uint64).tolist()
             at += 2 * count
-        elif flags & layout.ROW_COMPACT:
+        elif flags & abi.ROW_COMPACT:
             units = [int(unit) & 0xFFFFFFFF for unit in trace.labels[at : at + count]]
             assert all(unit >> 31 for unit in units)  # field is no part of the heap
-            labels = [hooks.REGISTER + (u & 0x1FFFFFFF) + (u >> 29 & 3) * hooks.CONTROL for u in units]
+            labels = [abi.REGISTER + (u & 0x1FFFFFFF) + (u >> 29 & 3) * abi.CONTROL for u in units]
             at += count
         else:
             labels = [sink + int(unit) for unit in trace.labels[at : at + count]]
             at += count
         in_memory = not flags & (REGISTER | UPDATE)
         place = (sink - field) // 2 if in_memory else sink
-        sources = [v if v >= hooks.REGISTER or flags & layout.ROW_FILL else (v - field) // 2 for v in labels]
-        flags &= ~(layout.ROW_WIDE | layout.ROW_COMPACT)
+        sources = [v if v >= abi.REGISTER or flags & abi.ROW_FILL else (v - field) // 2 for v in labels]
+        flags &= ~(abi.ROW_WIDE | abi.ROW_COMPACT)
         result.append((flags, int(head["site"]), place, sources, int(cell["count"])))
     return result
 
 
 def row(number: int) -> int:
     """Label of a named value."""
-    return hooks.REGISTER | number
+    return abi.REGISTER | number
 
 
 def test_every_element_has_a_lifetime_of_its_own_in_every_step_the_same(driver: Driver) -> None:
@@ -66,7 +65,7 @@ def test_every_element_has_a_lifetime_of_its_own_in_every_step_the_same(driver: 
 
 
 def test_without_a_list_the_word_is_a_home(driver: Driver) -> None:
-    for workspace in (None, b"", listed(), listed((layout.EXTENT_GLOBAL, FIELD + 1, 0, 0, 128))):
+    for workspace in (None, b"", listed(), listed((abi.EXTENT_GLOBAL, FIELD + 1, 0, 0, 128))):
         _, trace = driver.run("lifetimes", workspace=workspace)
         found = rows(trace)
         assert {(flags, labels[0]) for flags, site, _, labels, _ in found if site == 2} == {(STORE, 8)}
@@ -105,7 +104,7 @@ def test_constants_in_a_workspace_are_nothing(driver: Driver) -> None:
     numbers, trace = driver.run("constants", workspace=listed(SCRATCH))
     assert set(numbers.values()) == {1}
     # the stores of a source and, at a home, of two constant words
-    assert rows(trace) == [(LIFETIME, 1, 8, [0], 1), (layout.ROW_FILL, 4, 0, [2], 1)]
+    assert rows(trace) == [(LIFETIME, 1, 8, [0], 1), (abi.ROW_FILL, 4, 0, [2], 1)]
 
 
 def test_copies_replicate_inside_and_are_versions_outside(driver: Driver) -> None:
@@ -132,8 +131,8 @@ def test_a_state_carried_through_a_workspace_is_one_vertex(driver: Driver) -> No
 
 
 def test_pieces_name_bytes_of_blocks_and_of_local_arrays_at_a_depth(driver: Driver) -> None:
-    heap = (layout.EXTENT_HEAP, 0, 0, 16, 24)  # the first double behind the header
-    local = (layout.EXTENT_STACK, 0, 1, 8, 16)
+    heap = (abi.EXTENT_HEAP, 0, 0, 16, 24)  # the first double behind the header
+    local = (abi.EXTENT_STACK, 0, 1, 8, 16)
     numbers, trace = driver.run("extents", workspace=listed(heap, local))
     assert set(numbers.values()) == {1}
     assert [flags for flags, *_ in rows(trace)] == [LIFETIME, STORE, STORE, LIFETIME]

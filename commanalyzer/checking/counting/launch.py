@@ -18,8 +18,7 @@ from commanalyzer.checking.counting.mpi import MpiLibrary, find_mpi
 from commanalyzer.foundation.errors import ConfigError, RuntimeBuildError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.frontend.cache import cached_file, content_key
-from commanalyzer.program.frontend.subprocesses import run_tool
-from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
+from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool, shim_directory
 from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.result.results import AnalysisResult

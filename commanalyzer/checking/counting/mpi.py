@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.program.frontend.subprocesses import run_tool
+from commanalyzer.program.frontend.toolchain import run_tool
 
 _TIMEOUT_S = 60.0
 _LAUNCHERS = ("mpiexec", "mpirun", "orterun", "prterun")

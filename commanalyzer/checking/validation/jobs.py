@@ -19,8 +19,7 @@ from typing import TypeAlias, TypeVar
 from commanalyzer.checking.validation.cases import Workload
 from commanalyzer.foundation.errors import CommAnalyzerError, CompileError, ConfigError
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.program.frontend.subprocesses import run_tool
-from commanalyzer.program.frontend.toolchain import bundled_compiler
+from commanalyzer.program.frontend.toolchain import bundled_compiler, run_tool
 
 _TIMEOUT_S = 300.0
 # Sums must be those of the sequential program: no fused operations.

@@ -70,7 +70,7 @@ def command(
     def show(console: Console) -> None:
         show_comparison(found, console, quiet=quiet)
         if runs is not None:
-            from commanalyzer.report.checking.measured_text import show_measured
+            from commanalyzer.report.checking.comparison_text import show_measured
 
             show_measured(runs, console)
 

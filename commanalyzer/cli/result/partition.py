@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.division_options import division_options
+from commanalyzer.cli.parameters.analysis_options import division_options
 from commanalyzer.cli.parameters.machine_options import machine_options
 from commanalyzer.cli.parameters.output import (
     check_outputs,

@@ -109,8 +109,8 @@ def command(
     from commanalyzer.report.scaling.laws_text import predictions_content, show_laws
     from commanalyzer.scaling.laws.data import MACHINE_METRICS, read_observations
     from commanalyzer.scaling.laws.document import laws_json, save_laws
+    from commanalyzer.scaling.laws.fit import fit_observations
     from commanalyzer.scaling.laws.law import require_whole
-    from commanalyzer.scaling.laws.pipeline import fit_observations
 
     seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
     wanted = tuple(filter(None, metrics.replace(" ", "").split(",")))
@@ -136,7 +136,7 @@ def command(
 def _second_opinions(
     seen: Observations, laws: Sequence[Law], extra_p: str, imported: Path | None
 ) -> tuple[Law, ...]:
-    from commanalyzer.scaling.laws.families.extrap import import_models, second_opinion
+    from commanalyzer.scaling.laws.extrap import import_models, second_opinion
 
     found: list[Law] = list(import_models(imported)) if imported is not None else []
     if extra_p:
@@ -151,7 +151,7 @@ def _export(seen: Observations, laws: Sequence[Law], path: Path, force: bool) ->
 
     from commanalyzer.foundation.errors import ConfigError
     from commanalyzer.result.export.extrap import write_extrap, write_extrap_text
-    from commanalyzer.scaling.laws.families.extrap import measurements
+    from commanalyzer.scaling.laws.extrap import measurements
 
     writers = {".jsonl": write_extrap, ".txt": write_extrap_text}
     if path.suffix not in writers:

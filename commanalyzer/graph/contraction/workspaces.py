@@ -41,8 +41,14 @@ from commanalyzer.graph.value_graph import (
     order_by,
     sink_of_source,
 )
-from commanalyzer.recording.abi.hooks import ADDRESS_MASK
-from commanalyzer.recording.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
+from commanalyzer.recording.abi import (
+    ADDRESS_MASK,
+    EXTENT_GLOBAL,
+    EXTENT_HEAP,
+    EXTENT_STACK,
+    PIECE,
+    WORKSPACE,
+)
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
 
@@ -368,7 +374,7 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Tra
         trace: That recording.
 
     Returns:
-        Sorted array of :data:`commanalyzer.recording.abi.trace_layout.PIECE`.
+        Sorted array of :data:`commanalyzer.recording.abi.PIECE`.
     """
     chosen = np.flatnonzero(mask)
     place = _places(graph, sites, trace)

@@ -17,7 +17,7 @@ import numpy as np
 
 from commanalyzer.graph.storage.coding import read_only
 from commanalyzer.graph.value_graph import Bool, Int32, Int64
-from commanalyzer.recording.abi.trace_layout import ROW_REGISTER
+from commanalyzer.recording.abi import ROW_REGISTER
 
 Columns = tuple[Int64, Int64, Int32, Int64, Int64, Int64]  # heads, cells, units, groups, runs, listed
 

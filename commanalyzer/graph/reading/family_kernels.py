@@ -25,14 +25,15 @@ from commanalyzer.graph.reading.trace_kernels import (
     wide,
     write_group,
 )
-from commanalyzer.recording.abi.hooks import REGISTER, WORD_MASK
-from commanalyzer.recording.abi.trace_layout import (
+from commanalyzer.recording.abi import (
+    REGISTER,
     ROW_FAMILY,
     ROW_FILL,
     ROW_REGISTER,
     ROW_TEMPORARY,
     ROW_UPDATE,
     ROW_WIDE,
+    WORD_MASK,
 )
 
 OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_FAMILY  # rows that no family stands for

@@ -16,14 +16,18 @@ import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.graph.reading.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
-from commanalyzer.recording.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
-from commanalyzer.recording.abi.trace_layout import (
+from commanalyzer.recording.abi import (
+    ADDRESS,
+    CONTROL,
+    NOTHING,
     ORDER_EARLIER,
     ORDER_INSIDE,
     ORDER_OUTSIDE,
+    REGISTER,
     ROW_FILL,
     ROW_REGISTER,
     ROW_UPDATE,
+    WORD_MASK,
 )
 
 STORED = 1  # states of vertices

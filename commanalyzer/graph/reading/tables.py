@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from commanalyzer.graph.reading.families import Merged, merged_rows, scratch, without_sums
 from commanalyzer.graph.storage.coding import read_only
 from commanalyzer.graph.value_graph import Int32, Int64
-from commanalyzer.recording.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
+from commanalyzer.recording.abi import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.recording.trace import Trace
 
 CHUNK = 1 << 18  # labels and rows handled at once

@@ -22,16 +22,19 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
-from commanalyzer.recording.abi.hooks import CONTROL, NOTHING, REGISTER, WORD_MASK
-from commanalyzer.recording.abi.trace_layout import (
+from commanalyzer.recording.abi import (
     COMPACT_BITS,
     COMPACT_FIRST,
+    CONTROL,
+    NOTHING,
+    REGISTER,
     ROW_COMPACT,
     ROW_FILL,
     ROW_REGISTER,
     ROW_TEMPORARY,
     ROW_UPDATE,
     ROW_WIDE,
+    WORD_MASK,
 )
 
 LOW = (1 << 32) - 1

@@ -23,8 +23,7 @@ from commanalyzer.foundation.errors import CompileError, ConfigError, TargetRunE
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.kernels.composition.measured import BLOCK_METRIC, MeasuredBlock, SizeTimes
 from commanalyzer.machine.statistics import median_interval
-from commanalyzer.program.frontend.subprocesses import run_tool
-from commanalyzer.program.frontend.toolchain import find_toolchain
+from commanalyzer.program.frontend.toolchain import find_toolchain, run_tool
 from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.terms import Floats

@@ -13,7 +13,7 @@ from commanalyzer.profiles.extrapolation.constraints import acceptance
 from commanalyzer.profiles.extrapolation.learners import Learned, learn
 from commanalyzer.profiles.extrapolation.proposals import default_terms, proposer, read_terms
 from commanalyzer.profiles.extrapolation.setup import LEARNED, MetricSetup, Setup
-from commanalyzer.scaling.laws.families.candidates import snapped_power
+from commanalyzer.scaling.laws.families import snapped_power
 from commanalyzer.scaling.laws.fit import holdouts
 from commanalyzer.scaling.laws.law import Formula, Law
 from commanalyzer.scaling.laws.selection import Search, constant, fit_terms, select_forward

@@ -28,8 +28,7 @@ from commanalyzer.program.frontend.inputs.fortran import (
 from commanalyzer.program.frontend.inputs.sources import SourceCompiler
 from commanalyzer.program.frontend.link import fortran_models, uses_fortran
 from commanalyzer.program.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
-from commanalyzer.program.frontend.subprocesses import ToolOutput, run_tool
-from commanalyzer.program.frontend.toolchain import Language, Toolchain, find_toolchain
+from commanalyzer.program.frontend.toolchain import Language, Toolchain, ToolOutput, find_toolchain, run_tool
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,14 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import IrError, RuntimeBuildError
 from commanalyzer.program.frontend.cache import cached_file, content_key
-from commanalyzer.program.frontend.subprocesses import ToolOutput, run_tool
-from commanalyzer.program.frontend.toolchain import Language, Toolchain, bundled_toolchain, shim_directory
+from commanalyzer.program.frontend.toolchain import (
+    Language,
+    Toolchain,
+    ToolOutput,
+    bundled_toolchain,
+    run_tool,
+    shim_directory,
+)
 
 TO_BITCODE = ("-Xclang", "-disable-llvm-passes", "-emit-llvm")
 """Flags of :func:`build_object` for bitcode: passes are left to the module that it is linked with."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, MemoryRange
 from commanalyzer.program.ir.model import Instruction
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.recording.abi import hooks
+from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.allocations import AllocationPlanner
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
 from commanalyzer.recording.instrument.labelling.origins import (
@@ -97,7 +97,7 @@ class LibraryPlanner:
     def _scanned(self, instruction: Instruction, written: MemoryRange, label: str, out: list[str]) -> None:
         operands = instruction.operands
         pointers = [pointer_value(self._patch, out, o) for o in operands[written.pointer :]]
-        pointers = pointers[: hooks.MAX_LABELS]
+        pointers = pointers[: abi.MAX_LABELS]
         if not pointers:
             return
         kind = "input" if label == "0" else "store"
@@ -187,7 +187,7 @@ class LibraryPlanner:
 
     def _replace(self, instruction: Instruction, hook: str, arguments: Sequence[str]) -> None:
         """Call ``hook`` instead of the library function."""
-        returns = hooks.HOOKS[hook].returns
+        returns = abi.HOOKS[hook].returns
         result = f"{instruction.name} = " if instruction.name else ""
         text = f"  {result}{instruction.opcode} {returns} @{hook}({', '.join(arguments)})"
         if instruction.opcode == "invoke":
@@ -300,7 +300,7 @@ class CallPlanner:
         out = self._patch.before.setdefault(instruction.first_line, [])
         demanded = self._demanded.parameters.get(instruction.callee)
         pass_variadics(self._labels, instruction, block, out)
-        for index, operand in enumerate(instruction.operands[: hooks.MAX_CALL_ARGUMENTS]):
+        for index, operand in enumerate(instruction.operands[: abi.MAX_CALL_ARGUMENTS]):
             if self._calls.is_copied(instruction.callee, index, operand.type):
                 address = self._patch.address(out, operand.text)
                 out.append(f"  store i64 {address}, ptr {label_slot(index)}, align 8")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.loops.induction import LoopEnds
 from commanalyzer.program.ir.model import Instruction
-from commanalyzer.recording.abi.hooks import HOOKS, MAX_LABELS
+from commanalyzer.recording.abi import HOOKS, MAX_LABELS
 
 Text = Callable[[int], str]  # gives a line of a module
 SCRATCH = "%ca.scratch"  # labels that a hook takes in memory

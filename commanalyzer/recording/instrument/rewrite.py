@@ -14,7 +14,7 @@ from commanalyzer.foundation.errors import InstrumentationError
 from commanalyzer.program.frontend.regions import prevent_inlining
 from commanalyzer.program.ir.cfg import control_flow
 from commanalyzer.program.ir.model import Block, Function, Module
-from commanalyzer.recording.abi import hooks
+from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import SCRATCH, FunctionPatch, plain_text, without_debug
 from commanalyzer.recording.instrument.loops.loop_copies import LoopCopies
 from commanalyzer.recording.instrument.plan import ModulePlan
@@ -43,8 +43,8 @@ class Inlining:
 
 
 INLINING = Inlining()
-_USED = re.compile(rf"@({hooks.PREFIX}\w+)\(")
-_HOOK = re.compile(rf"  (?:%\S+ = )?call [^\n]*@{hooks.PREFIX}\w+\(.*\)")
+_USED = re.compile(rf"@({abi.PREFIX}\w+)\(")
+_HOOK = re.compile(rf"  (?:%\S+ = )?call [^\n]*@{abi.PREFIX}\w+\(.*\)")
 
 
 def rewrite(module: Module, plan: ModulePlan) -> str:
@@ -53,7 +53,7 @@ def rewrite(module: Module, plan: ModulePlan) -> str:
     Raises:
         InstrumentationError: If the module is instrumented already.
     """
-    if any(hooks.MARKER in line for line in module.lines):
+    if any(abi.MARKER in line for line in module.lines):
         raise InstrumentationError(
             "the module is already instrumented; expected the program's own IR",
             hint="analyse the original source or bitcode",
@@ -61,7 +61,7 @@ def rewrite(module: Module, plan: ModulePlan) -> str:
     lines = patched(module, plan.patches, _word_aligned(module))
     lines.extend(_tables(plan))
     used = {name for line in lines for name in _USED.findall(line)}
-    lines.extend(hook.declaration() for name, hook in hooks.HOOKS.items() if name in used)
+    lines.extend(hook.declaration() for name, hook in abi.HOOKS.items() if name in used)
     return "\n".join(lines) + "\n"
 
 
@@ -117,7 +117,7 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
     result = [header]
     entry = list(patch.entry)
     if patch.needs_scratch:
-        entry.insert(0, f"  {SCRATCH} = alloca [{hooks.MAX_LABELS} x i64], align 8")
+        entry.insert(0, f"  {SCRATCH} = alloca [{abi.MAX_LABELS} x i64], align 8")
     position = function.first_line + 1
     cfg = control_flow(function)
     outer = {None, *(loop.parent for loop in cfg.loops.values())}
@@ -183,7 +183,7 @@ def _tables(plan: ModulePlan) -> list[str]:
     blocks, externals = len(sites.blocks), max(1, len(sites.externals))
     return [
         "",
-        f"@{hooks.MARKER} = constant i32 {hooks.ABI_VERSION}",
+        f"@{abi.MARKER} = constant i32 {abi.ABI_VERSION}",
         f"@ca_globals = hidden constant {table} {f'[{entries}]' if count else 'zeroinitializer'}",
         f"@ca_num_globals = hidden constant i64 {count}",
         f"@ca_block_counters = hidden global [{max(1, blocks)} x i64] zeroinitializer",

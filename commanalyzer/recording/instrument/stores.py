@@ -9,7 +9,7 @@ from commanalyzer.program.ir.loops.combinations import ExtremumStore
 from commanalyzer.program.ir.loops.counts import counting_stores
 from commanalyzer.program.ir.model import Instruction, IrType, Operand
 from commanalyzer.program.ir.types import I32, size_bytes
-from commanalyzer.recording.abi import hooks
+from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.recording.instrument.labelling.origins import lane_address
 from commanalyzer.recording.instrument.labelling.recurrences import FOLDS, accumulated_load, fold_of
@@ -71,7 +71,7 @@ class StorePlanner:
         labels = list(self._labels.clean(value.text, block, out))
         fold, own = self._accumulation(instruction, block, labels)
         kind = "copy" if value.text in self._labels.site_of and len(labels) == 1 else "store"
-        if len(labels) <= hooks.MAX_LABELS:
+        if len(labels) <= abi.MAX_LABELS:
             labels = list(self._labels.forms.distinct(labels, own))
         self_label = labels.index(own) if own else -1
         indices = [o.text for o in self._counts.get(instruction.first_line, ())]
@@ -176,7 +176,7 @@ class StorePlanner:
     # ---- shared --------------------------------------------------------------------------------------------
 
     def _row(self, out: list[str], site: int, address: str, words: int, labels: Sequence[str]) -> None:
-        if len(labels) > hooks.MAX_LABELS:
+        if len(labels) > abi.MAX_LABELS:
             labels = (self._labels.name_value(out, site, labels),)
         self._patch.call_with(out, "ca_row", labels, site, address, words)
 

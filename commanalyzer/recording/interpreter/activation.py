@@ -1,17 +1,109 @@
 """Activations of functions, and what they count.
 
 What the interpreter tells others about a run while it lasts.
+
+What the interpreter knows about a function before it runs: blocks, selectors, counts.
+
+*Selectors* of a phi are the conditions that decide which of its operands is taken, as opposed to how often
+a loop runs. *Counts* are stores such as ``h[b[i]] += 1``, where nothing but the address varies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from commanalyzer.program.ir.cfg import ControlFlow, control_flow
 from commanalyzer.program.ir.libcalls import CallKind
-from commanalyzer.program.ir.model import Instruction
-from commanalyzer.recording.interpreter.plan import FunctionPlan
+from commanalyzer.program.ir.loops.combinations import Combination, ExtremumStore, extremum_stores
+from commanalyzer.program.ir.loops.counts import counting_stores
+from commanalyzer.program.ir.loops.guards import loop_guards
+from commanalyzer.program.ir.loops.selections import Selection, selections
+from commanalyzer.program.ir.model import Function, Instruction, Operand
 from commanalyzer.recording.interpreter.values import Labels, Value
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPlan:
+    """A function, prepared.
+
+    Attributes:
+        function: The function.
+        blocks: Instructions by label.
+        selectors: (block, predecessor) -> conditions whose sources select the phis of the block.
+        count_indices: First line of a counting store -> the index operands of its address.
+        combined: Choices that are minima, maxima or connectives, by register.
+        extremum_stores: By first line of the store.
+        instead: Block that is executed instead of a store -> that store.
+        kept: Registers that are chosen by a selecting reduction, with that reduction.
+    """
+
+    function: Function
+    blocks: Mapping[str, tuple[Instruction, ...]]
+    selectors: Mapping[tuple[str, str], tuple[Operand, ...]]
+    count_indices: Mapping[int, tuple[Operand, ...]]
+    combined: Mapping[str, Combination]
+    kept: Mapping[str, Selection]
+    extremum_stores: Mapping[int, ExtremumStore]
+    instead: Mapping[str, ExtremumStore]
+
+    @property
+    def entry(self) -> str:
+        """Label of the entry block."""
+        return self.function.blocks[0].label
+
+
+def plan_function(function: Function) -> FunctionPlan:
+    """Prepare ``function``."""
+    flow = control_flow(function)
+    blocks = {block.label: block.instructions for block in function.blocks}
+    guards = loop_guards(function, flow)
+    selectors: dict[tuple[str, str], tuple[Operand, ...]] = {}
+    for label in flow.reverse_postorder:
+        if blocks[label][0].opcode != "phi" or flow.is_loop_header(label):
+            continue
+        for predecessor in flow.predecessors[label]:
+            selectors[label, predecessor] = _selectors(flow, blocks, guards, label, predecessor)
+    found = selections(function, flow)
+    counts = counting_stores(function, flow)
+    extrema = extremum_stores(function, flow)
+    return FunctionPlan(
+        function,
+        blocks,
+        selectors,
+        counts,
+        found.combined,
+        found.kept,
+        {e.store.first_line: e for e in extrema},
+        {e.otherwise: e for e in extrema},
+    )
+
+
+def _selectors(
+    flow: ControlFlow,
+    blocks: Mapping[str, tuple[Instruction, ...]],
+    guards: frozenset[str],
+    block: str,
+    predecessor: str,
+) -> tuple[Operand, ...]:
+    """Return the conditions that select on the edge ``predecessor`` -> ``block``.
+
+    Every branch between the immediate dominator of the block and the predecessor, in the same loop as the
+    block, that does not inevitably lead to the predecessor and does more than guard a loop.
+    """
+    top = flow.immediate_dominator[block]
+    loop = flow.innermost_loop.get(block)
+    found: list[Operand] = []
+    for x in flow.dominator_chain(predecessor):
+        terminator = blocks[x][-1]
+        decides = x not in guards and (x == predecessor or not flow.postdominates(predecessor, x))
+        is_conditional = terminator.opcode in ("br", "switch") and bool(terminator.operands)
+        if decides and is_conditional and flow.innermost_loop.get(x) == loop:
+            found.append(terminator.operands[0])
+        if x == top:
+            break
+    return tuple(found)
 
 
 @dataclass(slots=True)

@@ -25,7 +25,14 @@ from commanalyzer.program.ir.loops.combinations import ExtremumStore
 from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.program.ir.model import Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
-from commanalyzer.recording.interpreter.activation import Counts, Frame, Observer, Unobserved
+from commanalyzer.recording.interpreter.activation import (
+    Counts,
+    Frame,
+    FunctionPlan,
+    Observer,
+    Unobserved,
+    plan_function,
+)
 from commanalyzer.recording.interpreter.image import Image
 from commanalyzer.recording.interpreter.instructions.arithmetic import binary
 from commanalyzer.recording.interpreter.instructions.codec import decode, encode
@@ -40,7 +47,6 @@ from commanalyzer.recording.interpreter.instructions.operations import (
 from commanalyzer.recording.interpreter.libc.external import Externals
 from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS
 from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.plan import FunctionPlan, plan_function
 from commanalyzer.recording.interpreter.recording import Recorder
 from commanalyzer.recording.interpreter.shadow import Shadow
 from commanalyzer.recording.interpreter.values import (

@@ -29,8 +29,7 @@ import psutil
 
 from commanalyzer.foundation.errors import RuntimeBuildError, TargetRunError
 from commanalyzer.program.frontend.cache import cached_file, content_key
-from commanalyzer.program.frontend.subprocesses import run_tool
-from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
+from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool, shim_directory
 
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-fno-sanitize=all")
 _TIMEOUT_S = 300.0

@@ -89,7 +89,7 @@ class PlotMethods:
         self: PlottedResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
     ) -> Axes:
         """Who talks to whom; arguments and errors as :meth:`plot_matrix`."""
-        from commanalyzer.report.figures.network import draw_network
+        from commanalyzer.report.figures.matrix import draw_network
 
         item = self.decomposition(nodes, model, method)
         ax = _axes(ax)

@@ -18,8 +18,7 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.figures.chart import Chart, inline_svg
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
 from commanalyzer.report.html.causes import causes_section
-from commanalyzer.report.html.chapters.allocations import allocations_chapter
-from commanalyzer.report.html.chapters.laws import LawsRequest, laws_chapter
+from commanalyzer.report.html.chapters.laws import LawsRequest, allocations_chapter, laws_chapter
 from commanalyzer.report.html.chapters.learning import learning_chapter, tasks_chapter
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of

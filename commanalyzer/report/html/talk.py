@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.figures.matrix import draw_matrix
-from commanalyzer.report.figures.network import FAINTEST, MOST_PARTS, draw_network, exchanged, hidden_pairs
+from commanalyzer.report.figures.matrix import (
+    FAINTEST,
+    MOST_PARTS,
+    draw_matrix,
+    draw_network,
+    exchanged,
+    hidden_pairs,
+)
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 
 if TYPE_CHECKING:

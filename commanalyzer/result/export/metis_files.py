@@ -23,7 +23,7 @@ from commanalyzer.graph.value_graph import (
     sink_of_source,
     sorted_unique,
 )
-from commanalyzer.result.export.files import interleave, number_lines, write_text
+from commanalyzer.result.export.matrix_files import interleave, number_lines, write_text
 
 
 def write_metis_graph(path: Path, adjacency: Adjacency) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.graph.allocations import Layout
-from commanalyzer.recording.abi.trace_layout import BLOCKS
+from commanalyzer.recording.abi import BLOCKS
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from pathlib import Path
 from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from commanalyzer.program.frontend.link import build_object
-from commanalyzer.program.frontend.subprocesses import run_tool
 from commanalyzer.program.frontend.toolchain import (
     BUNDLED_TARGET,
     Language,
@@ -25,6 +24,7 @@ from commanalyzer.program.frontend.toolchain import (
     bundled_toolchain,
     cxx_beside,
     is_wrapper,
+    run_tool,
 )
 
 _FOLDER = Path(__file__).resolve().parent

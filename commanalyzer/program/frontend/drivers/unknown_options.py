@@ -17,7 +17,7 @@ from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers import option_table as table
 from commanalyzer.program.frontend.drivers.command import CompilerCommand
 from commanalyzer.program.frontend.drivers.underlying import Underlying
-from commanalyzer.program.frontend.subprocesses import run_tool
+from commanalyzer.program.frontend.toolchain import run_tool
 
 _TIMEOUT_S = 60.0
 _REFUSED = re.compile(

@@ -26,7 +26,7 @@ from commanalyzer.program.frontend.drivers.command import (
     CompilerCommand,
     read_command,
 )
-from commanalyzer.program.frontend.drivers.elf import (
+from commanalyzer.program.frontend.drivers.embedded import (
     RELOCATABLE,
     add_section,
     carrier,

@@ -17,8 +17,7 @@ from commanalyzer.program.frontend.compile import (
     fortran_runtime,
     language_of,
 )
-from commanalyzer.program.frontend.drivers.elf import is_elf
-from commanalyzer.program.frontend.drivers.embedded import EmbeddedProgram, Image, read_program
+from commanalyzer.program.frontend.drivers.embedded import EmbeddedProgram, Image, is_elf, read_program
 from commanalyzer.program.frontend.drivers.records import Record
 from commanalyzer.program.frontend.drivers.underlying import (
     needs_openmp,

@@ -18,7 +18,7 @@ from commanalyzer.foundation.errors import CompileError, RuntimeBuildError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.frontend.drivers.option_table import LANGUAGE_OF_SUFFIX, OPENMP
 from commanalyzer.program.frontend.regions import MACRO, with_fortran_marks
-from commanalyzer.program.frontend.subprocesses import ToolOutput, run_tool
+from commanalyzer.program.frontend.toolchain import ToolOutput, run_tool
 
 FORTRAN_SUFFIXES = frozenset(s for s, language in LANGUAGE_OF_SUFFIX.items() if language == "fortran")
 ENVIRONMENT = "COMMANALYZER_FC"

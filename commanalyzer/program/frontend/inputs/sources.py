@@ -16,8 +16,7 @@ from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers.option_table import OPENMP_ON
 from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP
 from commanalyzer.program.frontend.regions import mark_flags
-from commanalyzer.program.frontend.subprocesses import run_tool, tool_bytes
-from commanalyzer.program.frontend.toolchain import Language, Toolchain
+from commanalyzer.program.frontend.toolchain import Language, Toolchain, run_tool, tool_bytes
 
 # -O2 for its language-level effects (no optnone, alias and lifetime information), passes off because the
 # canonical pipeline runs them; zig's own UBSan would add checks that are not the user's.

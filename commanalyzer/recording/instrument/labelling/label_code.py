@@ -12,7 +12,7 @@ from commanalyzer.foundation.flows import Fold
 from commanalyzer.program.ir.cfg import reached
 from commanalyzer.program.ir.loops.combinations import extremum_stores
 from commanalyzer.program.ir.loops.selections import Selection
-from commanalyzer.recording.abi import hooks
+from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.labelling.choices import (
     ChoiceWriter,
     CycleWriter,
@@ -181,7 +181,7 @@ class ReductionWriter:
         storage = f"%ca.accumulator.{len(self._book.accumulators)}"
         self._book.accumulators.append(storage)
         self._patch.entry += [
-            f"  {storage} = alloca [{hooks.ACCUMULATOR_BYTES} x i8], align 16",
+            f"  {storage} = alloca [{abi.ACCUMULATOR_BYTES} x i8], align 16",
             f"  store <8 x i64> zeroinitializer, ptr {storage}, align 16",
         ]
         return storage
@@ -193,7 +193,7 @@ class ReductionWriter:
         if accumulator.selection is not None:
             rivals = [o.text for p, o in accumulator.selection.rivals if p == predecessor]
             labels += self._choices.control(rivals, predecessor, out)
-        if len(labels) > hooks.MAX_INITIAL_LABELS:
+        if len(labels) > abi.MAX_INITIAL_LABELS:
             labels = (
                 self._book.name_value(out, self._book.site(operands[0], f"{operands[0]}.initial"), labels),
             )
@@ -277,6 +277,6 @@ class ReductionWriter:
     def _write_term(self, out: list[str], name: str, storage: str, labels: tuple[str, ...]) -> None:
         if not labels:
             return
-        if len(labels) > hooks.MAX_TERM_LABELS:
+        if len(labels) > abi.MAX_TERM_LABELS:
             labels = (self._book.name_value(out, self._book.site(name, f"{name}.term"), labels),)
         self._patch.call_with(out, "ca_term", labels, storage)

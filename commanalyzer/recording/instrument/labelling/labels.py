@@ -15,13 +15,13 @@ from itertools import zip_longest
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.program.ir.model import Instruction, IrType, Operand
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace
-from commanalyzer.recording.abi import hooks
+from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.labelling.values import Flow, FunctionValues, value_width
 from commanalyzer.recording.instrument.sites import SiteRecord, SiteTable
 
 MAX_STATIC_LABELS = 32
-_NOT_EXACT = ~hooks.EXACT & ((1 << 64) - 1)
+_NOT_EXACT = ~abi.EXACT & ((1 << 64) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ class LabelBook:
 
     def name_value(self, out: list[str], site: int, labels: Sequence[str]) -> str:
         """Code that names a register value with these labels."""
-        labels = self.forms.distinct(self._at_most(hooks.MAX_LABELS, site, labels, out))
+        labels = self.forms.distinct(self._at_most(abi.MAX_LABELS, site, labels, out))
         return self.patch.call_with(out, "ca_register", labels, site)
 
     def register_site(self, name: str, fold: Fold = Fold.NONE) -> int:
@@ -336,7 +336,7 @@ class LabelBook:
     def join(self, out: list[str], name: str, labels: Sequence[str], result: str = "") -> str:
         """Code for one label in place of several, some of which may be absent at run time."""
         site = self.register_site(name)
-        labels = self._at_most(hooks.MAX_LABELS, site, labels, out)
+        labels = self._at_most(abi.MAX_LABELS, site, labels, out)
         pointer = self.patch.spill(out, labels)
         if name not in self.homes:
             return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
@@ -363,7 +363,7 @@ class LabelBook:
 
     def with_exact(self, labels: Labels, out: list[str]) -> str:
         """The first label, marked as an exact copy of as many words as the value has."""
-        mark = hooks.EXACT_8 - (1 << 64) if labels.words == 2 else hooks.EXACT_4
+        mark = abi.EXACT_8 - (1 << 64) if labels.words == 2 else abi.EXACT_4
         result = self.patch.compute(out, "or", labels.names[0], mark)
         self.forms.same(result, labels.names[0])
         return result

@@ -16,7 +16,7 @@ from functools import reduce
 from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
-from commanalyzer.recording.abi import hooks
+from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.labelling.choices import LaneWriter, Parts, combined, part_types
 from commanalyzer.recording.instrument.labelling.labels import NOTHING, Exact, LabelBook, Labels
@@ -165,7 +165,7 @@ def plan_variadic_function(function: Function, patch: FunctionPatch) -> None:
     starts = [i for b in function.blocks for i in b.instructions if i.callee.startswith(_VA_START)]
     if not starts:
         return
-    patch.entry.append(f"  {_STORAGE} = alloca [{hooks.VARIADICS_BYTES} x i8], align 8")
+    patch.entry.append(f"  {_STORAGE} = alloca [{abi.VARIADICS_BYTES} x i8], align 8")
     patch.call(patch.entry, "ca_take_variadics", _STORAGE)
     for start in starts:
         out = patch.after.setdefault(start.last_line, [])
@@ -271,7 +271,7 @@ def _load(book: LabelBook, instruction: Instruction, out: list[str], *, is_split
         book.patch.call(out, "ca_load", book.patch.compute(out, "add", address, offset))
         for offset in _word_offsets(type_)
     )
-    if len(names) > hooks.MAX_LABELS:
+    if len(names) > abi.MAX_LABELS:
         names = (book.name_value(out, book.register_site(instruction.name), names),)
     return Labels(names, parts=_loaded_parts(book, instruction, address, out))
 

@@ -18,7 +18,7 @@ from commanalyzer.program.ir.loops.selections import Selections, selections
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.parsing.lexer import Cursor
 from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
-from commanalyzer.recording.abi import hooks
+from commanalyzer.recording import abi
 
 
 class Flow(Enum):
@@ -92,7 +92,7 @@ def call_facts(module: Module, library: LibraryModel) -> CallFacts:
     types = TypeReader(named=module.named_types)
     copied: dict[str, dict[int, int]] = {}
     for function in module.functions:
-        for index, flags in enumerate(function.parameter_flags[: hooks.MAX_CALL_ARGUMENTS]):
+        for index, flags in enumerate(function.parameter_flags[: abi.MAX_CALL_ARGUMENTS]):
             for flag in flags:
                 if flag.startswith("byval("):
                     type_ = types.read(Cursor(flag[len("byval(") : -1], 0))
@@ -295,7 +295,7 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
                 if operand.is_local:
                     uses.setdefault(operand.text, []).append(Place(instruction, block.label, index))
     is_main = function.name == "@main"
-    passed = () if is_main else function.parameters[: hooks.MAX_CALL_ARGUMENTS]
+    passed = () if is_main else function.parameters[: abi.MAX_CALL_ARGUMENTS]
     parameters = {p.text: i for i, p in enumerate(passed) if holds_value(p.type)}
     flows = {name: flow_of(d.instruction, calls) for name, d in definitions.items()}
     flows.update(dict.fromkeys(parameters, Flow.SOURCE))

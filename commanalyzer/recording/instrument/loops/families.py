@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import Loop
 from commanalyzer.program.ir.loops.induction import Polynomial, round_number
-from commanalyzer.recording.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
+from commanalyzer.recording.abi import ADDRESS_MASK, MAX_LABELS, WORD_MASK
 from commanalyzer.recording.instrument.code import Computed, Event, FunctionPatch, HookCall, Spilled
 from commanalyzer.recording.instrument.loops.loop_code import Numbers, computed_address
 from commanalyzer.recording.instrument.loops.repeat_guards import GuardWriter, signed

@@ -15,7 +15,7 @@ from typing import Protocol
 from commanalyzer.program.ir.loops.induction import Polynomial
 from commanalyzer.program.ir.model import Block, Instruction, Operand
 from commanalyzer.program.ir.types import I64, PTR
-from commanalyzer.recording.abi.hooks import MAX_INLINE_LABELS
+from commanalyzer.recording.abi import MAX_INLINE_LABELS
 from commanalyzer.recording.instrument.code import (
     SCRATCH,
     Address,

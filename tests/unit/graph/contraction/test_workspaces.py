@@ -19,7 +19,7 @@ from commanalyzer.graph.contraction.workspaces import (
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.recording.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
+from commanalyzer.recording.abi import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.recording.instrument.sites import ObjectRecord, SiteTable
 from tests.graphs import Row, build, folded, row
 from tests.unit.graph.reading.test_ranges import trace_of

@@ -11,8 +11,7 @@ import pytest
 
 from commanalyzer.graph.reading.family_kernels import first_place, write_head
 from commanalyzer.graph.reading.tables import Tables
-from commanalyzer.recording.abi.hooks import REGISTER
-from commanalyzer.recording.abi.trace_layout import FAMILY_SUM, GROUP, ROW_FAMILY, ROW_REGISTER, ROW_WIDE, RUN
+from commanalyzer.recording.abi import FAMILY_SUM, GROUP, REGISTER, ROW_FAMILY, ROW_REGISTER, ROW_WIDE, RUN
 from commanalyzer.recording.trace import Trace
 from tests.reference.expand import expand_rows
 from tests.reference.families import without_families

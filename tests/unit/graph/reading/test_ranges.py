@@ -9,11 +9,11 @@ import pytest
 
 from commanalyzer.graph.reading import tables
 from commanalyzer.graph.reading.tables import Tables
-from commanalyzer.recording.abi.hooks import CONTROL
-from commanalyzer.recording.abi.trace_layout import (
+from commanalyzer.recording.abi import (
     BLOCKS,
     CELL,
     CONTEXT,
+    CONTROL,
     COPY,
     EXTENT,
     GROUP,

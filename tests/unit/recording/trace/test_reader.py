@@ -8,26 +8,26 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import TraceError
-from commanalyzer.recording.abi import trace_layout as layout
-from commanalyzer.recording.abi.hooks import ABI_VERSION
+from commanalyzer.recording import abi
+from commanalyzer.recording.abi import ABI_VERSION
 from commanalyzer.recording.trace import read_trace
 
 _FIRST_SECTION = 4096
 
 
-def _write(path: Path, *, magic: int = layout.TRACE_MAGIC, version: int = ABI_VERSION, cut: int = 0) -> Path:
+def _write(path: Path, *, magic: int = abi.TRACE_MAGIC, version: int = ABI_VERSION, cut: int = 0) -> Path:
     """A trace with two rows and one run, without its last ``cut`` bytes."""
     columns = {
-        "cells": np.array([(11, 3), (13, 1)], dtype=layout.CELL),
-        "heads": np.array([(100, 5, 1, 0), (102, 6, 0, 0)], dtype=layout.HEAD),
-        "labels": np.array([-7], dtype=layout.LABEL_UNIT),
-        "runs": np.array([(40, -2)], dtype=layout.RUN),
+        "cells": np.array([(11, 3), (13, 1)], dtype=abi.CELL),
+        "heads": np.array([(100, 5, 1, 0), (102, 6, 0, 0)], dtype=abi.HEAD),
+        "labels": np.array([-7], dtype=abi.LABEL_UNIT),
+        "runs": np.array([(40, -2)], dtype=abi.RUN),
     }
-    header = np.zeros((), dtype=layout.HEADER)
+    header = np.zeros((), dtype=abi.HEADER)
     header["magic"], header["abi_version"] = magic, version
     header["statistics"]["hash_collisions"], header["statistics"]["unaligned_copies"] = 4, 9
     body = b""
-    for index, (name, dtype) in enumerate(layout.SECTIONS):
+    for index, (name, dtype) in enumerate(abi.SECTIONS):
         column = columns.get(name, np.zeros(0, dtype=dtype))
         header["sections"][index] = (_FIRST_SECTION + len(body), len(column))
         body += column.tobytes()

@@ -12,7 +12,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.result.export.extrap import Measurement, write_extrap, write_extrap_text
-from commanalyzer.scaling.laws.families.extrap import import_models, measurements, second_opinion
+from commanalyzer.scaling.laws.extrap import import_models, measurements, second_opinion
 from commanalyzer.scaling.laws.formula import law_text
 
 POINTS = [

@@ -16,8 +16,13 @@ from commanalyzer.communication.volume import count_volume
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.result.export.extrap import Measurement, write_extrap
-from commanalyzer.result.export.files import number_lines, write_text
-from commanalyzer.result.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
+from commanalyzer.result.export.matrix_files import (
+    number_lines,
+    write_graphml,
+    write_matrix_csv,
+    write_matrix_market,
+    write_text,
+)
 from commanalyzer.result.export.metis_files import (
     hypergraph_nets,
     read_partition,

@@ -9,8 +9,8 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.scaling.laws.data import of_table, read_observations
+from commanalyzer.scaling.laws.fit import fit_observations
 from commanalyzer.scaling.laws.formula import law_text
-from commanalyzer.scaling.laws.pipeline import fit_observations
 from commanalyzer.scaling.laws.terms import most_cubic_grid
 from commanalyzer.scaling.sweep.table import COLUMNS, Cell, SweepTable, table_from_lines
 

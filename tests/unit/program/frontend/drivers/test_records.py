@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import CompileError, ConfigError
-from commanalyzer.program.frontend.drivers.elf import add_section, carrier, parse_elf, read_elf, with_section
+from commanalyzer.program.frontend.drivers.embedded import (
+    add_section,
+    carrier,
+    parse_elf,
+    read_elf,
+    with_section,
+)
 from commanalyzer.program.frontend.drivers.records import SECTION, Record, decode_records, encode_records
 from commanalyzer.program.frontend.drivers.underlying import find_underlying, named_compiler
 from commanalyzer.program.frontend.drivers.wrapper import has_all_records

@@ -1,1 +1,0 @@
-"""The contract between instrumented code and the runtime shim: hooks and layout of the trace."""

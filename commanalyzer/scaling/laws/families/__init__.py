@@ -1,1 +1,0 @@
-"""Families of formulas propose terms: the physical lattice, the normal form of models, Extra-P's own."""
