@@ -6,20 +6,27 @@ with errors of their own.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 
 _MOST = (1 << 63) - 1
+_T = TypeVar("_T")
+_TEXTS: Mapping[type, Callable[[str], object]] = {Fraction: Fraction}
+# What reading something else than what is expected ends with.
+_DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
 
 
 def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
@@ -37,7 +44,24 @@ def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
     return content
 
 
-def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str) -> dict[str, Any]:
+@contextlib.contextmanager
+def reading(
+    path: Path, what: str, *, hint: str = "", error: type[CommAnalyzerError] = ArtifactError
+) -> Iterator[None]:
+    """Whatever reading ``path`` stumbles over is an ``error``: expected ``what``, found something else."""
+    try:
+        yield
+    except OSError as cause:
+        found = cause.strerror or str(cause)
+        raise error(f"expected {what}, found: {found}", where=str(path), hint=hint) from cause
+    except _DAMAGED as cause:
+        if isinstance(cause, CommAnalyzerError) and str(path) in cause.where:
+            raise
+        found = f"no {cause}" if isinstance(cause, KeyError) else str(cause)
+        raise error(f"expected {what}, found: {found}", where=str(path), hint=hint) from cause
+
+
+def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = "") -> dict[str, Any]:
     """Content of a JSON file of this tool.
 
     Args:
@@ -50,12 +74,8 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str) -
     Raises:
         ArtifactError: If it is missing, no JSON, of another kind or of a newer schema.
     """
-    try:
+    with reading(path, what, hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-    except OSError as error:
-        raise ArtifactError(f"expected {what}, found: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise ArtifactError(f"expected JSON, found: {error}", where=str(path)) from error
     if not isinstance(content, dict) or content.get("kind") != kind:
         raise ArtifactError(f"expected a file of kind {kind}, found another", where=str(path), hint=hint)
     if not isinstance(content.get("schema"), int) or content["schema"] > schema:
@@ -65,6 +85,40 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str) -
             hint="read it with a newer version of commanalyzer",
         )
     return content
+
+
+def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], object]] = _TEXTS) -> _T:
+    """Parsed content as a value; objects are data classes or :class:`msgspec.Struct`.
+
+    Args:
+        content: Of a JSON or TOML document.
+        kind: What it shall be; arrays of numpy may be in it.
+        texts: How values are read that stand there as text.
+
+    Raises:
+        ValueError: If it is something else: says what was expected, found and where (``$.tasks[0].name``).
+    """
+
+    def value(own: Any, found: Any) -> object:
+        if own is object:
+            return found
+        if get_origin(own) is np.ndarray:
+            return np.array(found, dtype=get_args(get_args(own)[1])[0])
+        return texts[own](msgspec.convert(found, str))
+
+    try:
+        return msgspec.convert(content, kind, dec_hook=value)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+def document_text(content: object) -> str:
+    """JSON text of builtin values and of what :func:`typed` makes."""
+    return json.dumps(msgspec.to_builtins(content, enc_hook=_plain), indent=1) + "\n"
+
+
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
