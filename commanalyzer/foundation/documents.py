@@ -12,7 +12,6 @@ import json
 import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -24,7 +23,7 @@ from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 
 _MOST = (1 << 63) - 1
 _T = TypeVar("_T")
-_TEXTS: Mapping[type, Callable[[str], object]] = {Fraction: Fraction}
+_NO_TEXTS: Mapping[type, Callable[[str], object]] = {}
 # What reading something else than what is expected ends with.
 _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
 
@@ -39,7 +38,7 @@ def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
     Raises:
         ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits.
     """
-    content = _parsed(json.loads, text)
+    content = _parsed(json.loads, text, "JSON")
     _check_numbers(content, is_finite)
     return content
 
@@ -87,7 +86,7 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = 
     return content
 
 
-def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], object]] = _TEXTS) -> _T:
+def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], object]] = _NO_TEXTS) -> _T:
     """Parsed content as a value; objects are data classes or :class:`msgspec.Struct`.
 
     Args:
@@ -127,7 +126,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         ValueError: As for :func:`parse_json`.
     """
-    content = _parsed(tomllib.loads, text)
+    content = _parsed(tomllib.loads, text, "TOML")
     _check_numbers(content, is_finite=False)
     return dict(content)
 
@@ -169,11 +168,13 @@ def number(value: object) -> float:
     return float(value)
 
 
-def _parsed(parse: Callable[[Any], Any], text: str | bytes) -> Any:
+def _parsed(parse: Callable[[Any], Any], text: str | bytes, name: str) -> Any:
     try:
         return parse(text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(f"no {name}: {error}") from error
 
 
 def _check_numbers(content: object, is_finite: bool) -> None:
