@@ -10,10 +10,11 @@ import contextlib
 import csv
 import json
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -23,6 +24,8 @@ from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 
 _MOST = (1 << 63) - 1
 _T = TypeVar("_T")
+Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 _NO_TEXTS: Mapping[type, Callable[[str], object]] = {}
 # What reading something else than what is expected ends with.
 _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
