@@ -10,11 +10,12 @@ import contextlib
 import csv
 import json
 import math
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -26,6 +27,7 @@ _MOST = (1 << 63) - 1
 _T = TypeVar("_T")
 Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _NO_TEXTS: Mapping[type, Callable[[str], object]] = {}
 # What reading something else than what is expected ends with.
 _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
@@ -111,7 +113,21 @@ def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], 
     try:
         return msgspec.convert(content, kind, dec_hook=value)
     except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(_explained(str(error), content, kind)) from error
+
+
+def _explained(text: str, content: Any, kind: Any) -> str:
+    """A message of msgspec with the wrong value, and the words that are known, where it says which it is."""
+    said, _, place = text.replace("`", "").partition(" - at ")
+    said, _, found = said.partition(", got ")
+    if said.startswith(("Expected ", "Invalid enum")) and "..." not in place:
+        for key, index in _STEP.findall(place):
+            content = content[key or int(index)]
+            kind = get_type_hints(kind)[key] if key else get_args(kind)[0]
+            kind = get_args(kind)[0] if type(None) in get_args(kind) else kind
+        found = repr(content)
+        said = said if said[0] == "E" else f"Expected {' or '.join(get_args(kind))}"
+    return f"{said[0].lower()}{said[1:]}{found and f', found {found}'}{place and f' at {place}'}"
 
 
 def document_text(content: object) -> str:
