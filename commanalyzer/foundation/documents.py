@@ -123,7 +123,7 @@ def _explained(text: str, content: Any, kind: Any) -> str:
     if said.startswith(("Expected ", "Invalid enum")) and "..." not in place:
         for key, index in _STEP.findall(place):
             content = content[key or int(index)]
-            kind = get_type_hints(kind)[key] if key else get_args(kind)[0]
+            kind = get_type_hints(kind).get(key) if key else get_args(kind)[0]
             kind = get_args(kind)[0] if type(None) in get_args(kind) else kind
         found = repr(content)
         said = said if said[0] == "E" else f"Expected {' or '.join(get_args(kind))}"
