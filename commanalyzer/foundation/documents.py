@@ -190,9 +190,7 @@ def number(value: object) -> float:
 def _parsed(parse: Callable[[Any], Any], text: str | bytes, name: str) -> Any:
     try:
         return parse(text)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ValueError(f"no {name}: {error}") from error
 
 
