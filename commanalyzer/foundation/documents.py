@@ -6,20 +6,31 @@ with errors of their own.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
+import re
+import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 
 _MOST = (1 << 63) - 1
+_T = TypeVar("_T")
+Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_NO_TEXTS: Mapping[type, Callable[[str], object]] = {}
+# What reading something else than what is expected ends with.
+_DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
 
 
 def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
@@ -32,12 +43,29 @@ def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
     Raises:
         ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits.
     """
-    content = _parsed(json.loads, text)
+    content = _parsed(json.loads, text, "JSON")
     _check_numbers(content, is_finite)
     return content
 
 
-def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str) -> dict[str, Any]:
+@contextlib.contextmanager
+def reading(
+    path: Path, what: str, *, hint: str = "", error: type[CommAnalyzerError] = ArtifactError
+) -> Iterator[None]:
+    """Whatever reading ``path`` stumbles over is an ``error``: expected ``what``, found something else."""
+    try:
+        yield
+    except OSError as cause:
+        found = cause.strerror or str(cause)
+        raise error(f"expected {what}, found: {found}", where=str(path), hint=hint) from cause
+    except _DAMAGED as cause:
+        if isinstance(cause, CommAnalyzerError) and str(path) in cause.where:
+            raise
+        found = f"no {cause}" if isinstance(cause, KeyError) else str(cause)
+        raise error(f"expected {what}, found: {found}", where=str(path), hint=hint) from cause
+
+
+def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = "") -> dict[str, Any]:
     """Content of a JSON file of this tool.
 
     Args:
@@ -50,12 +78,8 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str) -
     Raises:
         ArtifactError: If it is missing, no JSON, of another kind or of a newer schema.
     """
-    try:
+    with reading(path, what, hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-    except OSError as error:
-        raise ArtifactError(f"expected {what}, found: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise ArtifactError(f"expected JSON, found: {error}", where=str(path)) from error
     if not isinstance(content, dict) or content.get("kind") != kind:
         raise ArtifactError(f"expected a file of kind {kind}, found another", where=str(path), hint=hint)
     if not isinstance(content.get("schema"), int) or content["schema"] > schema:
@@ -67,13 +91,61 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str) -
     return content
 
 
+def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], object]] = _NO_TEXTS) -> _T:
+    """Parsed content as a value; objects are data classes or :class:`msgspec.Struct`.
+
+    Args:
+        content: Of a JSON or TOML document.
+        kind: What it shall be; arrays of numpy may be in it.
+        texts: How values are read that stand there as text.
+
+    Raises:
+        ValueError: If it is something else: says what was expected, found and where (``$.tasks[0].name``).
+    """
+
+    def value(own: Any, found: Any) -> object:
+        if own is object:
+            return found
+        if get_origin(own) is np.ndarray:
+            return np.array(found, dtype=get_args(get_args(own)[1])[0])
+        return texts[own](msgspec.convert(found, str))
+
+    try:
+        return msgspec.convert(content, kind, dec_hook=value)
+    except msgspec.ValidationError as error:
+        raise ValueError(_explained(str(error), content, kind)) from error
+
+
+def _explained(text: str, content: Any, kind: Any) -> str:
+    """A message of msgspec with the wrong value, and the words that are known, where it says which it is."""
+    said, _, place = text.replace("`", "").partition(" - at ")
+    said, _, found = said.partition(", got ")
+    if said.startswith(("Expected ", "Invalid enum")) and "..." not in place:
+        for key, index in _STEP.findall(place):
+            content = content[key or int(index)]
+            kind = get_type_hints(kind).get(key) if key else get_args(kind)[0]
+            kind = get_args(kind)[0] if type(None) in get_args(kind) else kind
+        found = repr(content)
+        said = said if said[0] == "E" else f"Expected {' or '.join(get_args(kind))}"
+    return f"{said[0].lower()}{said[1:]}{found and f', found {found}'}{place and f' at {place}'}"
+
+
+def document_text(content: object) -> str:
+    """JSON text of builtin values and of what :func:`typed` makes."""
+    return json.dumps(msgspec.to_builtins(content, enc_hook=_plain), indent=1) + "\n"
+
+
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Content of a TOML document.
 
     Raises:
         ValueError: As for :func:`parse_json`.
     """
-    content = _parsed(tomllib.loads, text)
+    content = _parsed(tomllib.loads, text, "TOML")
     _check_numbers(content, is_finite=False)
     return dict(content)
 
@@ -115,11 +187,11 @@ def number(value: object) -> float:
     return float(value)
 
 
-def _parsed(parse: Callable[[Any], Any], text: str | bytes) -> Any:
+def _parsed(parse: Callable[[Any], Any], text: str | bytes, name: str) -> Any:
     try:
         return parse(text)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+    except (RecursionError, ValueError) as error:
+        raise ValueError(f"no {name}: {error}") from error
 
 
 def _check_numbers(content: object, is_finite: bool) -> None:

@@ -34,25 +34,24 @@ be left out.
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
-from commanalyzer.foundation.documents import parse_toml
+import msgspec
+
+from commanalyzer.foundation.documents import parse_toml, reading
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.curves import Curve, Reading
 from commanalyzer.machine.kinds import KINDS, ParameterKind
-from commanalyzer.machine.phase_times import PhaseTimes, Unit, read_phase_times, read_units
+from commanalyzer.machine.phase_times import PhaseTimes, Unit, part_of_file, read_phase_times, read_units
 
 FILE_KIND = "commanalyzer.machine"
 FILE_SCHEMA = 1
 
 Origin = Literal["measured", "given", "assumed", "assumed from a predecessor"]
-_ORIGINS: tuple[Origin, ...] = get_args(Origin)
-_KEYS = frozenset({"value", "unit", "source", "date", "note", "nodes", "message_bytes", "values"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +173,8 @@ def load_machine(path: Path) -> MachineParameters:
         MachineModelError: If the file is missing, is no TOML, is newer than this program, or has unknown
             keys or implausible values.
     """
-    try:
+    with reading(path, "a machine file", error=MachineModelError):
         data = parse_toml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise MachineModelError(
-            f"expected a readable machine file, found: {error.strerror}", where=str(path)
-        ) from error
-    except ValueError as error:
-        raise MachineModelError(f"expected a TOML file, found: {error}", where=str(path)) from error
     try:
         return _machine(data)
     except MachineModelError as error:
@@ -212,63 +205,44 @@ def _machine(data: Mapping[str, object]) -> MachineParameters:
     return machine.updated(**found)
 
 
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """Table of a parameter in a file."""
+
+    value: int | float | str
+    unit: str = ""
+    source: Origin = "given"
+    date: object = ""
+    note: str = ""
+    nodes: tuple[float, ...] = ()
+    message_bytes: tuple[float, ...] = ()
+    values: tuple[int | float | str, ...] = ()
+
+
 def _parameter(entry: object, key: str, kind: ParameterKind) -> Parameter:
-    table: Mapping[str, object] = entry if isinstance(entry, dict) else {"value": entry}
-    unknown = set(table) - _KEYS
-    if unknown or "value" not in table:
-        found = ", ".join(sorted(map(str, table)))
-        raise MachineModelError(
-            f"expected value, and optionally {', '.join(sorted(_KEYS - {'value'}))}, found {found}", where=key
-        )
-    source = table.get("source", "given")
-    if source not in _ORIGINS:
-        raise MachineModelError(
-            f"expected one of {', '.join(_ORIGINS)}, found {source!r}", where=f"{key}.source"
-        )
+    table = part_of_file(entry if isinstance(entry, dict) else {"value": entry}, _Entry, key)
     return Parameter(
-        value=_number(table["value"], key, kind, table.get("unit")),
+        value=_number(table.value, key, kind, table.unit),
         unit=kind.unit,
-        source=source,
-        date=_date(table.get("date", "")),
-        note=str(table.get("note", "")),
+        source=table.source,
+        date=str(table.date),
+        note=table.note,
         curve=_curve(table, key, kind),
     )
 
 
-def _curve(table: Mapping[str, object], key: str, kind: ParameterKind) -> Curve | None:
-    if not table.keys() & {"nodes", "message_bytes", "values"}:
+def _curve(table: _Entry, key: str, kind: ParameterKind) -> Curve | None:
+    if not (table.nodes or table.message_bytes or table.values):
         return None
     try:
-        return Curve(
-            nodes=_axis(table, "nodes"),
-            message_bytes=_axis(table, "message_bytes"),
-            values=tuple(
-                _number(item, "values", kind, table.get("unit")) for item in _items(table, "values")
-            ),
-        )
+        values = tuple(_number(item, "values", kind, table.unit) for item in table.values)
+        return Curve(nodes=table.nodes, message_bytes=table.message_bytes, values=values)
     except MachineModelError as error:
         place = f"{key}.{error.where}" if error.where else key
         raise MachineModelError(error.message, where=place, hint=error.hint) from error
 
 
-def _axis(table: Mapping[str, object], name: str) -> tuple[float, ...]:
-    items = _items(table, name)
-    if any(isinstance(item, bool) or not isinstance(item, int | float) for item in items):
-        raise MachineModelError(f"expected numbers, found {list(items)}", where=name)
-    return tuple(float(item) for item in items if isinstance(item, int | float))
-
-
-def _items(table: Mapping[str, object], name: str) -> list[object]:
-    found = table.get(name, [])
-    if not isinstance(found, list):
-        raise MachineModelError(f"expected a list, found {found!r}", where=name)
-    return found
-
-
-def _number(value: object, key: str, kind: ParameterKind, unit: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise MachineModelError(f"expected a number or text with a unit, found {value!r}", where=key)
-    text = value if isinstance(value, str) else f"{value!r}{unit or ''}"
+def _number(value: float | str, key: str, kind: ParameterKind, unit: str) -> float:
+    text = value if isinstance(value, str) else f"{value!r}{unit}"
     try:
         if kind.needs_unit and _is_bare(text):
             raise MachineModelError(
@@ -285,10 +259,6 @@ def _is_bare(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _date(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
 
 
 def _check(parameter: Parameter, name: str) -> None:

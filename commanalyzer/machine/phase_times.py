@@ -21,13 +21,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal, TypeVar
 
+import msgspec
+
+from commanalyzer.foundation.documents import Count, typed
 from commanalyzer.foundation.errors import MachineModelError
 
 _CONDITION = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>)\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,8 @@ class Unit:
         meaning: What it is.
     """
 
-    name: str
-    nodes: int
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*\Z")]
+    nodes: Count
     meaning: str = ""
 
 
@@ -116,18 +119,25 @@ def read_units(entry: object) -> tuple[Unit, ...]:
     Raises:
         MachineModelError: If they are not a list of tables with name and growing numbers of nodes.
     """
-    found = []
-    for item in _tables(entry, "units"):
-        name, nodes = item.get("name"), item.get("nodes")
-        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-            raise MachineModelError(f"expected a name such as SW, found {name!r}", where="units.name")
-        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
-            raise MachineModelError(f"expected a number of nodes, found {nodes!r}", where=f"units.{name}")
-        found.append(Unit(name, nodes, str(item.get("meaning", ""))))
+    found = part_of_file(entry, tuple[Unit, ...], "units")
     sizes = [unit.nodes for unit in found]
     if sizes != sorted(set(sizes)):
         raise MachineModelError(f"expected growing numbers of nodes, found {sizes}", where="units")
-    return tuple(found)
+    return found
+
+
+class _Area(msgspec.Struct):
+    formula: str
+    name: str = ""
+    where: str = ""
+
+
+class _Phases(msgspec.Struct, forbid_unknown_fields=True):
+    areas: Annotated[tuple[_Area, ...], msgspec.Meta(min_length=1)]
+    ranges: dict[str, tuple[float, float]] = {}
+    source: Literal["measured", "given"] = "given"
+    date: object = ""
+    note: str = ""
 
 
 def read_phase_times(entry: object) -> PhaseTimes:
@@ -136,63 +146,24 @@ def read_phase_times(entry: object) -> PhaseTimes:
     Raises:
         MachineModelError: If keys are missing or unknown, or a value cannot be read.
     """
-    table = _table(entry, "phase_times")
-    unknown = set(table) - {"areas", "ranges", "source", "date", "note"}
-    if unknown or "areas" not in table:
-        raise MachineModelError(
-            f"expected areas, ranges, source, date and note, found {', '.join(sorted(table)) or 'nothing'}",
-            where="phase_times",
-        )
-    source = table.get("source", "given")
-    if source not in ("measured", "given"):
-        raise MachineModelError(f"expected measured or given, found {source!r}", where="phase_times.source")
-    areas = tuple(_area(item) for item in _tables(table["areas"], "phase_times.areas"))
-    if not areas:
-        raise MachineModelError("expected at least one area, found none", where="phase_times.areas")
-    return PhaseTimes(
-        areas,
-        _ranges(table.get("ranges", {})),
-        str(source),
-        str(table.get("date", "")),
-        str(table.get("note", "")),
-    )
-
-
-def _area(item: Mapping[str, object]) -> AreaFormula:
-    name, formula, where = item.get("name", ""), item.get("formula"), item.get("where", "")
-    if not isinstance(formula, str) or not isinstance(where, str) or not isinstance(name, str):
-        raise MachineModelError(
-            "expected name, where and formula as text, found "
-            + ", ".join(f"{key} = {value!r}" for key, value in item.items()),
-            where="phase_times.areas",
-        )
-    return AreaFormula(name, parse_condition(where), formula)
-
-
-def _ranges(entry: object) -> tuple[tuple[str, float, float], ...]:
-    found = []
-    for name, ends in _table(entry, "phase_times.ranges").items():
-        if (
-            not isinstance(ends, list)
-            or len(ends) != 2
-            or any(isinstance(end, bool) or not isinstance(end, int | float) for end in ends)
-            or not all(math.isfinite(end) for end in ends)
-            or ends[0] > ends[1]
-        ):
+    given = part_of_file(entry, _Phases, "phase_times")
+    for name, (low, high) in given.ranges.items():
+        if not -math.inf < low <= high < math.inf:
             raise MachineModelError(
-                f"expected [least, greatest], found {ends!r}", where=f"phase_times.ranges.{name}"
+                f"expected [least, greatest], found {[low, high]!r}", where=f"phase_times.ranges.{name}"
             )
-        found.append((name, float(ends[0]), float(ends[1])))
-    return tuple(found)
+    areas = tuple(AreaFormula(area.name, parse_condition(area.where), area.formula) for area in given.areas)
+    ranges = tuple((name, low, high) for name, (low, high) in given.ranges.items())
+    return PhaseTimes(areas, ranges, given.source, str(given.date), given.note)
 
 
-def _table(entry: object, where: str) -> Mapping[str, object]:
-    if not isinstance(entry, dict):
-        raise MachineModelError(f"expected a table, found {entry!r}", where=where)
-    return entry
+def part_of_file(entry: object, kind: type[_T], where: str) -> _T:
+    """A part of a machine file as a value.
 
-
-def _tables(entry: object, where: str) -> list[Mapping[str, object]]:
-    if not isinstance(entry, list):
-        raise MachineModelError(f"expected a list of tables, found {entry!r}", where=where)
-    return [_table(item, where) for item in entry]
+    Raises:
+        MachineModelError: If it is something else.
+    """
+    try:
+        return typed(entry, kind)
+    except ValueError as error:
+        raise MachineModelError(str(error), where=where) from error

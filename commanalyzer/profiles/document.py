@@ -9,13 +9,14 @@ Reference: *IBM Exascale Extrapolator manual*, Table 1 and Appendix A.
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.foundation.documents import number, parse_json
+import msgspec
+
+from commanalyzer.foundation.documents import document_text, number, parse_json, reading, typed
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.fields import (
@@ -58,15 +59,16 @@ def read_profile(path: Path) -> Profile:
     Raises:
         ProfileError: If it cannot be read, is no JSON, or a field is not as Appendix A says.
     """
-    try:
-        content = parse_json(path.read_bytes(), is_finite=True)
-    except OSError as error:
-        raise ProfileError(f"the profile cannot be read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise ProfileError(f"expected a profile in JSON, found: {error}", where=str(path)) from error
-    profile = _profile(content, str(path))
-    for field, ranks in missing_fields(profile).items():
-        of = "all threads" if len(ranks) == len(profile.ranks) else f"{len(ranks)} threads"
+    hint = "a profile has application, appScale and threads (docs: profile files)"
+    with reading(path, "a profile as in Appendix A", hint=hint, error=ProfileError):
+        content = typed(parse_json(path.read_bytes(), is_finite=True), _File)
+        scale = {name: float(value) for name, value in (content.scale or {}).items()}
+        ranks = tuple(_rank(thread, i, str(path)) for i, thread in enumerate(content.threads))
+        profile = Profile(content.application, scale, ranks, content.remarks)
+    if content.scale is None:
+        logger.warning("%s: appScale is missing; the profile gets no scaling parameters", path)
+    for field, without in missing_fields(profile).items():
+        of = "all threads" if len(without) == len(profile.ranks) else f"{len(without)} threads"
         logger.warning("%s: %s is missing in %s; it gets its default", path, field, of)
     return profile
 
@@ -90,7 +92,7 @@ def profile_text(profile: Profile) -> str:
     }
     if profile.remarks:
         content["remarks"] = list(profile.remarks)
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def read_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
@@ -123,36 +125,19 @@ def missing_fields(profile: Profile) -> dict[str, list[RankProfile]]:
     return result
 
 
-def _profile(content: object, where: str) -> Profile:
-    if not isinstance(content, dict):
-        raise ProfileError(f"expected a JSON object, found {type(content).__name__}", where=where)
-    for field, kind in (("application", str), ("threads", list)):
-        if not isinstance(content.get(field), kind):
-            shown = "nothing" if field not in content else type(content[field]).__name__
-            raise ProfileError(
-                f"expected the mandatory field {field} ({kind.__name__}), found {shown}",
-                where=where,
-                hint="a profile has application, appScale and threads (docs: profile files)",
-            )
-    if "appScale" not in content:
-        logger.warning("%s: appScale is missing; the profile gets no scaling parameters", where)
-    try:
-        scale = {str(k): _number(v) for k, v in dict(content.get("appScale", {})).items()}
-        ranks = tuple(_rank(thread, i, where) for i, thread in enumerate(content["threads"]))
-        remarks = tuple(map(str, _sequence(content.get("remarks", []))))
-        return Profile(content["application"], scale, ranks, remarks)
-    except (ValueError, TypeError) as error:
-        raise ProfileError(f"expected a profile as in Appendix A, found: {error}", where=where) from error
+class _File(msgspec.Struct, rename={"scale": "appScale"}):
+    application: str
+    threads: list[dict[str, Any]]
+    scale: dict[str, float | str] | None = None  # older files have numbers as text
+    remarks: tuple[str, ...] = ()
 
 
-def _rank(thread: object, place: int, where: str) -> RankProfile:
+def _rank(thread: dict[str, Any], place: int, where: str) -> RankProfile:
     """Profile of a thread.
 
     Raises:
         ProfileError: If a field is not as expected.
     """
-    if not isinstance(thread, dict):
-        raise ProfileError(f"expected an object in threads[{place}]", where=where)
     for field in ("processId", "threadId"):
         if field not in thread:
             raise ProfileError(f"expected the mandatory field {field} in threads[{place}]", where=where)
@@ -198,12 +183,6 @@ def _registers(given: Any) -> tuple[float, float]:
 def _number(value: object) -> float:
     """A number; older files have them as text."""
     return float(value) if isinstance(value, str) else number(value)
-
-
-def _sequence(value: object) -> Sequence[object]:
-    if not isinstance(value, list):
-        raise TypeError(f"expected a list, found {type(value).__name__}")
-    return value
 
 
 def _thread(rank: RankProfile) -> dict[str, Any]:

@@ -30,18 +30,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from commanalyzer.foundation.documents import number, parse_toml
+import msgspec
+
+from commanalyzer.foundation.documents import Positive, parse_toml, reading, typed
 from commanalyzer.foundation.errors import MachineModelError, ProfileError
 from commanalyzer.machine.parameters import Parameter
 from commanalyzer.profiles.document import read_profile
 from commanalyzer.profiles.values import LINE_BYTES, RankProfile
 
-KIND = "commanalyzer.processor"
 _LINE = LINE_BYTES[0]
 
 
@@ -64,42 +65,41 @@ class Processor:
     bandwidth: float
 
 
+class _Cache(msgspec.Struct):
+    bytes: Positive
+    latency_cycles: Positive
+
+
+class _Memory(msgspec.Struct):
+    latency_cycles: Positive
+    bandwidth_bytes_per_s: Positive
+
+
+class _ProcessorFile(msgspec.Struct):
+    """Keys of a processor file; see the module."""
+
+    frequency_hz: Positive
+    issue: Positive
+    cache: Annotated[tuple[_Cache, ...], msgspec.Meta(min_length=1)]
+    memory: _Memory
+    kind: Literal["commanalyzer.processor"] = "commanalyzer.processor"
+
+
 def load_processor(path: Path) -> Processor:
     """Processor of a file.
 
     Raises:
         MachineModelError: If it cannot be read, or something is missing or not positive.
     """
-    try:
-        content = parse_toml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise MachineModelError(f"the processor cannot be read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise MachineModelError(f"expected TOML, found: {error}", where=str(path)) from error
-    try:
-        if content.get("kind", KIND) != KIND:
-            raise ValueError(f"the kind {content['kind']}")
-        caches = [(_positive(c, "bytes"), _positive(c, "latency_cycles")) for c in content.get("cache", [])]
-        if caches != sorted(caches) or not caches:
-            raise ValueError("no caches" if not caches else "caches that are not in the order of their sizes")
-        memory = content["memory"]
-        return Processor(
-            _positive(content, "frequency_hz"),
-            _positive(content, "issue"),
-            tuple(caches),
-            _positive(memory, "latency_cycles"),
-            _positive(memory, "bandwidth_bytes_per_s"),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        found = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise MachineModelError(f"expected a processor, found {found}", where=str(path)) from error
-
-
-def _positive(content: Mapping[str, Any], name: str) -> float:
-    value = number(content[name])
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} = {value:g}")
-    return value
+    with reading(path, "a processor", error=MachineModelError):
+        file = typed(parse_toml(path.read_text(encoding="utf-8")), _ProcessorFile)
+        caches = tuple((cache.bytes, cache.latency_cycles) for cache in file.cache)
+        if list(caches) != sorted(caches):
+            raise ValueError("caches that are not in the order of their sizes")
+    memory = file.memory
+    return Processor(
+        file.frequency_hz, file.issue, caches, memory.latency_cycles, memory.bandwidth_bytes_per_s
+    )
 
 
 def rank_seconds(rank: RankProfile, processor: Processor) -> float:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, TypedDict, cast, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Communication, CountedRun
 from commanalyzer.division.owners import Owners
+from commanalyzer.foundation.documents import typed
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -19,7 +20,6 @@ from commanalyzer.result.results import AnalysisResult, Decomposition
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Arrays = Mapping[str, NDArray[Any]]
 
-_MOST = (1 << 63) - 1
 _APART = {"store", "decompositions", "communication", "owners", "object_bytes"}  # arrays, or with such
 
 
@@ -84,33 +84,12 @@ def _decomposition(item: object, arrays: Arrays) -> Decomposition:
     )
 
 
-_hints = cache(get_type_hints)
-
-
 def _read(kind: type, value: object) -> dict[str, Any]:
     """Fields of a dataclass that a table has; others of its entries are another's, or of another version."""
-    table = _made(dict, value)
-    named = {name: hint for name, hint in _hints(kind).items() if name in table and name not in _APART}
-    return {name: _made(hint, table[name]) for name, hint in named.items()}
+    return typed(value, _fields(kind))
 
 
-def _made(kind: Any, value: object) -> Any:
-    """An entry of a document as a value of the type of its field."""
-    inner, origin = get_args(kind), get_origin(kind)
-    if isinstance(kind, type) and is_dataclass(kind):
-        return kind(**_read(kind, value))
-    if type(None) in inner:
-        return None if value is None else _made(inner[0], value)
-    if origin is tuple:
-        items = _made(list, value)
-        kinds = inner[:1] * len(items) if inner[-1] is ... else inner
-        return tuple(_made(*pair) for pair in zip(kinds, items, strict=True))
-    if origin is Literal:
-        if value not in inner:
-            raise ValueError(f"expected one of {', '.join(inner)}, found {value!r}")
-        return value
-    if not isinstance(value, int | float if kind is float else kind):
-        raise TypeError(f"expected {kind.__name__}, found {type(value).__name__}")
-    if kind is int and not -_MOST <= cast(int, value) <= _MOST:
-        raise ValueError(f"expected a whole number of 64 bits, found one of {cast(int, value).bit_length()}")
-    return kind(value)
+@cache
+def _fields(kind: type) -> type[dict[str, Any]]:
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in _APART}
+    return cast("type[dict[str, Any]]", cast(Any, TypedDict)(kind.__name__, hints, total=False))

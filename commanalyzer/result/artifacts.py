@@ -33,6 +33,7 @@ from pathlib import Path
 
 import numpy as np
 
+from commanalyzer.foundation.documents import parse_json
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.flows import Fold
@@ -192,7 +193,7 @@ def _name_arrays(graph: GraphStore) -> Arrays:
 
 def _read(file: Group) -> AnalysisResult:
     digest = Digest()
-    header: object = json.loads(read_arrays(file, HEADER, digest)["header"].tobytes())
+    header = parse_json(read_arrays(file, HEADER, digest)["header"].tobytes())
     group = member(file, "graph")
     arrays = read_arrays(group, GRAPH, digest)
     names = _names(read_arrays(group, NAMES, digest))

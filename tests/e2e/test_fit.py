@@ -87,7 +87,7 @@ def test_mistakes_are_explained(tmp_path: Path, table: Path) -> None:
     no_size = commanalyzer(tmp_path, "advise", "laws.json", *_RATES)
     assert no_size.status == 1 and "n=VALUE with --param" in no_size.err
     no_laws = commanalyzer(tmp_path, "advise", table, *_RATES)
-    assert no_laws.status == 1 and "expected JSON" in no_laws.err
+    assert no_laws.status == 1 and "found: no JSON" in no_laws.err
 
 
 def test_laws_of_results(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from commanalyzer.foundation.documents import parse_toml
+from commanalyzer.foundation.documents import parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 
 _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -59,9 +59,6 @@ def _value(node: ast.expr, values: Mapping[str, int]) -> int:
 
 Side = Literal["counted", "predicted"]
 Tasks = Literal["", "most", "highest"]
-_SIDES: tuple[Side, ...] = ("counted", "predicted")
-_TASKS: tuple[Tasks, ...] = ("", "most", "highest")
-_Word = TypeVar("_Word", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,69 +186,37 @@ def read_cases(path: Path) -> tuple[Workload, ...]:
     Raises:
         ConfigError: If the file is missing, or is not such a file.
     """
-    try:
+    hint = "run in a checkout of the tool, or name the file with --cases"
+    with reading(path, "a file of validation cases", hint=hint, error=ConfigError):
         document = parse_toml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"expected a file of validation cases, found: {error.strerror}",
-            where=str(path),
-            hint="run in a checkout of the tool, or name the file with --cases",
-        ) from error
-    except ValueError as error:
-        raise ConfigError(f"expected TOML, found: {error}", where=str(path)) from error
-    try:
         found = tuple(_workload(path.parent, entry) for entry in document["workload"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(
-            f"expected the keys that the file describes, found: {error!r}", where=str(path)
-        ) from error
     if not found:
         raise ConfigError("expected at least one workload, found none", where=str(path))
     return found
 
 
 def _workload(folder: Path, entry: Mapping[str, Any]) -> Workload:
-    return Workload(
-        name=str(entry["name"]),
-        sources=_files(folder, entry["sources"]),
-        mpi_sources=_files(folder, entry["mpi"]),
-        flags=tuple(entry.get("flags", ())),
-        region=str(entry["region"]),
-        counted_region=str(entry.get("counted_region", "")),
-        parameters=tuple(entry.get("parameters", ())),
-        sizes=tuple(tuple(str(text).split()) for text in entry["sizes"]),
-        mpi_arguments=int(entry.get("mpi_arguments", -1)),
-        grids={int(nodes): str(grid) for nodes, grid in sorted(entry["grids"].items(), key=_number)},
-        own_replaces=tuple(entry.get("own_replaces", {}).items()),
-        arrays=tuple(_array(item) for item in entry.get("array", ())),
-        tasks=_one_of(entry.get("tasks", ""), "tasks", _TASKS),
-        excesses=tuple(_excess(item) for item in entry.get("excess", ())),
-        note=" ".join(str(entry.get("note", "")).split()),
-    )
+    """The workload of a table of the file, whose keys may be missing or have other names."""
+    optional = {"flags": [], "counted_region": "", "parameters": [], "mpi_arguments": -1, "tasks": ""}
+    grids = sorted((int(nodes), grid) for nodes, grid in entry["grids"].items())
+    content = {
+        **optional,
+        **entry,
+        "mpi_sources": entry["mpi"],
+        "sizes": [text.split() for text in entry["sizes"]],
+        "grids": dict(grids),
+        "own_replaces": list(entry.get("own_replaces", {}).items()),
+        "arrays": entry.get("array", []),
+        "excesses": list(map(_excess, entry.get("excess", []))),
+        "note": _one_line(entry.get("note", "")),
+    }
+    return typed(content, Workload, {Path: folder.joinpath})
 
 
-def _number(item: tuple[str, object]) -> int:
-    return int(item[0])
+def _excess(item: Mapping[str, Any]) -> dict[str, Any]:
+    counts = item.get("counts", {})
+    return {**item, "bytes": "" if counts else item["bytes"], "counts": counts, "why": _one_line(item["why"])}
 
 
-def _files(folder: Path, names: Sequence[str]) -> tuple[Path, ...]:
-    return tuple(folder / name for name in names)
-
-
-def _array(item: Mapping[str, Any]) -> ArrayBlocks:
-    shape, points = (tuple(map(str, item[key])) for key in ("shape", "points"))
-    return ArrayBlocks(shape, points, int(item.get("shift", 0)), bool(item.get("leads", False)))
-
-
-def _excess(item: Mapping[str, Any]) -> Excess:
-    side = _one_of(item["side"], "side", _SIDES)
-    counts = {str(run): int(number) for run, number in item.get("counts", {}).items()}
-    why = " ".join(str(item["why"]).split())
-    return Excess(str(item["name"]), side, "" if counts else str(item["bytes"]), counts, why)
-
-
-def _one_of(text: object, key: str, known: Sequence[_Word]) -> _Word:
-    for word in known:
-        if text == word:
-            return word
-    raise ValueError(f"{key} must be one of {', '.join(map(repr, known))}, found {text!r}")
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -33,10 +33,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from commanalyzer.foundation.documents import parse_toml
-from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError
+import msgspec
+
+from commanalyzer.foundation.documents import Count, Positive, parse_toml, reading, typed
+from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.quantities import parse_bandwidth, parse_seconds
 from commanalyzer.kernels.composition.measured import BLOCK_METRIC, load_block
 from commanalyzer.kernels.composition.models import BlockModel
@@ -52,12 +54,32 @@ from commanalyzer.scaling.laws.document import load_laws
 from commanalyzer.scaling.laws.formula_reader import read_formula
 from commanalyzer.scaling.laws.law import Law, law_of
 
-KIND = "commanalyzer.design"
-SCHEMA = 1
-_KEYS = frozenset(
-    {"kind", "schema", "name", "system", "at", "cores", "elements", "divided", "counts", "blocks"}
-)
-_SOURCES = ("formula", "laws", "table", "bytes")
+
+class _Block(msgspec.Struct):
+    formula: str = ""
+    unit: str = "s"
+    laws: str = ""
+    metric: str = BLOCK_METRIC
+    table: str = ""
+    bytes: str = ""
+    machine: str = ""
+    latency: str = ""
+    bandwidth: str = ""
+
+
+class _DesignFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Keys of a design; see the module."""
+
+    system: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: Literal["commanalyzer.design"] = "commanalyzer.design"
+    schema: Literal[1] = 1
+    name: str = ""
+    at: dict[str, Positive] = {}
+    cores: Count = 1
+    elements: Count = 0
+    divided: str = "n"
+    counts: dict[str, Count] = {}
+    blocks: dict[str, _Block] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +117,12 @@ def load_design(path: Path) -> Design:
         ArtifactError: If it is missing or no design.
         ConfigError: If an entry is not usable.
     """
-    try:
+    with reading(path, "a design"):
         content = parse_toml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ArtifactError(f"expected a design, found: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise ArtifactError(f"expected TOML, found: {error}", where=str(path)) from error
-    if content.get("kind", KIND) != KIND or content.get("schema", SCHEMA) != SCHEMA:
-        raise ArtifactError(
-            f"expected kind {KIND}, schema {SCHEMA}, found {content.get('kind')!r}, "
-            f"{content.get('schema')!r}",
-            where=str(path),
-        )
-    if unknown := sorted(set(content) - _KEYS):
-        raise ConfigError(
-            f"expected the keys {', '.join(sorted(_KEYS))}, found {', '.join(unknown)}", where=str(path)
-        )
+    with reading(path, "a design", error=ConfigError):
+        file = typed(content, _DesignFile)
     try:
-        return _design(content, path)
+        return _design(file, path)
     except CommAnalyzerError as error:
         if error.where and str(path) in error.where:
             raise
@@ -120,85 +130,47 @@ def load_design(path: Path) -> Design:
         raise ConfigError(error.message, where=where, hint=error.hint) from error
 
 
-def _design(content: Mapping[str, Any], path: Path) -> Design:
-    counts = {name: _whole(value, f"counts.{name}") for name, value in _table(content, "counts").items()}
-    blocks = _table(content, "blocks")
-    system = with_counts(parse_system(_text(content, "system")), counts)
-    if missing := [name for name in block_names(system) if name not in blocks]:
+def _design(file: _DesignFile, path: Path) -> Design:
+    system = with_counts(parse_system(file.system), file.counts)
+    if missing := [name for name in block_names(system) if name not in file.blocks]:
         raise ConfigError(
             f"expected a model of every block, found none of {', '.join(missing)}",
             hint=f'add: [blocks.{missing[0]}] formula = "..." unit = "us"',
         )
-    models = {name: _model(name, _table(blocks, name), path.parent) for name in block_names(system)}
-    return Design(
-        name=str(content.get("name", path.stem)),
-        system=system,
-        models=models,
-        values={name: _number(value, f"at.{name}") for name, value in _table(content, "at").items()},
-        cores=_whole(content.get("cores", 1), "cores"),
-        elements=_whole(content["elements"], "elements") if "elements" in content else 0,
-        divided=str(content.get("divided", "n")),
-    )
+    models = {name: _model(name, file.blocks[name], path.parent) for name in block_names(system)}
+    name = file.name or path.stem
+    return Design(name, system, models, file.at, file.cores, file.elements, file.divided)
 
 
-def _model(name: str, entry: Mapping[str, Any], folder: Path) -> BlockModel:
-    given = [source for source in _SOURCES if source in entry]
+def _model(name: str, block: _Block, folder: Path) -> BlockModel:
+    sources = ("formula", "laws", "table", "bytes")
+    given = [source for source in sources if getattr(block, source)]
     if len(given) != 1:
         raise ConfigError(
-            f"expected one of {', '.join(_SOURCES)}, found {', '.join(given) or 'none'}",
+            f"expected one of {', '.join(sources)}, found {', '.join(given) or 'none'}",
             where=f"blocks.{name}",
         )
-    source = given[0]
-    if source == "bytes":
-        return _transfer(name, entry, folder)
-    if source == "formula":
-        unit_s = parse_seconds(f"1{entry.get('unit', 's')}")
-        return read_formula(_text(entry, "formula"), factor=unit_s)
-    path = folder / _text(entry, source)
-    if source == "table":
-        return load_block(path).table
-    return law_of(load_laws(path).laws, str(entry.get("metric", BLOCK_METRIC)))
+    if block.bytes:
+        return _transfer(name, block, folder)
+    if block.formula:
+        return read_formula(block.formula, factor=parse_seconds(f"1{block.unit}"))
+    if block.table:
+        return load_block(folder / block.table).table
+    return law_of(load_laws(folder / block.laws).laws, block.metric)
 
 
-def _transfer(name: str, entry: Mapping[str, Any], folder: Path) -> Law:
+def _transfer(name: str, block: _Block, folder: Path) -> Law:
     """Latency + bytes / bandwidth."""
     where = f"blocks.{name}"
-    if "machine" in entry:
-        machine = load_machine(folder / _text(entry, "machine"))
+    if block.machine:
+        machine = load_machine(folder / block.machine)
         if machine.bandwidth is None or machine.latency is None:
             raise ConfigError("expected a machine with latency and bandwidth, found one without", where=where)
         latency_s, bytes_per_s = machine.latency.value, machine.bandwidth.value
-    elif "bandwidth" in entry and "latency" in entry:
-        latency_s = parse_seconds(_text(entry, "latency"))
-        bytes_per_s = parse_bandwidth(_text(entry, "bandwidth"))
+    elif block.bandwidth and block.latency:
+        latency_s, bytes_per_s = parse_seconds(block.latency), parse_bandwidth(block.bandwidth)
     else:
         raise ConfigError("expected a machine, or latency and bandwidth, found neither", where=where)
     if not bytes_per_s > 0:
         raise ConfigError("expected a bandwidth above 0", where=where)
-    return read_formula(f"({_text(entry, 'bytes')}) / {bytes_per_s!r} + {latency_s!r}")
-
-
-def _table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = content.get(key, {})
-    if not isinstance(found, dict):
-        raise ConfigError(f"expected a table, found {found!r}", where=key)
-    return found
-
-
-def _text(content: Mapping[str, Any], key: str) -> str:
-    found = content.get(key)
-    if not isinstance(found, str) or not found:
-        raise ConfigError(f"expected a text, found {found!r}", where=key)
-    return found
-
-
-def _number(value: object, where: str) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise ConfigError(f"expected a positive number, found {value!r}", where=where)
-    return float(value)
-
-
-def _whole(value: object, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError(f"expected a whole number of 1 or more, found {value!r}", where=where)
-    return value
+    return read_formula(f"({block.bytes}) / {bytes_per_s!r} + {latency_s!r}")

@@ -6,17 +6,14 @@ the times per size stand beside the law.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import parse_json
-from commanalyzer.foundation.errors import ArtifactError, ConfigError
+from commanalyzer.foundation.documents import parse_json, reading, typed
 from commanalyzer.foundation.files import write_text
 from commanalyzer.kernels.composition.models import TimeTable
 from commanalyzer.machine.statistics import MedianInterval
@@ -83,22 +80,8 @@ def save_block(block: MeasuredBlock, path: Path, *, force: bool = False) -> None
 
 def block_json(block: MeasuredBlock) -> str:
     """JSON text of a measured block."""
-    times = [
-        {
-            "size": t.size,
-            "median_s": t.seconds.median,
-            "low_s": t.seconds.low,
-            "high_s": t.seconds.high,
-            "confidence": t.seconds.confidence,
-            "samples": t.seconds.num_values,
-            "mean_s": t.mean_s,
-            "calls_per_sample": t.calls_per_sample,
-        }
-        for t in block.times
-    ]
-    content = json.loads(laws_json(LawsDocument(block.name, (block.law,), block.provenance)))
-    content[_TIMES] = {"parameter": block.parameter, "sizes": times}
-    return json.dumps(content, indent=1) + "\n"
+    times = {"parameter": block.parameter, "sizes": list(map(_Size.of, block.times))}
+    return laws_json(LawsDocument(block.name, (block.law,), block.provenance), **{_TIMES: times})
 
 
 def load_block(path: Path) -> MeasuredBlock:
@@ -108,33 +91,37 @@ def load_block(path: Path) -> MeasuredBlock:
         ArtifactError: If it is missing, of another kind or damaged.
     """
     document = load_laws(path)
-    content = parse_json(path.read_text(encoding="utf-8"))
-    try:
-        entry = content[_TIMES]
-        times = tuple(map(_read_times, entry["sizes"]))
-        found = MeasuredBlock(
-            document.program,
-            str(entry["parameter"]),
-            times,
-            law_of(document.laws, BLOCK_METRIC),
-            document.provenance,
-        )
+    hint = "write them with: commanalyzer measure-block ... -o FILE"
+    with reading(path, "measured times of a block", hint=hint):
+        entry = parse_json(path.read_text(encoding="utf-8"))[_TIMES]
+        times = tuple(size.times for size in typed(entry["sizes"], list[_Size]))
+        law = law_of(document.laws, BLOCK_METRIC)
+        parameter = typed(entry["parameter"], str)
+        found = MeasuredBlock(document.program, parameter, times, law, document.provenance)
         _ = found.table
         return found
-    except (KeyError, TypeError, ValueError, ConfigError) as error:
-        raise ArtifactError(
-            "expected measured times of a block, found none",
-            where=str(path),
-            hint="write them with: commanalyzer measure-block ... -o FILE",
-        ) from error
 
 
-def _read_times(entry: Mapping[str, Any]) -> SizeTimes:
-    seconds = MedianInterval(
-        median=float(entry["median_s"]),
-        low=float(entry["low_s"]),
-        high=float(entry["high_s"]),
-        confidence=float(entry["confidence"]),
-        num_values=int(entry["samples"]),
-    )
-    return SizeTimes(float(entry["size"]), seconds, float(entry["mean_s"]), int(entry["calls_per_sample"]))
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Times of a size as the file has them."""
+
+    size: float
+    median_s: float
+    low_s: float
+    high_s: float
+    confidence: float
+    samples: int
+    mean_s: float
+    calls_per_sample: int
+
+    @classmethod
+    def of(cls, t: SizeTimes) -> _Size:
+        s = t.seconds
+        ends = (s.median, s.low, s.high, s.confidence, s.num_values)
+        return cls(t.size, *ends, t.mean_s, t.calls_per_sample)
+
+    @property
+    def times(self) -> SizeTimes:
+        seconds = MedianInterval(self.median_s, self.low_s, self.high_s, self.confidence, self.samples)
+        return SizeTimes(self.size, seconds, self.mean_s, self.calls_per_sample)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from commanalyzer.foundation.documents import parse_json
-from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
+from commanalyzer.foundation.documents import parse_json, reading, typed
+from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.kernels.features.kernels import RUNTIME_FEATURES, STATIC_FEATURES
 from commanalyzer.kernels.learning.applications import (
     RULES,
@@ -54,10 +55,10 @@ def read_inputs(
     if path.suffix in (".csv", ".jsonl"):
         return read_runs(path)
     every = _kernels(path)
-    kernels = [k for k in every if k["runtime"] and (not names or _is_one_of(str(k["name"]), names))]
-    unknown = [n for n in names if not any(_is_one_of(str(k["name"]), (n,)) for k in every)]
+    kernels = [(k, k.runtime) for k in every if k.runtime and (not names or _is_one_of(k.name, names))]
+    unknown = [n for n in names if not any(_is_one_of(k.name, (n,)) for k in every)]
     if unknown:
-        known = ", ".join(str(k["name"]) for k in every) or "none"
+        known = ", ".join(k.name for k in every) or "none"
         raise ConfigError(f"expected a kernel of {known}, found {unknown[0]!r}", where=str(path))
     if not kernels:
         raise FitError(
@@ -66,11 +67,11 @@ def read_inputs(
             where=str(path),
             hint="commanalyzer features SOURCES --run --json FILE",
         )
-    largest = max(float(k["runtime"]["work_items"]) for k in kernels)
+    largest = max(runtime["work_items"] for _, runtime in kernels)
     factor = items / largest if items else 1.0
     lines = [
-        {KERNEL: str(k["name"]), **k["static"], **_grown(k["runtime"], factor), DEVICES: p}
-        for k in kernels
+        {KERNEL: k.name, **k.static, **_grown(runtime, factor), DEVICES: p}
+        for k, runtime in kernels
         for p in devices
     ]
     return runs_of(lines, str(path))
@@ -80,23 +81,23 @@ def _is_one_of(name: str, names: Sequence[str]) -> bool:
     return name in names or name.partition(":")[0] in names
 
 
-def _kernels(path: Path) -> list[dict[str, Any]]:
-    try:
+class _Kernel(msgspec.Struct):
+    name: str
+    static: dict[str, float]
+    runtime: dict[str, float] | None
+
+
+def _kernels(path: Path) -> list[_Kernel]:
+    hint = "commanalyzer features SOURCES --run --json FILE"
+    with reading(path, "features (JSON) or a table of runs (*.csv, *.jsonl)", hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
         if content["schema"] != _FEATURES:
             raise ValueError(f"schema {content['schema']}")
-        kernels = [dict(k) for k in content["kernels"]]
+        kernels = typed(content["kernels"], list[_Kernel])
         for k in kernels:
-            _ = [float(k["static"][f]) for f in STATIC_FEATURES], str(k["name"])
-            _ = [float(k["runtime"][f]) for f in RUNTIME_FEATURES if f != DEVICES and k["runtime"]]
+            _ = [k.static[f] for f in STATIC_FEATURES]
+            _ = [k.runtime[f] for f in RUNTIME_FEATURES if f != DEVICES and k.runtime]
         return kernels
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        found = getattr(error, "strerror", None) or error
-        raise ArtifactError(
-            f"expected features (JSON) or a table of runs (*.csv, *.jsonl), found: {found}",
-            where=str(path),
-            hint="commanalyzer features SOURCES --run --json FILE",
-        ) from error
 
 
 def _grown(runtime: dict[str, float], factor: float) -> dict[str, float]:

@@ -9,13 +9,11 @@ Reference: Stawinoga et al., Section 4.3 and Table 2.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from commanalyzer.foundation.documents import number, parse_json
-from commanalyzer.foundation.errors import ArtifactError, ConfigError
+from commanalyzer.foundation.documents import document_text, parse_json, reading, typed
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
 
@@ -44,6 +42,12 @@ class PairOverhead:
     moved_bytes: int
     moving_s: float
     adding_s: float
+
+    def __post_init__(self) -> None:
+        if self.moving_s < 0 or not self.adding_s > 0:
+            raise ValueError("a time that is negative")
+        for name in ("write", "read"):
+            object.__setattr__(self, name, str(parse_mapper(getattr(self, name))))
 
     @property
     def rho(self) -> float:
@@ -94,7 +98,7 @@ def overheads_json(table: OverheadTable) -> str:
     """JSON text of a table; ``rho`` beside what it is computed from."""
     pairs = [{**asdict(pair), "rho": pair.rho} for pair in table.pairs]
     content = {"schema": SCHEMA, "machine": table.machine, "elements": table.elements, "pairs": pairs}
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def save_overheads(table: OverheadTable, path: Path, *, force: bool = False) -> None:
@@ -112,25 +116,9 @@ def load_overheads(path: Path) -> OverheadTable:
     Raises:
         ArtifactError: If it is missing or no such table.
     """
-    try:
+    hint = "commanalyzer machine measure --range-mappers -o FILE writes them"
+    with reading(path, "overheads of range mappers", hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
         if content["schema"] != SCHEMA:
             raise ValueError(f"schema {content['schema']}")
-        pairs = tuple(map(_pair, content["pairs"]))
-        return OverheadTable(str(content["machine"]), int(content["elements"]), pairs)
-    except (OSError, ValueError, KeyError, TypeError, ConfigError) as error:
-        found = getattr(error, "strerror", None) or error
-        raise ArtifactError(
-            f"expected overheads of range mappers, found: {found}",
-            where=str(path),
-            hint="commanalyzer machine measure --range-mappers -o FILE writes them",
-        ) from error
-
-
-def _pair(entry: Mapping[str, object]) -> PairOverhead:
-    moving_s, adding_s = number(entry["moving_s"]), number(entry["adding_s"])
-    if moving_s < 0 or not adding_s > 0:
-        raise ValueError("a time that is negative")
-    write, read = (str(parse_mapper(str(entry[name]))) for name in ("write", "read"))
-    nodes, moved = int(number(entry["num_nodes"])), int(number(entry["moved_bytes"]))
-    return PairOverhead(write, read, nodes, moved, moving_s, adding_s)
+        return typed(content, OverheadTable)

@@ -296,7 +296,9 @@ class _Assembler:
         first = {kernel: tasks[i] for i, kernel in reversed(list(enumerate(of_task)))}
         executed = Counter(of_task)
         found = tuple(
-            Kernel(names[k], place, orders[k], executed[k], first[k].range, first[k].accesses)
+            Kernel(
+                names[k], place.file, place.line, orders[k], executed[k], first[k].range, first[k].accesses
+            )
             for (_, place), k in kernels.items()
         )
         return TaskGraph(self.nodes, found, tasks, self._edges(accesses))

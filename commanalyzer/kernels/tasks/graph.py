@@ -48,7 +48,8 @@ class Kernel:
 
     Attributes:
         name: Its function, with the line if that has several.
-        place: Where its loop stands.
+        file: Where its loop stands.
+        line: There; 0 when unknown.
         order: Its work items run in any order, are combined, or one after the other.
         executions: Number of its tasks.
         range: First index and the one after the last of its work items, per dimension, of the first
@@ -57,11 +58,17 @@ class Kernel:
     """
 
     name: str
-    place: SourcePlace
+    file: str
+    line: int
     order: KernelOrder
     executions: int
     range: Box
     accesses: tuple[RangeAccess, ...]
+
+    @property
+    def place(self) -> SourcePlace:
+        """Where its loop stands."""
+        return SourcePlace(self.file, self.line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ Spellings of Celerity's interface (``one_to_one``, ``neighborhood<2>(1, 1)``) ar
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from commanalyzer.foundation.errors import ConfigError
@@ -36,9 +35,8 @@ class MapperError(ConfigError):
     """A range mapper is unknown or has arguments that do not fit."""
 
 
-@dataclass(frozen=True, slots=True)
 class RangeMapper:
-    """Which elements a block of work items accesses.
+    """Which elements a block of work items accesses; documents have it as text.
 
     Attributes:
         kind: Word of the vocabulary.
@@ -50,12 +48,12 @@ class RangeMapper:
         MapperError: If the arguments do not belong to the kind.
     """
 
-    kind: MapperKind
-    radius: tuple[int, ...] = ()
-    dimension: int = -1
-    box: Box = ()
+    __slots__ = ("box", "dimension", "kind", "radius")
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, kind: MapperKind, radius: tuple[int, ...] = (), dimension: int = -1, box: Box = ()
+    ) -> None:
+        self.kind, self.radius, self.dimension, self.box = kind, radius, dimension, box
         if self.kind not in MAPPER_KINDS:
             raise MapperError(f"unknown range mapper {self.kind!r}", hint=f"write {_HINT}")
         for name, is_given, owner in (
@@ -72,6 +70,12 @@ class RangeMapper:
             raise MapperError(f"range mapper {self.kind} has a negative argument")
         if any(not 0 <= first < end for first, end in self.box):
             raise MapperError("range mapper fixed needs 0 <= first < end in each dimension")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RangeMapper) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     def __str__(self) -> str:
         if self.kind == "neighborhood":

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
 import socket
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from commanalyzer.machine.placement import Placement, of_hosts
 
@@ -41,17 +42,12 @@ class RankPlace:
     def to_text(self) -> str:
         """Text that :meth:`from_text` reads, to be sent to the other ranks."""
         quota = min(self.quota, float(self.host_cpus))
-        return json.dumps(
-            [self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus, self.load, quota]
-        )
+        return msgspec.json.encode(replace(self, quota=quota)).decode()
 
     @staticmethod
     def from_text(text: str) -> RankPlace:
         """Place written by :meth:`to_text`."""
-        host, cpus, cores, host_cpus, load, quota = json.loads(text)
-        return RankPlace(
-            str(host), frozenset(cpus), frozenset(cores), int(host_cpus), float(load), float(quota)
-        )
+        return msgspec.json.decode(text, type=RankPlace)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.documents import parse_json, reading, typed
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.files import write_atomically
 
@@ -76,24 +76,24 @@ def read_samples(path: Path) -> tuple[tuple[Series, ...], dict[str, object]]:
     Raises:
         MachineModelError: If the file is not readable or of another kind or a newer schema.
     """
-    try:
+    with reading(path, "a file of raw timings", error=MachineModelError):
         document = parse_json(gzip.decompress(path.read_bytes()))
-    except (OSError, EOFError, ValueError) as error:
-        raise MachineModelError(f"expected a file of raw timings, found: {error}", where=str(path)) from error
-    if not isinstance(document, dict):
-        raise MachineModelError("expected a file of raw timings, found another document", where=str(path))
-    kind, schema = document.get("kind"), document.get("schema")
-    if kind != SAMPLES_KIND or schema != SAMPLES_SCHEMA:
-        raise MachineModelError(
-            f"expected kind {SAMPLES_KIND}, schema {SAMPLES_SCHEMA}, found {kind!r}, {schema!r}",
-            where=str(path),
+        kind, schema = document["kind"], document["schema"]
+        if (kind, schema) != (SAMPLES_KIND, SAMPLES_SCHEMA):
+            raise ValueError(f"kind {kind!r}, schema {schema!r}")
+        series = tuple(
+            typed(
+                {
+                    **item,
+                    "num_ranks": item["ranks"],
+                    "num_messages": item["messages"],
+                    "times_s": item["times"],
+                },
+                Series,
+            )
+            for item in document["series"]
         )
-    try:
-        return tuple(_decoded(item) for item in document["series"]), dict(document["provenance"])
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise MachineModelError(
-            f"expected complete raw timings, found damaged ones: {error!r}", where=str(path)
-        ) from error
+        return series, typed(document["provenance"], dict[str, object])
 
 
 def _encoded(series: Series) -> dict[str, object]:
@@ -109,16 +109,6 @@ def _encoded(series: Series) -> dict[str, object]:
         "messages": series.num_messages,
         "times": rows,
     }
-
-
-def _decoded(item: Mapping[str, object]) -> Series:
-    return Series(
-        benchmark=str(item["benchmark"]),
-        num_ranks=int(str(item["ranks"])),
-        message_bytes=int(str(item["message_bytes"])),
-        num_messages=int(str(item["messages"])),
-        times_s=np.array(item["times"], dtype=np.float64),
-    )
 
 
 def _put(path: Path, data: bytes) -> None:

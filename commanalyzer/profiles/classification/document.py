@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from commanalyzer.foundation.documents import load_document, number
-from commanalyzer.foundation.errors import ArtifactError, ProfileError
+from commanalyzer.foundation.documents import document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
-from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses, Source
+from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses
 
 KIND = "commanalyzer.classes"
 SCHEMA = 1
 _SPREAD = ("min", "max", "median", "mean", "stdev")
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    voter: int
+    voted: int
+    classes: tuple[int, ...]
 
 
 def classes_json(classes: Classes) -> str:
@@ -25,14 +29,11 @@ def classes_json(classes: Classes) -> str:
         "schema": SCHEMA,
         "application": classes.application,
         "method": classes.method,
-        "classes": list(classes.names),
+        "classes": classes.names,
         "runs": [_run(run) for run in classes.runs],
-        "votes": [
-            {"voter": voter, "voted": voted, "classes": list(vote)}
-            for (voter, voted), vote in sorted(classes.votes.items())
-        ],
+        "votes": [_Vote(*pair, vote) for pair, vote in sorted(classes.votes.items())],
     }
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def save_classes(classes: Classes, path: Path, *, force: bool = False) -> None:
@@ -57,28 +58,24 @@ def load_classes(path: Path) -> Classes:
         what="a file of classes",
         hint="write one with: commanalyzer classify ... -o classes.json",
     )
-    try:
-        return Classes(
-            str(content["application"]),
-            str(content["method"]),
-            tuple(map(str, content["classes"])),
-            tuple(map(_read_run, content["runs"])),
-            {(int(v["voter"]), int(v["voted"])): tuple(map(int, v["classes"])) for v in content["votes"]},
+    with reading(path, "classes"):
+        votes = typed(content["votes"], list[_Vote])
+        own = {**content, "names": content["classes"], "runs": list(map(_run_of, content["runs"]))}
+        return replace(
+            typed(own | {"votes": {}}, Classes), votes={(v.voter, v.voted): v.classes for v in votes}
         )
-    except (LookupError, TypeError, AttributeError, ValueError, ProfileError) as error:
-        raise ArtifactError(f"expected classes, found damaged ones: {error!r}", where=str(path)) from error
 
 
 def _run(run: RunClasses) -> dict[str, object]:
     found: dict[str, object] = {
-        "scale": dict(run.scale),
-        "threads": [list(thread) for thread in run.threads],
-        "classes": run.classes.tolist(),
+        "scale": run.scale,
+        "threads": run.threads,
+        "classes": run.classes,
         "topology": run.topology,
         "groups": [_group(group) for group in run.groups],
     }
     if run.reduced is not None:
-        found["components"] = run.reduced.tolist()
+        found["components"] = run.reduced
     return found
 
 
@@ -103,35 +100,32 @@ def _group(group: Group) -> dict[str, object]:
     }
 
 
-def _read_run(content: dict[str, Any]) -> RunClasses:
-    components = content.get("components")
-    return RunClasses(
-        {str(k): number(v) for k, v in content["scale"].items()},
-        tuple((int(process), int(thread)) for process, thread in content["threads"]),
-        np.array(content["classes"], dtype=np.int64),
-        tuple(map(_read_group, content["groups"])),
-        str(content["topology"]),
-        None if components is None else np.array(components, dtype=np.float64),
-    )
+def _run_of(content: dict[str, Any]) -> dict[str, object]:
+    """Fields of a :class:`RunClasses` of what :func:`_run` gives."""
+    groups = [
+        {
+            "start": group["startRank"],
+            "dimensions": [
+                (group[f"dimension{i + 1}"]["stride"], group[f"dimension{i + 1}"]["iterations"])
+                for i in range(group["dimensions"])
+            ],
+            "sources": list(map(_source_of, group["communicationVector"])),
+        }
+        for group in content["groups"]
+    ]
+    return {
+        **content,
+        "groups": groups,
+        "topology": content["topology"],
+        "reduced": content.get("components"),
+    }
 
 
-def _read_group(content: dict[str, Any]) -> Group:
-    dimensions = [content[f"dimension{i + 1}"] for i in range(int(content["dimensions"]))]
-    return Group(
-        int(content["startRank"]),
-        tuple((int(d["stride"]), int(d["iterations"])) for d in dimensions),
-        tuple(map(_read_source, content["communicationVector"])),
-    )
-
-
-def _read_source(content: dict[str, Any]) -> Source:
+def _source_of(content: dict[str, Any]) -> dict[str, object]:
     absolute = "absoluteSrc" in content
-    sizes, messages = (
-        tuple(number(content[f"{name}{what}"]) for name in _SPREAD) for what in ("Size", "Msgs")
-    )
-    return Source(
-        int(content["absoluteSrc" if absolute else "relativeSrc"]),
-        absolute,
-        (sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]),
-        (messages[0], messages[1], messages[2], messages[3], messages[4]),
-    )
+    return {
+        "relative": content["absoluteSrc" if absolute else "relativeSrc"],
+        "is_absolute": absolute,
+        "sizes": [content[f"{name}Size"] for name in _SPREAD],
+        "messages": [content[f"{name}Msgs"] for name in _SPREAD],
+    }

@@ -7,9 +7,8 @@ not fall for ever, far out.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,28 +31,18 @@ class Constraints:
         bounded_below: It must not fall for ever.
         increasing: Parameters that it must not fall along.
         where: Comparisons, such as ``1 < p <= n``: constraints hold where all are true.
+
+    Raises:
+        ValueError: If a comparison is wrong.
     """
 
     bounded_below: bool = False
     increasing: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Constraints:
-        """Constraints of a table of the setup.
-
-        Raises:
-            ValueError: If a key or a comparison is wrong.
-        """
-        unknown = set(content) - {"bounded_below", "increasing", "where"}
-        if unknown:
-            raise ValueError(f"unknown constraints {', '.join(sorted(unknown))}")
-        where = tuple(map(str, content.get("where", [])))
-        for text in where:
+    def __post_init__(self) -> None:
+        for text in self.where:
             _comparison(text)
-        return cls(
-            bool(content.get("bounded_below", False)), tuple(map(str, content.get("increasing", []))), where
-        )
 
     def __bool__(self) -> bool:
         return self.bounded_below or bool(self.increasing)

@@ -5,26 +5,23 @@ Saves and loads models: a JSON document of kind ``commanalyzer.models`` (the sta
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.documents import load_document, number
-from commanalyzer.foundation.errors import ArtifactError, FitError
+from commanalyzer.foundation.documents import document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
-from commanalyzer.profiles.extrapolation.constraints import Constraints
 from commanalyzer.profiles.extrapolation.fitting import Model, values_of
 from commanalyzer.profiles.extrapolation.functions import GridCount, function_at
 from commanalyzer.profiles.extrapolation.learners import Learned
 from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS, MetricSetup
-from commanalyzer.scaling.laws.document import law_content, read_law
+from commanalyzer.scaling.laws.document import exponent_of, law_content, read_law
 from commanalyzer.scaling.laws.law import Law
-from commanalyzer.scaling.laws.terms import FORMS, Factor, Floats
+from commanalyzer.scaling.laws.terms import Floats
 
 Part = Model | GridCount
 
@@ -156,25 +153,17 @@ def _long(values: Floats, x: Floats) -> Floats:
 KIND = "commanalyzer.models"
 SCHEMA = 1
 _INFINITE = "inf"
+_FACTOR = ("parameter", "form", "exponent", "log_exponent")
 
 
 def models_json(models: Models) -> str:
     """JSON text; sums of terms as in files of laws, other models as what they were learned from."""
-    content = {
-        "kind": KIND,
-        "schema": SCHEMA,
-        "application": models.application,
-        "parameters": list(models.parameters),
-        "processes": models.processes,
-        "names": list(models.names),
-        "lowest": list(models.lowest),
-        "highest": list(models.highest),
-        "classes": [
-            {"name": c.name, "metrics": {name: _metric(m) for name, m in c.models.items()}}
-            for c in models.classes
-        ],
-    }
-    return json.dumps(content, indent=1) + "\n"
+    classes = [
+        {"name": c.name, "metrics": {name: _metric(m) for name, m in c.models.items()}}
+        for c in models.classes
+    ]
+    own = {f.name: getattr(models, f.name) for f in fields(models)}
+    return document_text({"kind": KIND, "schema": SCHEMA, **own, "classes": classes})
 
 
 def save_models(models: Models, path: Path, *, force: bool = False) -> None:
@@ -199,18 +188,16 @@ def load_models(path: Path) -> Models:
         what="a file of models",
         hint="write one with: commanalyzer extrapolate ... --project FOLDER",
     )
-    try:
+    with reading(path, "models"):
         return Models(
-            str(content["application"]),
-            tuple(map(str, content["parameters"])),
-            str(content["processes"]),
-            tuple(map(str, content["names"])),
-            tuple(map(number, content["lowest"])),
-            tuple(map(number, content["highest"])),
-            tuple(_read_class(entry) for entry in content["classes"]),
+            typed(content["application"], str),
+            typed(content["parameters"], tuple[str, ...]),
+            typed(content["processes"], str),
+            typed(content["names"], tuple[str, ...]),
+            typed(content["lowest"], tuple[float, ...]),
+            typed(content["highest"], tuple[float, ...]),
+            tuple(map(_read_class, content["classes"])),
         )
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, FitError) as error:
-        raise ArtifactError(f"expected models, found damaged ones: {error!r}", where=str(path)) from error
 
 
 def _metric(model: MetricModel) -> dict[str, object]:
@@ -232,40 +219,22 @@ def _part(part: Part) -> dict[str, object]:
 
 
 def _read_class(content: Mapping[str, Any]) -> ClassModels:
-    metrics = {str(name): _read_metric(entry) for name, entry in content["metrics"].items()}
-    return ClassModels(str(content["name"]), metrics)
+    metrics = {name: _read_metric(entry) for name, entry in content["metrics"].items()}
+    return ClassModels(typed(content["name"], str), metrics)
 
 
 def _read_metric(content: Mapping[str, Any]) -> MetricModel:
-    setup = dict(content["setup"])
-    limits = setup.pop("constraints")
-    low, high = (float("inf") if b == _INFINITE else number(b) for b in setup.pop("bounds"))
-    texts = {name: tuple(limits[name]) for name in ("increasing", "where")}
-    own = MetricSetup(
-        **{**setup, "terms": tuple(setup["terms"])},
-        bounds=(low, high),
-        constraints=Constraints(bool(limits["bounded_below"]), **texts),
-    )
-    parts = {str(name): _read_part(entry) for name, entry in content["parts"].items()}
-    return MetricModel(own, parts, str(content["key"]))
+    bounds = [float("inf") if b == _INFINITE else b for b in content["setup"]["bounds"]]
+    setup = typed({**content["setup"], "bounds": bounds}, MetricSetup)
+    parts = {name: _read_part(entry) for name, entry in content["parts"].items()}
+    return MetricModel(setup, parts, typed(content["key"], str))
 
 
 def _read_part(content: Mapping[str, Any]) -> Part:
     if "law" in content:
         return read_law(content["law"])
     if "grid" in content:
-        grid = content["grid"]
-        return GridCount(str(grid["parameter"]), int(grid["dimensions"]), int(grid["both"]))
+        return typed(content["grid"], GridCount)
     own = content["learned"]
-    terms = tuple(
-        tuple(Factor(int(k), FORMS[FORMS.index(form)], Fraction(a), int(log)) for k, form, a, log in term)
-        for term in own["terms"]
-    )
-    return Learned(
-        str(own["kind"]),
-        tuple(map(str, own["parameters"])),
-        terms,
-        tuple(tuple(map(number, row)) for row in own["rows"]),
-        tuple(map(number, own["values"])),
-        number(own["error"]),
-    )
+    terms = [[dict(zip(_FACTOR, factor, strict=True)) for factor in term] for term in own["terms"]]
+    return typed({**own, "terms": terms}, Learned, {Fraction: exponent_of})

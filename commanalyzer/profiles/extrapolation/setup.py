@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal
 
-from commanalyzer.foundation.documents import number, parse_toml
+import msgspec
+
+from commanalyzer.foundation.documents import parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.profiles.extrapolation.constraints import Constraints
 from commanalyzer.profiles.metrics import FUNCTIONS, MIXES, SCALARS
@@ -107,59 +109,37 @@ def read_setup(path: Path, known: Sequence[str]) -> Setup:
     Raises:
         ConfigError: If it cannot be read, or something is not as expected.
     """
-    try:
-        content = parse_toml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"the setup cannot be read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise ConfigError(f"expected TOML, found: {error}", where=str(path)) from error
-    try:
-        return _setup(content, default_setup(known))
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise ConfigError(
-            f"expected a setup of models, found: {reason}",
-            where=str(path),
-            hint="docs: reference, extrapolation",
-        ) from error
+    hint = "docs: reference, extrapolation"
+    with reading(path, "a setup of models", hint=hint, error=ConfigError):
+        return _setup(typed(parse_toml(path.read_text(encoding="utf-8")), _SetupFile), default_setup(known))
 
 
-def _setup(content: dict[str, Any], base: Setup) -> Setup:
-    unknown = set(content) - {"complexity", "metrics", "interactions", "per_thread"}
-    if unknown:
-        raise ValueError(f"unknown keys {', '.join(sorted(unknown))}")
+class _SetupFile(msgspec.Struct, forbid_unknown_fields=True):
+    complexity: dict[str, tuple[str, ...]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
+    interactions: Interactions = "all"
+    per_thread: bool = True
+
+
+def _setup(file: _SetupFile, base: Setup) -> Setup:
     names = [m.name for m in base.metrics]
-    given = content.get("metrics", {})
-    wrong = set(given) - set(names)
+    wrong = file.metrics.keys() - set(names)
     if wrong:
         raise ValueError(f"unknown metrics {', '.join(sorted(wrong))}; known are {', '.join(names)}")
-    interactions = content.get("interactions", base.interactions)
-    if interactions not in get_args(Interactions):
-        raise ValueError(f"interactions = {interactions!r}, which is none of all, selected and none")
-    return Setup(
-        tuple(_metric(m, given.get(m.name, {})) for m in base.metrics),
-        {str(k): _texts(v) for k, v in content.get("complexity", {}).items()},
-        cast(Interactions, interactions),
-        bool(content.get("per_thread", True)),
-    )
+    metrics = tuple(_metric(m, file.metrics.get(m.name, {})) for m in base.metrics)
+    return Setup(metrics, file.complexity, file.interactions, file.per_thread)
 
 
 def _metric(base: MetricSetup, given: Mapping[str, Any]) -> MetricSetup:
     unknown = set(given) - set(_KEYS)
     if unknown:
         raise ValueError(f"unknown keys {', '.join(sorted(unknown))} of {base.name}")
-    found = replace(
-        base,
-        type=_one_of(given.get("type", base.type), get_args(MetricType), f"type of {base.name}"),
-        model=_one_of(given.get("model", base.model), get_args(ModelType), f"model of {base.name}"),
-        terms=_texts(given.get("terms", [])),
-        selection=_one_of(given.get("selection", base.selection), get_args(Selection), "selection"),
-    )
-    if "bounds" in given:
-        low, high = given["bounds"]
-        found = replace(found, bounds=(number(low), number(high)))
-    if "constraints" in given:
-        found = replace(found, constraints=Constraints.of(given["constraints"]))
+    try:
+        found = typed({**asdict(base), **given}, MetricSetup)
+    except ValueError as error:
+        raise ValueError(f"{error} of {base.name}") from error
+    if unknown := set(given.get("constraints", {})) - {f.name for f in fields(Constraints)}:
+        raise ValueError(f"unknown constraints {', '.join(sorted(unknown))}")
     _check(found, base)
     return found
 
@@ -176,15 +156,3 @@ def _check(found: MetricSetup, base: MetricSetup) -> None:
         raise ValueError(f"model {found.model} of {found.name}: {found.type} needs weighted or linear")
     if found.type != "memFunction" and found.model in _OF_FUNCTIONS:
         raise ValueError(f"model {found.model} of {found.name}, which is no function of a distance")
-
-
-def _one_of(value: object, choices: Sequence[str], what: str) -> Any:
-    if value not in choices:
-        raise ValueError(f"{what} = {value!r}, which is none of {', '.join(choices)}")
-    return value
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise TypeError(f"expected a list of formulas, found {value!r}")
-    return tuple(value)

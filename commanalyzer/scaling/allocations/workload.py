@@ -24,12 +24,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
+import msgspec
 import numpy as np
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.foundation.documents import parse_toml
+from commanalyzer.foundation.documents import Count, parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
@@ -201,7 +202,6 @@ def grid_points(domain: Sequence[int]) -> int:
     return math.prod(domain)
 
 
-HALO_KIND = "commanalyzer.halo"
 _ALLREDUCE_BYTES = 8
 
 
@@ -469,50 +469,37 @@ def _of_phases(phases: Sequence[Phase], placement: Placement, site: Site) -> Dem
     return Demand(in_columns(rows), np.array([phase.repetitions for phase in used]), 0.0)
 
 
+_Amount = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class _HaloFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Keys of a halo file; see the module."""
+
+    kind: Literal["commanalyzer.halo"]
+    domain: Annotated[tuple[Count, ...], msgspec.Meta(min_length=1, max_length=3)]
+    steps: _Amount
+    flops_per_point: _Amount
+    name: str = ""
+    point_bytes: int = 8
+    width: int = 1
+    neighbours: Neighbours = "faces"
+    periodic: bool = False
+    memory_bytes_per_point: _Amount = 0.0
+    resident_bytes_per_point: _Amount = math.nan
+    allreduces: _Amount = 0.0
+
+
 def read_halo(path: Path) -> HaloWorkload:
     """Halo of a TOML file.
 
     Raises:
         ConfigError: If it cannot be read, lacks something, or has unknown keys.
     """
-    try:
-        data = parse_toml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"expected a halo file (TOML), found: {error}", where=str(path)) from error
-    numbers = {
-        "steps": None, "flops_per_point": None, "point_bytes": 8, "width": 1,
-        "memory_bytes_per_point": 0.0, "resident_bytes_per_point": math.nan, "allreduces": 0.0,
-    }  # fmt: skip
-    domain = data.get("domain")
-    unknown = set(data) - {"kind", "name", "domain", "neighbours", "periodic", *numbers}
-    missing = [name for name in ("domain", "steps", "flops_per_point") if name not in data]
-    if data.get("kind") != HALO_KIND or unknown or missing:
-        wrong = f"no {', '.join(missing)}" if missing else f"{', '.join(sorted(unknown)) or 'another kind'}"
-        raise ConfigError(
-            f'expected kind = "{HALO_KIND}", domain, steps, flops_per_point and optional keys, found {wrong}',
-            where=str(path),
-            hint="docs/reference/allocations.md lists the keys",
-        )
-    if not isinstance(domain, list) or not all(type(n) is int and n > 0 for n in domain) or len(domain) > 3:
-        raise ConfigError(f"expected 1 to 3 numbers of points, found {domain!r}", where=f"{path}: domain")
-    found = {name: _number(data.get(name, default), f"{path}: {name}") for name, default in numbers.items()}
-    neighbours = data.get("neighbours", "faces")
-    if neighbours not in ("faces", "all"):
-        raise ConfigError(f"expected faces or all, found {neighbours!r}", where=f"{path}: neighbours")
-    halo = Halo(
-        tuple(domain),
-        int(found["point_bytes"]),
-        int(found["width"]),
-        neighbours,
-        data.get("periodic") is True,
-    )
+    hint = "docs/reference/allocations.md lists the keys"
+    with reading(path, "a halo file (TOML)", hint=hint, error=ConfigError):
+        own = typed(parse_toml(path.read_text(encoding="utf-8")), _HaloFile)
+        halo = Halo(own.domain, own.point_bytes, own.width, own.neighbours, own.periodic)
     return HaloWorkload(
-        str(data.get("name", path.stem)), halo, found["steps"], found["flops_per_point"],
-        found["memory_bytes_per_point"], found["resident_bytes_per_point"], found["allreduces"],
+        own.name or path.stem, halo, own.steps, own.flops_per_point,
+        own.memory_bytes_per_point, own.resident_bytes_per_point, own.allreduces,
     )  # fmt: skip
-
-
-def _number(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        raise ConfigError(f"expected a number of 0 or more, found {value!r}", where=where)
-    return float(value)

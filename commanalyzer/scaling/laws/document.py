@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
-from commanalyzer.foundation.documents import load_document, number
-from commanalyzer.foundation.errors import ArtifactError, FitError
+from commanalyzer.foundation.documents import document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.laws.formula import LATEX, formula_text, law_python, law_text
-from commanalyzer.scaling.laws.law import CONFIDENCE, Family, Formula, Law
+from commanalyzer.scaling.laws.law import CONFIDENCE, Formula, Law
 from commanalyzer.scaling.laws.naming import law_name
-from commanalyzer.scaling.laws.terms import FORMS, Factor, Term
+from commanalyzer.scaling.laws.terms import Factor
 
 KIND = "commanalyzer.laws"
 SCHEMA = 1
@@ -49,7 +47,7 @@ def laws_json(document: LawsDocument, **more: object) -> str:
         "laws": [law_content(law) for law in document.laws],
         **more,
     }
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def save_laws(document: LawsDocument, path: Path, *, force: bool = False) -> None:
@@ -70,14 +68,9 @@ def load_laws(path: Path) -> LawsDocument:
     content = load_document(
         path, KIND, SCHEMA, what="a file of laws", hint="write one with: commanalyzer fit ... -o laws.json"
     )
-    try:
-        return LawsDocument(
-            str(content["program"]), tuple(map(read_law, content["laws"])), dict(content["provenance"])
-        )
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, FitError) as error:
-        raise ArtifactError(
-            f"expected a complete document of laws, found a damaged one: {error!r}", where=str(path)
-        ) from error
+    with reading(path, "a complete document of laws"):
+        found = typed({**content, "laws": []}, LawsDocument)
+        return replace(found, laws=tuple(map(read_law, content["laws"])))
 
 
 def law_content(law: Law) -> dict[str, object]:
@@ -126,56 +119,40 @@ def read_law(entry: Mapping[str, Any]) -> Law:
     Raises:
         LookupError, TypeError, ValueError, ArithmeticError, FitError: If it is none.
     """
-    parameters = tuple(map(str, entry["parameters"]))
-    return Law(
-        metric=str(entry["metric"]),
-        parameters=parameters,
-        formula=_read_formula(entry["formula"], parameters),
-        alternatives=tuple(_read_formula(item, parameters) for item in entry["alternatives"]),
-        lowest=_numbers(entry["lowest"], len(parameters)),
-        highest=_numbers(entry["highest"], len(parameters)),
-        num_points=int(entry["points"]),
-        notes=tuple(map(str, entry["notes"])),
-        lacks=str(entry.get("runs_to_add") or ""),
-        whole=None if entry.get("whole") is None else tuple(map(str, entry["whole"])),
-    )
+    names = typed(entry["parameters"], list[str])
+    content = {name: entry[name] for name in ("metric", "parameters", "lowest", "highest", "notes")} | {
+        "num_points": entry["points"],
+        "lacks": entry.get("runs_to_add") or "",
+        "whole": entry.get("whole"),
+        "formula": _formula_of(entry["formula"], names),
+        "alternatives": [_formula_of(item, names) for item in entry["alternatives"]],
+    }
+    law = typed(content, Law, {Fraction: exponent_of})
+    squares = ((len(f.covariance), len(f.terms) ** 2) for f in (law.formula, *law.alternatives))
+    if {len(law.lowest), len(law.highest)} != {len(names)} or any(n not in (0, most) for n, most in squares):
+        raise ValueError(f"ends or covariances of another number of parameters or terms in {law.metric}")
+    return law
 
 
-def _read_formula(entry: Mapping[str, Any], parameters: Sequence[str]) -> Formula:
-    if entry["family"] not in get_args(Family):
-        raise ValueError(f"no family {entry['family']!r}")
-    return Formula(
-        family=cast(Family, entry["family"]),
-        terms=tuple(_read_term(item["factors"], parameters) for item in entry["terms"]),
-        coefficients=tuple(number(item["coefficient"]) for item in entry["terms"]),
-        loo_error=number(entry["prediction_error"]),
-        holdout_error=number(entry["holdout_error"]),
-        residual_error=number(entry["residual_error"]),
-        covariance=_numbers(entry["covariance"], len(entry["terms"]) ** 2 if entry["covariance"] else 0),
-        degrees_of_freedom=int(entry["degrees_of_freedom"]),
-    )
+def _formula_of(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, object]:
+    """Fields of a :class:`Formula` of what :func:`_formula` gives."""
+    same = ("family", "holdout_error", "residual_error", "covariance", "degrees_of_freedom")
+    return {name: entry[name] for name in same} | {
+        "loo_error": entry["prediction_error"],
+        "coefficients": [term["coefficient"] for term in entry["terms"]],
+        "terms": [
+            [{**factor, "parameter": names.index(factor["parameter"])} for factor in term["factors"]]
+            for term in entry["terms"]
+        ],
+    }
 
 
-def _read_term(entry: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> Term:
-    return tuple(
-        Factor(
-            parameters.index(item["parameter"]),
-            FORMS[FORMS.index(item["form"])],
-            _exponent(item["exponent"]),
-            int(item["log_exponent"]),
-            int(item.get("shift", 0)),
-        )
-        for item in entry
-    )
+def exponent_of(text: str) -> Fraction:
+    """A fraction such as 3/2; not every text that :class:`Fraction` takes is as small.
 
-
-def _exponent(text: object) -> Fraction:
-    if not isinstance(text, str) or _EXPONENT.fullmatch(text) is None:
+    Raises:
+        ValueError: If it is none.
+    """
+    if _EXPONENT.fullmatch(text) is None:
         raise ValueError(f"expected an exponent such as 3/2, found {text!r}")
     return Fraction(text)
-
-
-def _numbers(entries: Sequence[object], length: int) -> tuple[float, ...]:
-    if not isinstance(entries, list) or len(entries) != length:
-        raise ValueError(f"expected {length} numbers, found {entries!r}")
-    return tuple(map(number, entries))

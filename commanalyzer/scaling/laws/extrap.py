@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.documents import parse_json
-from commanalyzer.foundation.errors import ArtifactError, FitError
+from commanalyzer.foundation.documents import parse_json, reading
+from commanalyzer.foundation.errors import FitError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.result.export.extrap import Measurement, write_extrap
 from commanalyzer.scaling.laws.law import Formula, Law
@@ -41,20 +41,15 @@ def import_models(path: Path) -> tuple[Law, ...]:
     Raises:
         ArtifactError: If it is missing, no experiment file, or has no models or functions of another kind.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            document = parse_json(archive.read(_DOCUMENT))
+    hint = "save one with: extrap --json FILE --save-experiment models.extra-p"
+    what = f"an Extra-P 4 experiment with models (zip with {_DOCUMENT})"
+    with reading(path, what, hint=hint):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                document = parse_json(archive.read(_DOCUMENT))
+        except zipfile.BadZipFile as error:
+            raise ValueError(str(error)) from error
         return tuple(_laws(document))
-    except OSError as error:
-        raise ArtifactError(
-            f"expected an Extra-P experiment, found: {error.strerror}", where=str(path)
-        ) from error
-    except (zipfile.BadZipFile, LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise ArtifactError(
-            f"expected an Extra-P 4 experiment with models (zip with {_DOCUMENT}), found: {error!r}",
-            where=str(path),
-            hint="save one with: extrap --json FILE --save-experiment models.extra-p",
-        ) from error
 
 
 def _laws(document: Mapping[str, Any]) -> Iterator[Law]:

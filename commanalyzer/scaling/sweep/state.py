@@ -6,13 +6,12 @@ again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.foundation.documents import document_text, reading, typed
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.sweep.store import KIND, SCHEMA, PointRecord, SweepDirectory, read_state
 from commanalyzer.scaling.sweep.table import TABLE_FILE, SweepTable, table_from_lines
@@ -90,21 +89,9 @@ def read_outcome(directory: SweepDirectory) -> SweepOutcome:
         ArtifactError: If there is none, or it is damaged or newer.
     """
     data = read_state(directory)
-    try:
-        plan = SweepPlan(
-            provenance=dict(data["provenance"]),
-            command=tuple(map(str, data["command"])),
-            parameters=tuple(map(str, data["parameters"])),
-            nodes=tuple(map(int, data["nodes"])),
-            models=tuple(map(str, data["models"])),
-            points=tuple(PlannedPoint(str(p["key"]), dict(p["parameters"])) for p in data["points"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(
-            f"expected a complete state of a sweep, found a damaged one: {error!r}",
-            where=str(directory.state_path),
-            hint="sweep again with the same options: finished points are kept",
-        ) from error
+    hint = "sweep again with the same options: finished points are kept"
+    with reading(directory.state_path, "a complete state of a sweep", hint=hint):
+        plan = typed(data, SweepPlan)
     return outcome_of(directory, plan)
 
 
@@ -122,7 +109,7 @@ def write_outcome(directory: SweepDirectory, outcome: SweepOutcome) -> None:
     plan = outcome.plan
     points = [_point(p, r) for p, r in zip(plan.points, outcome.records, strict=True)]
     data = {"kind": KIND, "schema": SCHEMA, **asdict(plan), "points": points}
-    write_text(directory.state_path, json.dumps(data, indent=1) + "\n", force=True)
+    write_text(directory.state_path, document_text(data), force=True)
     outcome.table.save(directory.path / TABLE_FILE, force=True)
 
 

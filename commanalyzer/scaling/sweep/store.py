@@ -15,15 +15,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.foundation.documents import parse_json
-from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError
+from commanalyzer.foundation.documents import document_text, load_document, parse_json, typed
+from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.sweep.table import STATE_FILE, Cell
 
@@ -122,8 +121,10 @@ class SweepDirectory:
         """What is known of a point; ``None`` when it has to be analysed (again)."""
         try:
             data = parse_json(self.record_path(key).read_text(encoding="utf-8"))
-            found = _record_from(data)
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            found = typed(data, PointRecord)
+            if data["kind"] != POINT_KIND or data["schema"] > SCHEMA:
+                return None
+        except (OSError, ValueError, LookupError, TypeError):
             return None
         if found.is_finished and not self.result_path(key).is_file():
             return None
@@ -142,7 +143,7 @@ class SweepDirectory:
             ArtifactError: If it cannot be written.
         """
         data = {"kind": POINT_KIND, "schema": SCHEMA, **asdict(record)}
-        write_text(self.record_path(record.key), json.dumps(data, indent=1) + "\n", force=True)
+        write_text(self.record_path(record.key), document_text(data), force=True)
 
     def remove_drafts(self) -> None:
         """Remove what killed processes were writing; only while nobody else works here."""
@@ -180,22 +181,8 @@ def read_state(directory: SweepDirectory) -> dict[str, Any]:
     Raises:
         ArtifactError: If it is missing, damaged, of another kind or newer.
     """
-    path = directory.state_path
-    try:
-        data = parse_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ArtifactError(
-            f"expected the directory of a sweep, found: {error.strerror}",
-            where=str(path),
-            hint="make one with: commanalyzer sweep ... -o DIR",
-        ) from error
-    except ValueError as error:
-        raise ArtifactError(f"expected a sweep's state, found no JSON: {error}", where=str(path)) from error
-    if not isinstance(data, dict) or data.get("kind") != KIND:
-        raise ArtifactError(f"expected a file of kind {KIND}, found another one", where=str(path))
-    if not isinstance(data.get("schema"), int) or data["schema"] > SCHEMA:
-        raise ArtifactError(f"expected schema {SCHEMA} or older, found {data.get('schema')}", where=str(path))
-    return data
+    hint = "make one with: commanalyzer sweep ... -o DIR"
+    return load_document(directory.state_path, KIND, SCHEMA, what="the directory of a sweep", hint=hint)
 
 
 def point_error(error: BaseException) -> PointError:
@@ -209,17 +196,3 @@ def point_error(error: BaseException) -> PointError:
 
 def _is_used(path: Path) -> bool:
     return not path.is_dir() or any(entry.name != _LOCK_FILE for entry in os.scandir(path))
-
-
-def _record_from(data: Mapping[str, Any]) -> PointRecord:
-    if data["kind"] != POINT_KIND or data["schema"] > SCHEMA:
-        raise ValueError("another kind of file")
-    return PointRecord(
-        key=str(data["key"]),
-        parameters=dict(data["parameters"]),
-        error=None if data["error"] is None else PointError(**data["error"]),
-        lines=tuple(dict(line) for line in data["lines"]),
-        warnings=tuple(map(str, data["warnings"])),
-        wall_s=float(data["wall_s"]),
-        memory_bytes=int(data["memory_bytes"]),
-    )

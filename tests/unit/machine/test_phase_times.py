@@ -35,15 +35,15 @@ def test_published_models_survive_a_file(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("phase_times = 3", "expected a table"),
-        ('[phase_times]\nnote = "x"', "expected areas"),
-        ("[phase_times]\nareas = []", "at least one area"),
-        ("[phase_times]\nareas = [{formula = 3}]", "as text"),
+        ("phase_times = 3", "expected object, found 3"),
+        ('[phase_times]\nnote = "x"', "missing required field areas"),
+        ("[phase_times]\nareas = []", "length >= 1, found"),
+        ("[phase_times]\nareas = [{formula = 3}]", "expected str, found 3"),
         ('[phase_times]\nareas = [{formula = "S", where = "S < 4"}]', "expected conditions"),
         ('[phase_times]\nareas = [{formula = "S"}]\nranges = {N = [8, 2]}', "least, greatest"),
-        ('[phase_times]\nsource = "felt"\nareas = [{formula = "S"}]', "measured or given"),
-        ('units = [{name = "SW", nodes = 0}]', "number of nodes"),
-        ('units = [{name = "S W", nodes = 2}]', "name such as SW"),
+        ('[phase_times]\nsource = "felt"\nareas = [{formula = "S"}]', "measured or given, found 'felt'"),
+        ('units = [{name = "SW", nodes = 0}]', "expected int >= 1, found 0"),
+        ('units = [{name = "S W", nodes = 2}]', "found 'S W'"),
         ('units = [{name = "A", nodes = 4}, {name = "B", nodes = 4}]', "growing"),
     ],
 )

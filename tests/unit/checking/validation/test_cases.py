@@ -72,11 +72,11 @@ def test_a_selection_chooses_sizes_and_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[workload]\n", "expected TOML"),
-        ("", "expected the keys"),
+        ("[[workload]\n", "found: no TOML"),
+        ("", "found: no 'workload'"),
         ("workload = []", "at least one workload"),
-        (ENTRY.replace('"counted"', '"both"'), "side must be one of"),
-        (ENTRY.replace("4x4", "4x4").replace("region", "reg"), "expected the keys"),
+        (ENTRY.replace('"counted"', '"both"'), r"counted or predicted, found .both. at .*excesses"),
+        (ENTRY.replace("4x4", "4x4").replace("region", "reg"), "missing required field region"),
     ],
 )
 def test_what_is_no_file_of_cases_is_refused(tmp_path: Path, text: str, message: str) -> None:

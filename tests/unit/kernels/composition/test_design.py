@@ -70,9 +70,9 @@ def test_transfer_to_another_node(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("cores = 12", "cores = 0", "expected a whole number of 1 or more, found 0"),
-        ("cores = 12", "core = 12", "found core"),
-        ("n = 262144", "n = -1", "expected a positive number"),
+        ("cores = 12", "cores = 0", r"expected int >= 1, found 0 at \$.cores"),
+        ("cores = 12", "core = 12", "unknown field core"),
+        ("n = 262144", "n = -1", r"expected float > 0.0 at \$.at\[...\]"),
         ("n = 262144", "m = 1", "expected a value of n"),
         ("[blocks.inc]", "[blocks.dec]", "found none of inc"),
         ('formula = "0.02599 * n"', 'formula = "exp(n)"', "expected a formula"),
@@ -81,9 +81,9 @@ def test_transfer_to_another_node(tmp_path: Path) -> None:
         ('formula = "0.02599 * n"', 'laws = "missing.json"', "expected a file of laws"),
         ('unit = "us"', 'unit = "parsec"', "found unit"),
         ("tpool(T, sort)", "tpool(12, sort)", "at most 12 threads, found 13"),
-        ("at = {", "at = 3 # {", "expected a table"),
-        ("at = {", "at = {{", "expected TOML"),
-        ("at = {", 'kind = "x"\nat = {', "expected kind"),
+        ("at = {", "at = 3 # {", r"expected object, found 3 at \$.at"),
+        ("at = {", "at = {{", "expected a design, found: no TOML"),
+        ("at = {", 'kind = "x"\nat = {', r"expected commanalyzer.design, found 'x' at \$.kind"),
     ],
 )
 def test_wrong_designs(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -57,7 +57,7 @@ def test_types_follow_the_manual() -> None:
         ("[metrics.LSys.constraints]\nwhere = ['n = 3']", "n = 3"),
         ("[metrics.LSys.constraints]\ngrowing = ['n']", "growing"),
         ("interactions = 'some'", "some"),
-        ("[complexity]\ndefault = 'n'", "list"),
+        ("[complexity]\ndefault = 'n'", "expected array, found str at"),
         ("colour = 1", "colour"),
         ("= 3", "TOML"),
     ],

@@ -73,7 +73,7 @@ def test_documents_are_read_back(tmp_path: Path) -> None:
     [
         ({"kind": "other"}, "kind commanalyzer.laws"),
         ({"schema": 99}, "schema 1 or older"),
-        ({"laws": [{}]}, "damaged"),
+        ({"laws": [{}]}, "no 'parameters'"),
     ],
 )
 def test_other_documents_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:

@@ -125,9 +125,9 @@ def test_state_and_table_are_views_of_the_records(directory: SweepDirectory) -> 
     ("text", "found"),
     [
         ("", "no JSON"),
-        ("[]", "another one"),
+        ("[]", "found another"),
         ('{"kind": "commanalyzer.sweep", "schema": 99}', "found 99"),
-        ('{"kind": "commanalyzer.sweep", "schema": 1}', "damaged"),
+        ('{"kind": "commanalyzer.sweep", "schema": 1}', "missing required field provenance"),
     ],
 )
 def test_another_state_is_refused(directory: SweepDirectory, text: str, found: str) -> None:
