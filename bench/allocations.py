@@ -32,8 +32,14 @@ from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import Floats, Int64, Network, make_network
 from commanalyzer.scaling.allocations.campaign import CampaignData, allocated, fit_areas, simulated_campaign
 from commanalyzer.scaling.allocations.decisions import ComputeRates, Configurations
-from commanalyzer.scaling.allocations.injection import InjectionModel, fit_injection
-from commanalyzer.scaling.allocations.metrics import ROUTED, in_columns, phase_metrics, units_of
+from commanalyzer.scaling.allocations.metrics import (
+    ROUTED,
+    InjectionModel,
+    fit_injection,
+    in_columns,
+    phase_metrics,
+    units_of,
+)
 from commanalyzer.scaling.allocations.model import AreaModel, PhaseModel
 from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Phase, Site
 

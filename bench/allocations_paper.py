@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.machine.catalog import find_machine
+from commanalyzer.machine.machine_file import find_machine
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.decisions import ComputeRates, configurations, decide
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics

@@ -34,8 +34,7 @@ from commanalyzer.kernels.learning.applications import (
     weights,
 )
 from commanalyzer.kernels.learning.insight import kernel_clusters, rank_features
-from commanalyzer.kernels.learning.metrics import errors_of
-from commanalyzer.kernels.learning.model import Target, load_model, save_model
+from commanalyzer.kernels.learning.model import Target, errors_of, load_model, save_model
 from commanalyzer.kernels.learning.overheads import OverheadTable
 from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
 from commanalyzer.kernels.learning.runs import RunTable, read_runs, runs_of

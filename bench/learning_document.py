@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commanalyzer.kernels.learning.insight import RankedFeature
-from commanalyzer.kernels.learning.metrics import Errors
+from commanalyzer.kernels.learning.model import Errors
 
 _INTRODUCTION = """# Learned speed-ups on simulated clusters
 

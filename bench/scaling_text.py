@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.scaling_cases import LEAST_POINTS, SMALLER
-from commanalyzer.scaling.laws.formula import accuracy_text, law_text
+from commanalyzer.scaling.laws.formula import accuracy_text, law_name, law_text
 from commanalyzer.scaling.laws.law import Law
-from commanalyzer.scaling.laws.naming import law_name
 
 if TYPE_CHECKING:
     from bench.scaling import CaseResult

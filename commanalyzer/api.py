@@ -12,7 +12,7 @@ from commanalyzer.division.libraries.concurrency import usable_cores
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.foundation.work import WorkWeights
-from commanalyzer.machine.catalog import as_machine
+from commanalyzer.machine.machine_file import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.program.frontend.inputs.numba_function import write_program

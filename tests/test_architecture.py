@@ -22,19 +22,19 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_875,
-    "cli": 4_441,
+    "cli": 4_440,
     "communication": 3_118,
-    "division": 7_490,
-    "foundation": 1_125,
+    "division": 7_481,
+    "foundation": 1_126,
     "graph": 5_836,
-    "kernels": 7_632,
-    "machine": 5_822,
-    "profiles": 5_481,
-    "program": 9_339,
+    "kernels": 7_625,
+    "machine": 5_812,
+    "profiles": 5_477,
+    "program": 9_331,
     "recording": 11_647,
-    "report": 7_576,
-    "result": 2_389,
-    "scaling": 6_466,
+    "report": 7_579,
+    "result": 2_378,
+    "scaling": 6_440,
     ".": 588,
     "runtime_shim/include": 329,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
-    "tests": 43_963,
+    "tests": 43_959,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

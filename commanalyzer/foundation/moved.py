@@ -25,6 +25,7 @@ _ROOMS = {
 _NOW = {name: f"{room}.{name}" for room, names in _ROOMS.items() for name in names} | {
     "composition.allocation": "kernels.composition.answer",
     "laws.pipeline": "scaling.laws.fit",
+    "machine.catalog": "machine.machine_file",
     "partition": "division",
     "vcg": "graph",
     "vcg.graph": "graph.value_graph",

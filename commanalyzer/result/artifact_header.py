@@ -14,7 +14,7 @@ from commanalyzer.communication.matrix import Communication, CountedRun
 from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.documents import typed
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.machine.kinds import KINDS
+from commanalyzer.machine.parameters import KINDS
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

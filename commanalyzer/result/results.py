@@ -21,7 +21,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_count, forma
 from commanalyzer.foundation.work import WorkCounts as WorkCounts
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import ValueGraph
-from commanalyzer.machine.catalog import as_machine
+from commanalyzer.machine.machine_file import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.machine.roofline.traffic import Placement

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.machine.measuring.estimate import estimate_network
-from commanalyzer.machine.measuring.patterns import random_matchings, random_rings
+from commanalyzer.machine.measuring.kernels import random_matchings, random_rings
 from commanalyzer.machine.parameters import MachineParameters
 from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.platforms import measure_on, star, two_leaves

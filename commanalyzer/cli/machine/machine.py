@@ -87,8 +87,7 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
     """
     from dataclasses import replace
 
-    from commanalyzer.machine.catalog import find_machine
-    from commanalyzer.machine.machine_file import write_machine
+    from commanalyzer.machine.machine_file import find_machine, write_machine
     from commanalyzer.machine.measuring.phase_campaign import read_points
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.machine.phase_times import parse_condition
@@ -148,7 +147,7 @@ command.add_command(phases)
 @command.command("list")
 def list_machines() -> None:
     """List the published machines that --machine knows by name."""
-    from commanalyzer.machine.catalog import published_machines
+    from commanalyzer.machine.machine_file import published_machines
     from commanalyzer.machine.parameters import load_machine
     from commanalyzer.report.machine.machine_text import show_machines
     from commanalyzer.report.result.text import make_console
@@ -162,7 +161,7 @@ def list_machines() -> None:
 @click.option("--all", "every", is_flag=True, help="Also the values over node counts and message sizes.")
 def show(machine: str, every: bool) -> None:
     """Print a published machine or a machine file."""
-    from commanalyzer.machine.catalog import find_machine
+    from commanalyzer.machine.machine_file import find_machine
     from commanalyzer.report.machine.machine_text import show_machine
     from commanalyzer.report.result.text import make_console
 
@@ -373,7 +372,7 @@ def _measure_pairs(
     else:
         require_writable(output, force)
         from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
-        from commanalyzer.machine.catalog import find_machine
+        from commanalyzer.machine.machine_file import find_machine
         from commanalyzer.machine.simulation.platforms import link_parameters, make_platform
 
         link = link_parameters(find_machine(base))

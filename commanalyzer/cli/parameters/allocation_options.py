@@ -126,7 +126,7 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
         phase_model,
         rates_of,
     )
-    from commanalyzer.scaling.allocations.injection import injection_of
+    from commanalyzer.scaling.allocations.metrics import injection_of
 
     machine = common.machine
     _check(asked, common)

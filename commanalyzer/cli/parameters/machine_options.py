@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.machine.catalog import find_machine, published_machines
+from commanalyzer.machine.machine_file import find_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 
 

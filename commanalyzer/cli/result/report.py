@@ -114,7 +114,7 @@ def command(
     if output.resolve() in {path.resolve() for path in results}:
         raise ConfigError("expected another file for the page, found a result", where=str(output))
     from commanalyzer.kernels.tasks.document import load_tasks
-    from commanalyzer.machine.catalog import find_machine
+    from commanalyzer.machine.machine_file import find_machine
     from commanalyzer.report.html.chapters.learning import load_training
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page

@@ -25,7 +25,7 @@ from commanalyzer.foundation.files import require_writable, write_text
 if TYPE_CHECKING:
     from commanalyzer.scaling.sweep.executors import Engine
     from commanalyzer.scaling.sweep.run import Sweep
-    from commanalyzer.scaling.sweep.state import SweepOutcome
+    from commanalyzer.scaling.sweep.store import SweepOutcome
 
 _COMMAND_LINE = "commanalyzer.sweep_command"
 _SHARE_OF_MEMORY = 0.8  # of what is available when the sweep starts

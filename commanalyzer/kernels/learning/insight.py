@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.kernels.features.kernels import FEATURES, STATIC_FEATURES
-from commanalyzer.kernels.learning.metrics import Errors, errors_of
+from commanalyzer.kernels.learning.estimators import fit_scaling
+from commanalyzer.kernels.learning.model import Errors, errors_of
 from commanalyzer.kernels.learning.runs import RunTable
-from commanalyzer.kernels.learning.scaling import fit_scaling
 from commanalyzer.kernels.learning.training import FEATURE_SETS, TrainingOptions, leave_kernels_out
 from commanalyzer.scaling.laws.terms import Floats
 

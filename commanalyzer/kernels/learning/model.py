@@ -2,6 +2,8 @@
 
 A file is a ZIP of plain numpy arrays (``*.npz``, read without pickles) with a header in JSON: kind, schema,
 library versions, range of training, errors. Every array is checked before anything computes with it.
+
+Errors of predicted speed-ups: the three that the paper gives, and R².
 """
 
 from __future__ import annotations
@@ -23,11 +25,53 @@ from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.version import tool_version
 from commanalyzer.kernels.features.kernels import FEATURES
-from commanalyzer.kernels.learning.estimators import Array, Estimator, Forest, arrays_of, estimator_of
-from commanalyzer.kernels.learning.metrics import Errors
+from commanalyzer.kernels.learning.estimators import (
+    Array,
+    Estimator,
+    Forest,
+    Scaling,
+    arrays_of,
+    estimator_of,
+)
 from commanalyzer.kernels.learning.runs import DEVICES, PHYSICS_EFFICIENCY, RunTable
-from commanalyzer.kernels.learning.scaling import Scaling
 from commanalyzer.scaling.laws.terms import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors of predictions.
+
+    Attributes:
+        mse: Mean of (predicted - measured)².
+        msle: Mean of (ln(1 + predicted) - ln(1 + measured))².
+        mape: Mean of |predicted - measured| / measured, percent.
+        r2: 1 - squared error over the variance of what was measured.
+        count: Predictions.
+    """
+
+    mse: float
+    msle: float
+    mape: float
+    r2: float
+    count: int
+
+
+def errors_of(measured: Floats, predicted: Floats) -> Errors:
+    """Errors of float64[N] ``predicted`` speed-ups; both are positive.
+
+    A negative prediction (support vectors on plain speed-ups can give one) has the logarithmic error of 0.
+    """
+    apart = predicted - measured
+    variance = float(((measured - measured.mean()) ** 2).mean())
+    mse = float((apart**2).mean())
+    return Errors(
+        mse=mse,
+        msle=float(((np.log1p(np.maximum(predicted, 0.0)) - np.log1p(measured)) ** 2).mean()),
+        mape=float(100.0 * (np.abs(apart) / measured).mean()),
+        r2=1.0 - mse / variance if variance else float("nan"),
+        count=len(measured),
+    )
+
 
 KIND = "commanalyzer.speedup-model"
 SCHEMA = 1

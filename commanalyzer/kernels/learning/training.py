@@ -19,11 +19,16 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.kernels.features.kernels import FEATURES, RUNTIME_FEATURES, STATIC_FEATURES
-from commanalyzer.kernels.learning.estimators import Estimator, Forest, Kind, Neighbours, SupportVectors
-from commanalyzer.kernels.learning.metrics import errors_of
-from commanalyzer.kernels.learning.model import Target, TrainedModel, references, restored
+from commanalyzer.kernels.learning.estimators import (
+    Estimator,
+    Forest,
+    Kind,
+    Neighbours,
+    SupportVectors,
+    fit_scaling,
+)
+from commanalyzer.kernels.learning.model import Target, TrainedModel, errors_of, references, restored
 from commanalyzer.kernels.learning.runs import PHYSICS_EFFICIENCY, RunTable
-from commanalyzer.kernels.learning.scaling import fit_scaling
 from commanalyzer.scaling.laws.terms import Floats
 
 FeatureSet = Literal["all", "static", "runtime"]

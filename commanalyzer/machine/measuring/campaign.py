@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.machine.measuring import kernels
 from commanalyzer.machine.measuring.communicator import Communicator
-from commanalyzer.machine.measuring.kernels import Collective, Role
-from commanalyzer.machine.measuring.patterns import (
+from commanalyzer.machine.measuring.kernels import (
+    Collective,
     ExchangePattern,
+    Role,
     random_matchings,
     random_rings,
     rank_counts,

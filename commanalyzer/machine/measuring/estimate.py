@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_percent
 from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.measuring.kernels import Role
 from commanalyzer.machine.measuring.samples import Series
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
 from commanalyzer.machine.statistics import (
     MedianInterval,
     availability,

@@ -25,8 +25,7 @@ from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError, Mac
 from commanalyzer.foundation.files import require_writable
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.version import tool_version
-from commanalyzer.machine.catalog import find_machine
-from commanalyzer.machine.machine_file import write_machine
+from commanalyzer.machine.machine_file import find_machine, write_machine
 from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.estimate import estimate_network, estimate_throughput

@@ -24,8 +24,7 @@ import numpy as np
 from commanalyzer.foundation.documents import read_csv
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.measuring.communicator import Communicator
-from commanalyzer.machine.measuring.kernels import pattern_times
-from commanalyzer.machine.measuring.patterns import ExchangePattern, random_rings, shifts
+from commanalyzer.machine.measuring.kernels import ExchangePattern, pattern_times, random_rings, shifts
 
 R = TypeVar("R")
 Pattern = Literal["shift", "ring"]

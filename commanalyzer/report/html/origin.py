@@ -9,8 +9,7 @@ from commanalyzer.foundation.quantities import (
     format_count,
     format_seconds,
 )
-from commanalyzer.machine.kinds import KINDS
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
 from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.report.result.text import work_line

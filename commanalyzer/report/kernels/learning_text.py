@@ -13,8 +13,7 @@ from rich.text import Text
 from commanalyzer.foundation.quantities import format_bytes, format_seconds
 from commanalyzer.kernels.learning.inputs import Application
 from commanalyzer.kernels.learning.insight import Insight
-from commanalyzer.kernels.learning.metrics import Errors
-from commanalyzer.kernels.learning.model import Prediction, TrainedModel
+from commanalyzer.kernels.learning.model import Errors, Prediction, TrainedModel
 from commanalyzer.kernels.learning.overheads import OverheadTable
 from commanalyzer.kernels.learning.runs import DEVICES
 from commanalyzer.report.html.chapters.learning import TRAINING_SCHEMA

@@ -9,8 +9,7 @@ import io
 from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.kernels.tasks.folding import fold
-from commanalyzer.kernels.tasks.graph import TaskGraph
+from commanalyzer.kernels.tasks.graph import TaskGraph, fold
 
 if TYPE_CHECKING:
     import networkx
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.quantities import format_percent
-from commanalyzer.kernels.tasks.folding import FoldedGraph
+from commanalyzer.kernels.tasks.graph import FoldedGraph
 from commanalyzer.report.figures.chart import (
     FONT_SIZE,
     INK,

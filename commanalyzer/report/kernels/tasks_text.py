@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
-from commanalyzer.kernels.tasks.folding import FoldedGraph, fold
-from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
+from commanalyzer.kernels.tasks.graph import FoldedGraph, Kernel, TaskGraph, fold
 
 _ORDERS = {"any": "", "reduction": "combined", "ordered": "one after the other"}
 

@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_percent, format_seconds, format_work
-from commanalyzer.machine.kinds import KINDS
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import KINDS, MachineParameters
 from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 from commanalyzer.report.result.json_document import provenance_document
 from commanalyzer.result.artifact_header import Json

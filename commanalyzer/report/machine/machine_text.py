@@ -10,8 +10,7 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.kinds import KINDS, ParameterKind
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import KINDS, MachineParameters, ParameterKind
 
 
 def show_machine(machine: MachineParameters, console: Console, *, every: bool = False) -> None:

@@ -15,8 +15,14 @@ from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.report.result.json_document import json_text
 from commanalyzer.result.export.extrap import Measurement, write_extrap
-from commanalyzer.result.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
-from commanalyzer.result.export.metis_files import write_hmetis, write_metis_graph, write_partition
+from commanalyzer.result.export.files import (
+    write_graphml,
+    write_hmetis,
+    write_matrix_csv,
+    write_matrix_market,
+    write_metis_graph,
+    write_partition,
+)
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 _OF_GRAPHS = frozenset(("metis", "hmetis", "partition"))

@@ -7,8 +7,7 @@ import math
 from dataclasses import asdict
 
 from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.kinds import KINDS, NODE_KINDS
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import KINDS, NODE_KINDS, MachineParameters, Parameter
 from commanalyzer.result.artifact_header import Json, collectives_header, counted_header
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition

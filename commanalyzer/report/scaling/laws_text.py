@@ -11,9 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.scaling.laws.document import LawsDocument
-from commanalyzer.scaling.laws.formula import accuracy_text, formula_text, grid_note, law_text, number_text
+from commanalyzer.scaling.laws.formula import (
+    accuracy_text,
+    formula_text,
+    grid_note,
+    law_name,
+    law_text,
+    number_text,
+)
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
-from commanalyzer.scaling.laws.naming import law_name
 from commanalyzer.scaling.laws.terms import Floats
 
 _MOST_SHOWN = 3

@@ -18,8 +18,7 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.scaling.sweep.drive import SweepStatus
-from commanalyzer.scaling.sweep.state import SweepOutcome
-from commanalyzer.scaling.sweep.store import PointRecord
+from commanalyzer.scaling.sweep.store import PointRecord, SweepOutcome
 from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, SweepTable
 
 _MOST_LABELS = 4

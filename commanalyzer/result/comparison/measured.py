@@ -8,7 +8,7 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.foundation.quantities import format_seconds, parse_seconds
-from commanalyzer.machine.catalog import as_machine
+from commanalyzer.machine.machine_file import as_machine
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
 from commanalyzer.result.comparison.compare import Comparison

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.result.export.matrix_files import write_text
+from commanalyzer.result.export.files import write_text
 
 CALLPATH_SEPARATOR = "->"
 _MOST_TEXT_PARAMETERS = 4

@@ -35,8 +35,7 @@ from commanalyzer.machine.placement import Placement, on_nodes
 from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import Int64, Network
-from commanalyzer.scaling.allocations.injection import InjectionModel, fit_injection
-from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
+from commanalyzer.scaling.allocations.metrics import InjectionModel, fit_injection, in_columns, phase_metrics
 from commanalyzer.scaling.allocations.model import AreaModel, holds, read_model, require
 from commanalyzer.scaling.laws.formula import PYTHON, formula_text
 from commanalyzer.scaling.laws.law import Formula

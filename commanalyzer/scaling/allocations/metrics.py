@@ -21,19 +21,145 @@ Beside them the number of occupied neighbourhoods of each level of the network (
 the names of the machine file. S, M and PT count messages between processes of one node, too; NT, NI, V and VI
 do not. The paper does not say whether NT and NI are those of a mean or of the busiest node; where all nodes
 send alike, as in its benchmark, they agree. The busiest one ends a phase.
+
+Physics of a phase: LogGP with the max-rate model of node injection, to be compared with areas.
+
+    T = L + 2 o M + max(NI g, NT / B_node, PT / B_process)
+
+A message takes L; a process is busy o for each message that it sends and each that it takes in; a node
+injects at most one message per g and B_node bytes per second, and one of its processes B_process. The maximum
+is the max-rate model: PPN processes share a node's rate as soon as PPN times the rate of one exceeds it.
+
+Reference: A. Alexandrov et al., LogGP, SPAA 1995; W. Gropp, L. N. Olson, P. Samfass, Modeling MPI
+communication performance on SMP nodes: is it time to retire the ping pong test, EuroMPI 2016 (max-rate
+model). Departure: M and NI count single messages, where LogGP and Gropp et al. send one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from commanalyzer.foundation.errors import FitError, MachineModelError
+from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Placement
 from commanalyzer.machine.simulation.flows import Messages
 from commanalyzer.machine.simulation.routes import Network
+from commanalyzer.scaling.allocations.model import PhasePrediction, require
 from commanalyzer.scaling.laws.terms import Floats
+
+_NEEDED = frozenset({"M", "PT", "NT", "NI"})
+_LEAST_POINTS = 8
+_NODE_STARTS, _PROCESS_STARTS = (1.0, 2.0), (1.0, 0.5, 0.2)  # of the largest rate seen
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionModel:
+    """Rates of a node and its processes.
+
+    Attributes:
+        latency_s: L.
+        overhead_s: o.
+        gap_s: g, of a node.
+        node_bandwidth: B_node, B/s.
+        process_bandwidth: B_process, B/s.
+    """
+
+    latency_s: float
+    overhead_s: float
+    gap_s: float
+    node_bandwidth: float
+    process_bandwidth: float
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return "max-rate"
+
+    def predict(self, metrics: Mapping[str, Floats]) -> PhasePrediction:
+        """See :class:`~commanalyzer.scaling.allocations.model.PhaseModel`."""
+        require(metrics, _NEEDED, "max-rate model")
+        injection = np.maximum(
+            metrics["NI"] * self.gap_s,
+            np.maximum(
+                metrics["NT"] / self.node_bandwidth,
+                np.where(metrics["NT"] > 0, metrics["PT"], 0.0) / self.process_bandwidth,
+            ),
+        )
+        silent = metrics["NI"] == 0
+        time_s = np.where(silent, 0.0, self.latency_s + 2 * self.overhead_s * metrics["M"] + injection)
+        nothing = np.zeros(len(time_s), dtype=np.bool_)
+        return PhasePrediction(time_s, ("max-rate",) * len(time_s), nothing, nothing)
+
+
+def injection_of(machine: MachineParameters) -> InjectionModel:
+    """Model of a machine's parameters; a process reaches the node's bandwidth where nothing else is known.
+
+    Raises:
+        MachineModelError: If bandwidth or latency is unknown.
+    """
+    if machine.bandwidth is None or machine.latency is None:
+        missing = [n for n in ("bandwidth", "latency") if n not in machine.parameters]
+        raise MachineModelError(
+            f"expected bandwidth and latency of the machine, found no {' and no '.join(missing)}",
+            where=machine.name or "machine",
+        )
+
+    def value(parameter: Parameter | None, otherwise: float) -> float:
+        return parameter.value if parameter is not None else otherwise
+
+    overhead_s = value(machine.message_overhead, 0.0)
+    return InjectionModel(
+        # The measured latency is that of a whole message, both ends' work included.
+        max(machine.latency.value - 2 * overhead_s, 0.0),
+        overhead_s,
+        value(machine.gap, 0.0),
+        machine.bandwidth.value,
+        value(machine.process_bandwidth, machine.bandwidth.value),
+    )
+
+
+def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionModel:
+    """Parameters with the least squares of the logarithm of predicted over measured time.
+
+    Args:
+        metrics: float64[n] by name.
+        time_s: float64[n], measured.
+
+    Raises:
+        FitError: If a metric is missing or there are fewer than eight phases between nodes.
+    """
+    from scipy.optimize import least_squares
+
+    require(metrics, _NEEDED, "max-rate model")
+    known = (time_s > 0) & (metrics["NI"] > 0)
+    if known.sum() < _LEAST_POINTS:
+        raise FitError(f"expected {_LEAST_POINTS} phases between nodes, found {int(known.sum())}")
+    data = {name: metrics[name][known] for name in _NEEDED}
+    target = np.log(time_s[known])
+
+    def model(logs: Floats) -> InjectionModel:
+        latency_s, overhead_s, gap_s, node, process = np.exp(logs).tolist()
+        return InjectionModel(latency_s, overhead_s, gap_s, node, process)
+
+    def residual(logs: Floats) -> Floats:
+        return np.asarray(np.log(model(logs).predict(data).time_s) - target)
+
+    start_s = float(np.exp(target.min()))
+    rate = float((data["NT"] / np.exp(target)).max())
+    small_s = [np.log(start_s / part) for part in (2, 20, 100)]
+    # The cost has several minima: which of the rates limits large messages decides.
+    starts = [
+        np.array([*small_s, np.log(max(rate * node, 1.0)), np.log(max(rate * process, 1.0))])
+        for node in _NODE_STARTS
+        for process in _PROCESS_STARTS
+    ]
+    found = [least_squares(residual, start, loss="soft_l1", f_scale=0.1) for start in starts]
+    return model(min(found, key=lambda result: float(result.cost)).x)
+
 
 TRAFFIC = ("S", "M", "PT", "N", "PPN", "NT", "NI", "V", "VI")
 ROUTED = ("LT", "D")

@@ -11,9 +11,8 @@ from typing import Any
 
 from commanalyzer.foundation.documents import document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
-from commanalyzer.scaling.laws.formula import LATEX, formula_text, law_python, law_text
+from commanalyzer.scaling.laws.formula import LATEX, formula_text, law_name, law_python, law_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Formula, Law
-from commanalyzer.scaling.laws.naming import law_name
 from commanalyzer.scaling.laws.terms import Factor
 
 KIND = "commanalyzer.laws"

@@ -13,8 +13,10 @@ from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.scaling.sweep.drive import Drive, SweepStatus, Watch, with_limit
 from commanalyzer.scaling.sweep.executors import Engine
 from commanalyzer.scaling.sweep.points import Point, PointSpec, filled, key_of, specifications
-from commanalyzer.scaling.sweep.state import (
+from commanalyzer.scaling.sweep.store import (
     PlannedPoint,
+    PointRecord,
+    SweepDirectory,
     SweepOutcome,
     SweepPlan,
     known_records,
@@ -23,7 +25,6 @@ from commanalyzer.scaling.sweep.state import (
     with_records,
     write_outcome,
 )
-from commanalyzer.scaling.sweep.store import PointRecord, SweepDirectory
 from commanalyzer.scaling.sweep.work import analyse_point
 
 _SAVE_EVERY_S = 2.0

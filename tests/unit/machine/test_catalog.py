@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine import catalog
-from commanalyzer.machine.catalog import find_machine, published_machines
+from commanalyzer.machine import machine_file
+from commanalyzer.machine.machine_file import find_machine, published_machines
 
 
 def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,7 +14,7 @@ def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     folder.mkdir()
     (folder / "fast.toml").write_text('name = "fast one"')
     (folder / "slow.toml").write_text('name = "slow one"')
-    monkeypatch.setattr(catalog, "_PUBLISHED", folder)
+    monkeypatch.setattr(machine_file, "_PUBLISHED", folder)
     monkeypatch.chdir(tmp_path)
     assert list(published_machines()) == ["fast", "slow"]
     assert find_machine("fast").name == "fast one"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.catalog import find_machine
-from commanalyzer.machine.machine_file import write_machine
+from commanalyzer.machine.machine_file import find_machine, write_machine
 from commanalyzer.machine.measuring.phase_campaign import (
     COLUMNS,
     CampaignPoint,

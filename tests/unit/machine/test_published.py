@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.cli.main import main
-from commanalyzer.machine.catalog import find_machine, published_machines
+from commanalyzer.machine.machine_file import find_machine, published_machines
 
 
 @pytest.mark.parametrize(("name", "path"), published_machines().items())

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.drivers import option_table as table
-from commanalyzer.program.frontend.drivers.command import Argument, CompilerCommand
+from commanalyzer.program.frontend.drivers.command import Argument, CompilerCommand, refused_options
 from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
-from commanalyzer.program.frontend.drivers.unknown_options import refused_options
 from commanalyzer.program.frontend.inputs.fortran import compile_fortran, find_fortran
 from commanalyzer.program.frontend.inputs.sources import COMPILE_FLAGS
 from commanalyzer.program.frontend.regions import mark_flags

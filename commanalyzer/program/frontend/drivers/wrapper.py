@@ -25,6 +25,7 @@ from commanalyzer.program.frontend.drivers.command import (
     Argument,
     CompilerCommand,
     read_command,
+    without_unknown,
 )
 from commanalyzer.program.frontend.drivers.embedded import (
     RELOCATABLE,
@@ -41,7 +42,6 @@ from commanalyzer.program.frontend.drivers.underlying import (
     find_underlying,
     sequential_openmp,
 )
-from commanalyzer.program.frontend.drivers.unknown_options import without_unknown
 from commanalyzer.program.frontend.toolchain import Language, include_directory
 
 _ARCHIVE = b"!<arch>\n"

@@ -30,9 +30,8 @@ from commanalyzer.report.html.blocks import (
 from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.scaling.projection_text import advice_lines, size_text
 from commanalyzer.scaling.laws.document import LawsDocument
-from commanalyzer.scaling.laws.formula import accuracy_text, law_text
+from commanalyzer.scaling.laws.formula import accuracy_text, law_name, law_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
-from commanalyzer.scaling.laws.naming import law_name
 from commanalyzer.scaling.laws.projection import Projection, advise, project
 from commanalyzer.scaling.laws.terms import NODES
 

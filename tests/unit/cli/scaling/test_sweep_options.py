@@ -13,8 +13,7 @@ from commanalyzer.division.libraries.concurrency import usable_cores
 from commanalyzer.scaling.sweep import run
 from commanalyzer.scaling.sweep.executors import Engine
 from commanalyzer.scaling.sweep.run import Sweep
-from commanalyzer.scaling.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
-from commanalyzer.scaling.sweep.store import PointError, PointRecord
+from commanalyzer.scaling.sweep.store import PlannedPoint, PointError, PointRecord, SweepOutcome, SweepPlan
 from tests.unit.scaling.sweep.records import record
 
 Capture = pytest.CaptureFixture[str]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.division.budget import Limit
-from commanalyzer.division.decompose import CountOptions, decompose
+from commanalyzer.division.decompose import CountOptions, affordable_jobs, decompose, tiled_jobs
 from commanalyzer.division.libraries import mtkahypar_call
 from commanalyzer.division.libraries.concurrency import (
     LEAST_SECONDS,
@@ -27,7 +27,6 @@ from commanalyzer.division.libraries.concurrency import (
     side_by_side,
 )
 from commanalyzer.division.libraries.metis import partition
-from commanalyzer.division.memory import affordable_jobs, tiled_jobs
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph

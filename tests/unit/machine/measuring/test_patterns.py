@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.machine.measuring.patterns import IDLE, random_matchings, random_rings, rank_counts
+from commanalyzer.machine.measuring.kernels import IDLE, random_matchings, random_rings, rank_counts
 
 
 @pytest.mark.parametrize("num_ranks", [2, 4, 6, 64])

@@ -11,10 +11,9 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.profiles.classification.classify import classify
 from commanalyzer.profiles.extrapolation.constraints import Constraints, acceptance
 from commanalyzer.profiles.extrapolation.data import training_data
-from commanalyzer.profiles.extrapolation.passes import parse_targets
+from commanalyzer.profiles.extrapolation.passes import parse_targets, setup_text
 from commanalyzer.profiles.extrapolation.proposals import proposer, read_terms
 from commanalyzer.profiles.extrapolation.setup import default_setup, read_setup
-from commanalyzer.profiles.extrapolation.setup_text import setup_text
 from commanalyzer.scaling.laws.law import Formula
 from tests.made_profiles import grid_profile
 

@@ -9,8 +9,7 @@ from rich.console import Console
 
 from commanalyzer.report.scaling.sweep_text import SweepProgress, show_sweep
 from commanalyzer.scaling.sweep.drive import SweepStatus
-from commanalyzer.scaling.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
-from commanalyzer.scaling.sweep.store import PointError, PointRecord
+from commanalyzer.scaling.sweep.store import PlannedPoint, PointError, PointRecord, SweepOutcome, SweepPlan
 from tests.unit.scaling.sweep.records import record
 
 FAILED = PointRecord("k", {"n": "9"}, PointError("TargetRunError", "out of [memory]"))

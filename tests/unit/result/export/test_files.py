@@ -16,19 +16,17 @@ from commanalyzer.communication.volume import count_volume
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.result.export.extrap import Measurement, write_extrap
-from commanalyzer.result.export.matrix_files import (
+from commanalyzer.result.export.files import (
+    hypergraph_nets,
     number_lines,
+    read_partition,
     write_graphml,
+    write_hmetis,
     write_matrix_csv,
     write_matrix_market,
-    write_text,
-)
-from commanalyzer.result.export.metis_files import (
-    hypergraph_nets,
-    read_partition,
-    write_hmetis,
     write_metis_graph,
     write_partition,
+    write_text,
 )
 from tests.graphs import build, folded, grid, grid_parts, row
 

@@ -15,7 +15,7 @@ from commanalyzer.scaling.allocations.decisions import (
     pareto_front,
     sbatch_lines,
 )
-from commanalyzer.scaling.allocations.injection import InjectionModel
+from commanalyzer.scaling.allocations.metrics import InjectionModel
 from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Site
 
 

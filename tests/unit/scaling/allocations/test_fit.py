@@ -11,8 +11,13 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import Condition
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
-from commanalyzer.scaling.allocations.injection import InjectionModel, fit_injection, injection_of
-from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
+from commanalyzer.scaling.allocations.metrics import (
+    InjectionModel,
+    fit_injection,
+    in_columns,
+    injection_of,
+    phase_metrics,
+)
 from commanalyzer.scaling.allocations.model import AreaModel
 
 PHYSICS = InjectionModel(2e-6, 3e-7, 1e-7, 1e9, 4e8)

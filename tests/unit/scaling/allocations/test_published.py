@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import FitError
-from commanalyzer.machine.catalog import find_machine
+from commanalyzer.machine.machine_file import find_machine
 from commanalyzer.scaling.allocations.model import model_of
 
 

@@ -14,8 +14,7 @@ from commanalyzer.report.scaling.laws_text import predictions_content
 from commanalyzer.scaling.laws.data import Observations
 from commanalyzer.scaling.laws.document import law_content, read_law
 from commanalyzer.scaling.laws.fit import fit_law, fit_observations
-from commanalyzer.scaling.laws.formula import formula_text, law_text
-from commanalyzer.scaling.laws.naming import law_name
+from commanalyzer.scaling.laws.formula import formula_text, law_name, law_text
 from commanalyzer.scaling.laws.terms import Floats, grid_cuts
 
 X = np.array(list(product((4.0, 8.0, 16.0, 27.0, 32.0, 64.0), (16.0, 32.0, 48.0, 64.0, 96.0))))

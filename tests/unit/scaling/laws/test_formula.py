@@ -12,9 +12,8 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.scaling.laws.document import LawsDocument, laws_json, load_laws, save_laws
-from commanalyzer.scaling.laws.formula import LATEX, formula_text, law_python, law_text
+from commanalyzer.scaling.laws.formula import LATEX, formula_text, law_name, law_python, law_text
 from commanalyzer.scaling.laws.law import Law
-from commanalyzer.scaling.laws.naming import law_name
 from tests.unit.scaling.laws.samples import HALO, MESSAGES, WORK, factor, law
 
 EVERYTHING = law(

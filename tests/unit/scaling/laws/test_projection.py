@@ -11,7 +11,7 @@ import pytest
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import EXIT_USER_ERROR, ConfigError, FitError, MachineModelError
-from commanalyzer.machine.catalog import find_machine, published_machines
+from commanalyzer.machine.machine_file import find_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.machine.roofline.traffic import node_traffic

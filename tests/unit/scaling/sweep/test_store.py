@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CompileError, ConfigError
-from commanalyzer.scaling.sweep.state import (
+from commanalyzer.scaling.sweep.store import (
     PlannedPoint,
+    PointRecord,
+    SweepDirectory,
     SweepOutcome,
     SweepPlan,
     outcome_of,
+    point_error,
     read_outcome,
     write_outcome,
 )
-from commanalyzer.scaling.sweep.store import PointRecord, SweepDirectory, point_error
 from tests.unit.scaling.sweep.records import record
 
 
