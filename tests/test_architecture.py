@@ -27,7 +27,7 @@ BUDGETS = {
     "division": 7_481,
     "foundation": 1_126,
     "graph": 5_836,
-    "kernels": 7_625,
+    "kernels": 7_620,
     "machine": 5_812,
     "profiles": 5_477,
     "program": 9_331,

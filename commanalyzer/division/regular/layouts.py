@@ -301,26 +301,26 @@ class Layouts:
             text += ", sums follow"
         elif left:
             text += ", entries follow" if all(s.components > 1 for s in left) else ", others follow"
-        by_work = any(piece.spread == "work" for piece in guess.pieces)
+        text += " by work" if any(piece.spread == "work" for piece in guess.pieces) else ""
         comm_bytes = guess.comm_bytes if self._sketch is not None else 0.0
-        name = text + (" by work" if by_work else "")
-        return Cut(name, guess.pieces, guess.cut_dims, comm_bytes, _score(guess, allowed))
+        return Cut(text, guess.pieces, guess.cut_dims, comm_bytes, _score(guess, allowed))
 
     def _text(self, piece: Piece, is_one_of_several: bool) -> str:
         """Name of a piece; a shape that the source does not show is one as which an array is seen."""
         grid, members = piece.grid, piece.blocks.members
-        what = piece.spread if piece.spread == "cyclic" else "blocks" if len(grid) > 1 else "slabs"
-        text = f"{what} {grid_name(grid)}"
+        kind = piece.spread if piece.spread == "cyclic" else "blocks" if len(grid) > 1 else "slabs"
+        by_shape, shape = f"{kind} {grid_name(grid)}", grid_name(piece.blocks.extents)
         if not is_one_of_several:
-            return text
-        shape = grid_name(piece.blocks.extents)
+            return by_shape
         named = max(members, key=lambda s: (s.components == 1, self._work[id(s.array)], len(s.array.vertex)))
         name = self._graph.objects[named.array.number].name
-        text += f" of {name}" if named.components == 1 else f" of rows of {name}"
+        of = f"of {name}" if named.components == 1 else f"of rows of {name}"
         if len(grid) > 1 and any(s.is_known for s in members if s.extents == piece.blocks.extents):
-            return f"{text}[{shape}]"
+            return f"{by_shape} {of}[{shape}]"
         names = [self._graph.objects[n].name for n in {s.array.number for f in self._families for s in f}]
-        return f"{text} as {shape}" if len(grid) > 1 or names.count(name) > 1 else text
+        if names.count(name) > 1 or any(count > 1 for count in grid[1:]):
+            return f"{by_shape} {of} as {shape}"
+        return f"{kind.replace('blocks', 'slabs')} {grid[0]} {of}"  # whatever its rows are
 
 
 class _Places:

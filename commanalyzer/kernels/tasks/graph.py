@@ -175,11 +175,6 @@ class TaskGraph:
         longest = sum(self.tasks[t].instructions for t in self.critical_path())
         return sum(task.instructions for task in self.tasks) / max(longest, 1)
 
-    def bytes_per_item(self, task: int) -> float:
-        """What a task reads of others, over its work items."""
-        read = sum(e.bytes for e in self.edges if e.sink == task != e.source)
-        return read / max(self.tasks[task].num_items, 1)
-
 
 # Tasks of a repetition that are looked for: a time step with more is shown unfolded. Looking takes this many
 # comparisons of the schedule; half of it still folds solvers with tens of kernels.
