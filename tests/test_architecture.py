@@ -23,7 +23,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_875,
     "cli": 4_440,
-    "communication": 3_118,
+    "communication": 3_107,
     "division": 7_481,
     "foundation": 1_126,
     "graph": 5_836,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
-    "tests": 43_959,
+    "tests": 43_980,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -12,7 +12,6 @@ from commanalyzer.graph.reading.form_kernels import EARLIER, INSIDE
 from commanalyzer.recording.abi import ORDER_VERSIONS
 
 NO_STORE = -2  # instead of a sink
-_MOST_EARLIER = 64  # values of which one row reads earlier versions
 
 
 @compiled
@@ -54,16 +53,6 @@ def _place_of(rows: Any, t: Any, row: Any, owner: Any, owners: Any, pairs: Any) 
 
 
 @compiled_inline
-def _version_of(value: Any, version: Any, old: Any, num_old: Any) -> Any:
-    """Number of the version of a value that the row reads."""
-    now = version[value]
-    for j in range(num_old):
-        if old[j, 0] == value:
-            now = old[j, 1]
-    return now
-
-
-@compiled_inline
 def _read(pair: Any, version: Any, is_earlier: Any, has: Any, result: Any) -> None:
     """Count that a version is needed, unless it was the last one that was sent."""
     sent, _, seen, several, counters = result
@@ -84,7 +73,7 @@ def _read(pair: Any, version: Any, is_earlier: Any, has: Any, result: Any) -> No
 @compiled_inline
 def _end_sum(value: Any, is_read: Any, pairs: Any, state: Any, needed: Any) -> None:
     """A sum with new contributions is read, or starts again."""
-    _, _, is_open, contributed, _, _ = state
+    _, _, is_open, contributed, _ = state
     is_open[value] = False
     for k in range(pairs[1][0][value], pairs[1][0][value + 1]):
         needed[k] += contributed[k] and is_read
@@ -96,10 +85,10 @@ def _run(rows: Any, row: Any, owners: Any, pairs: Any, state: Any, earlier: Any,
     """Count what one row needs; those that tell decisions need sums to be complete.
 
     ``state`` are the versions of values, what pairs have of them, sums with contributions that nobody has
-    read, and whose, earlier versions and their number.
+    read, and whose, and the earlier versions that the row reads, 0 for none.
     """
     code, _, removed = owners
-    version, has, is_open, contributed, old, num_old = state
+    version, has, is_open, contributed, old = state
     sink, (made, needed) = rows.row_sink[row], result[1]
     owner = owner_of(code[sink])
     is_told = len(removed) > 0 and removed[sink]
@@ -113,7 +102,7 @@ def _run(rows: Any, row: Any, owners: Any, pairs: Any, state: Any, earlier: Any,
         place, pair = _place_of(rows, t, row, owner, owners, pairs)
         for v in rows.source[rows.source_ptr[t] : rows.source_ptr[t + 1]]:
             if owner_of(code[v]) != place and not (len(removed) and removed[v]):
-                now = _version_of(v, version, old, num_old)
+                now = old[v] if old[v] else version[v]
                 _read(_pair_of(pairs[0], v, place), now, earlier[v], has, result)
         if pair >= 0 and not contributed[pair]:
             is_open[sink] = contributed[pair] = True
@@ -140,7 +129,7 @@ def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, resu
     event, row_of, sink_of, fill, vertex = timeline
     version, is_open = np.ones(len(earlier), np.int64), np.zeros(len(earlier), np.bool_)
     has, contributed = np.zeros(len(result[0]), np.int64), np.zeros(result[1].shape[1], np.bool_)
-    old = np.empty((_MOST_EARLIER, 2), np.int64)
+    old, noted = np.zeros((2, len(earlier)), np.int64)
     num_old, is_inside, at = 0, True, 0
     while at < len(event):
         e = event[at]
@@ -148,9 +137,9 @@ def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, resu
         if e >= 0:
             r, s = row_of[e], sink_of[e]
             if r >= 0 and is_inside:
-                state = version, has, is_open, contributed, old, num_old
+                state = version, has, is_open, contributed, old
                 _run(rows, r, owners, pairs, state, earlier, result)
-            num_old = 0
+            old[noted[:num_old]] = num_old = 0
             if s >= 0:
                 version[s] += 1
             for d in range(fill[e, 0], fill[e, 1] if s == NONE else 0):
@@ -160,8 +149,8 @@ def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, resu
             is_inside = e == INSIDE
         else:
             v = EARLIER - e
-            if num_old < len(old):
-                old[num_old, 0] = v
-                old[num_old, 1] = version[v] - (version[v] - event[at]) % ORDER_VERSIONS
+            if not old[v]:
+                noted[num_old] = v
                 num_old += 1
+            old[v] = version[v] - (version[v] - event[at]) % ORDER_VERSIONS
             at += 1

@@ -20,10 +20,12 @@ struct ca_accumulator {
   uint64_t num_packed;
   uint64_t packed_capacity;
   uint64_t num_plain; /* labels of the initial value */
+  uint64_t *seen;     /* labels with the versions that were read, where the order of events is kept */
   uint64_t plain[32];
+  uint64_t num_seen, seen_capacity;
 };
 
-_Static_assert(sizeof(struct ca_accumulator) == 312, "size known to the instrumenter");
+_Static_assert(sizeof(struct ca_accumulator) == 336, "size known to the instrumenter");
 
 #pragma GCC visibility push(hidden)
 void ca_pack_terms(struct ca_accumulator *acc);

@@ -45,12 +45,24 @@ CA_SLOW void ca_buffer_full(struct ca_accumulator *acc) {
   acc->num_labels = 0;
 }
 
+/* Labels of what may be stored to before the sum is done. */
+CA_INLINE void see(struct ca_accumulator *acc, uint32_t count, const uint64_t *labels) {
+#ifdef CA_ORDERED
+  uint64_t *at = ca_room(&acc->seen, acc->num_seen, &acc->seen_capacity, count);
+  for (uint32_t i = 0; at && i < count; i++, acc->num_seen++)
+    at[i] = labels[i];
+#else
+  (void)acc, (void)count, (void)labels;
+#endif
+}
+
 CA_INLINE void add_term(struct ca_accumulator *acc, uint32_t width, const uint64_t *labels) {
   uint64_t *at = acc->buffer + acc->num_labels;
   at[0] = ca_name(labels[0]) | CA_TERM;
   for (uint32_t k = 1; k < width; k++)
     at[k] = ca_name(labels[k]);
   acc->num_labels += width;
+  see(acc, width, labels);
   if (acc->num_labels >= CA_BUFFER_LABELS)
     ca_buffer_full(acc);
 }
@@ -74,14 +86,16 @@ CA_HOOK void ca_term_many(struct ca_accumulator *acc, uint32_t width, const uint
 CA_HOOK void ca_accumulator_reset(struct ca_accumulator *acc, uint32_t count, const uint64_t *labels) {
   if (!acc->buffer)
     acc->buffer = take_buffer();
-  acc->num_labels = acc->hash = acc->num_packed = acc->num_plain = 0;
+  acc->num_labels = acc->hash = acc->num_packed = acc->num_plain = acc->num_seen = 0;
   for (uint32_t i = 0; i < count; i++)
     if (labels[i])
-      acc->plain[acc->num_plain++] = ca_name(labels[i]) & ~CA_EXACT;
+      acc->plain[acc->num_plain++] = labels[i] & ~CA_EXACT;
 }
 
 static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uint64_t hash) {
   uint32_t count = (uint32_t)acc->num_plain;
+  for (uint32_t i = 0; i < count; i++)
+    acc->plain[i] = ca_name(acc->plain[i]);
   struct ca_event event = {hash, 0, site, CA_ROW_REGISTER, count, acc->plain};
   struct ca_version version;
   if (ca_workspace.exists) {
@@ -109,12 +123,14 @@ CA_CALL uint64_t ca_accumulator_close(struct ca_accumulator *acc, uint32_t site)
     if (acc->num_labels == 0)
       return ca_join(site, (uint32_t)acc->num_plain, acc->plain);
     if (acc->num_plain == 0 && acc->num_labels == 1)
-      return acc->buffer[0] & ~CA_TERM;
+      return acc->num_seen ? acc->seen[0] : acc->buffer[0] & ~CA_TERM;
   }
   uint64_t hash = site * ca_multipliers[62] + acc->hash * ca_multipliers[10];
   for (uint64_t i = 0; i < acc->num_plain; i++)
-    hash += acc->plain[i] * ca_multipliers[11 + i];
+    hash += ca_name(acc->plain[i]) * ca_multipliers[11 + i];
   hash = (hash + hash_labels(acc->buffer, acc->num_labels)) | 1;
+  see(acc, (uint32_t)acc->num_plain, acc->plain);
+  ca_order_labels((uint32_t)acc->num_seen, acc->seen);
   if (ca_predicted(hash))
     return CA_REG | ca_last_row();
   return close_unpredicted(acc, site, hash);
@@ -127,5 +143,6 @@ CA_CALL void ca_accumulator_free(struct ca_accumulator *acc) {
     free_buffers = acc->buffer;
   }
   free(acc->packed);
-  acc->buffer = acc->packed = 0;
+  free(acc->seen);
+  acc->buffer = acc->packed = acc->seen = 0;
 }

@@ -6,59 +6,43 @@
 #include "contexts.h"
 #include <stdlib.h>
 
-#define FIRST_SLOTS 1024u
 #define MOST_PARTS 4096u
 #define MOST_CONTEXTS (1u << 20) /* more paths than code has calls: beyond, the last call alone counts */
+#define NUM_SLOTS (2 * MOST_CONTEXTS)
 
 uint32_t ca_context = CA_NO_CONTEXT;
 struct ca_context *ca_contexts;
 uint64_t ca_num_contexts;
 struct ca_nested_path *ca_nested_known;
 
-static struct {
-  uint32_t *slots; /* index in ca_contexts + 1, by hash */
-  uint64_t num_slots, capacity;
-} paths;
+static uint32_t *slots; /* index in ca_contexts + 1, by hash */
 
 static uint64_t slot_of(uint32_t outer, uint32_t call) {
   uint64_t hash = (((uint64_t)outer << 32) | call) * 0x9e3779b97f4a7c15ull;
-  uint64_t slot = (hash >> 20) & (paths.num_slots - 1);
-  while (paths.slots[slot] && (ca_contexts[paths.slots[slot] - 1].outer != outer || ca_contexts[paths.slots[slot] - 1].call != call))
-    slot = (slot + 1) & (paths.num_slots - 1);
+  uint64_t slot = (hash >> 20) & (NUM_SLOTS - 1);
+  while (slots[slot] && (ca_contexts[slots[slot] - 1].outer != outer || ca_contexts[slots[slot] - 1].call != call))
+    slot = (slot + 1) & (NUM_SLOTS - 1);
   return slot;
 }
 
-/* Room for one more path. */
-static bool grow(void) {
-  if (ca_num_contexts < paths.capacity)
-    return true;
-  uint64_t wanted = paths.capacity ? 2 * paths.capacity : FIRST_SLOTS / 2;
-  struct ca_context *grown = realloc(ca_contexts, wanted * sizeof *grown);
-  if (grown)
-    ca_contexts = grown;
-  uint32_t *table = grown ? calloc(2 * wanted, sizeof *table) : 0;
-  if (!table)
-    return false;
-  free(paths.slots);
-  paths.slots = table;
-  paths.num_slots = 2 * wanted;
-  paths.capacity = wanted;
-  for (uint64_t i = 0; i < ca_num_contexts; i++)
-    paths.slots[slot_of(ca_contexts[i].outer, ca_contexts[i].call)] = (uint32_t)i + 1;
-  return true;
+/* Room for all paths, which takes memory where there are some. */
+static bool is_ready(void) {
+  if (!slots && (ca_contexts = ca_map(MOST_CONTEXTS * sizeof *ca_contexts)))
+    slots = ca_map(NUM_SLOTS * sizeof *slots);
+  return slots;
 }
 
 static uint32_t find(uint32_t outer, uint32_t call) {
-  if (outer == CA_NO_CONTEXT || !grow())
+  if (outer == CA_NO_CONTEXT || !is_ready())
     return call;
   uint64_t slot = slot_of(outer, call);
-  if (!paths.slots[slot]) {
+  if (!slots[slot]) {
     if (ca_num_contexts == MOST_CONTEXTS)
       return call;
     ca_contexts[ca_num_contexts++] = (struct ca_context){outer, call};
-    paths.slots[slot] = (uint32_t)ca_num_contexts;
+    slots[slot] = (uint32_t)ca_num_contexts;
   }
-  return (uint32_t)ca_num_calls + paths.slots[slot] - 1;
+  return (uint32_t)ca_num_calls + slots[slot] - 1;
 }
 
 /* Pointers to arrays in blocks: each pair of address and path once. Programs make a few of them, allocators that cut

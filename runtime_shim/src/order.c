@@ -9,16 +9,10 @@
 struct ca_column ca_order;
 
 #ifdef CA_ORDERED
-#define MOST_PENDING 64u
-
 uint16_t *ca_versions; /* by word: how often something was stored there */
 
 static struct {
-  struct {
-    uint64_t word;
-    uint32_t version;
-  } pending[MOST_PENDING];
-  uint32_t num_pending;
+  uint64_t *pending, num_pending, capacity; /* labels */
   bool was_active;
 } order = {.was_active = true};
 
@@ -39,10 +33,9 @@ void ca_order_labels(uint32_t count, const uint64_t *labels) {
   order.num_pending = 0;
   for (uint32_t i = 0; i < count; i++) {
     uint64_t label = ca_name(labels[i]) & ~(CA_ROLES | CA_EXACT), version = labels[i] >> CA_WORD_BITS & CA_VERSION;
-    if (!(label & CA_REG) && version && version != ca_versions[label] + 1u && order.num_pending < MOST_PENDING) {
-      order.pending[order.num_pending].word = label;
-      order.pending[order.num_pending++].version = (uint32_t)version;
-    }
+    if (!(label & CA_REG) && version && version != ca_versions[label] + 1u &&
+        ca_room(&order.pending, order.num_pending, &order.capacity, 1))
+      order.pending[order.num_pending++] = label | version << CA_WORD_BITS;
   }
 }
 
@@ -51,9 +44,11 @@ void ca_order_row(uint64_t row) {
     order.was_active = CA_IS_ACTIVE;
     put(1, (const uint32_t[]){order.was_active ? CA_ORDER_INSIDE : CA_ORDER_OUTSIDE});
   }
-  for (uint32_t i = 0; i < order.num_pending; i++)
-    put(4, (const uint32_t[]){CA_ORDER_EARLIER, order.pending[i].version, (uint32_t)order.pending[i].word,
-                              (uint32_t)(order.pending[i].word >> 32)});
+  for (uint64_t i = 0; i < order.num_pending; i++) {
+    uint64_t word = ca_name(order.pending[i]);
+    put(4, (const uint32_t[]){CA_ORDER_EARLIER, (uint32_t)(order.pending[i] >> CA_WORD_BITS), (uint32_t)word,
+                              (uint32_t)(word >> 32)});
+  }
   order.num_pending = 0;
   put(1, (const uint32_t[]){(uint32_t)row});
 }

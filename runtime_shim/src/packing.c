@@ -8,18 +8,17 @@
 
 #define SHORTEST_RUN 4u /* terms; shorter runs cost less as a list */
 
-static uint64_t *reserve(struct ca_accumulator *acc, uint64_t words) {
-  if (acc->num_packed + words > acc->packed_capacity) {
-    uint64_t capacity = (acc->num_packed + words) * 2 + 64;
-    uint64_t *packed = realloc(acc->packed, capacity * sizeof *packed);
-    if (!packed) {
+uint64_t *ca_room(uint64_t **words, uint64_t used, uint64_t *capacity, uint64_t more) {
+  if (!*words || used + more > *capacity) {
+    uint64_t *grown = realloc(*words, (*capacity = 2 * (used + more) + 64) * sizeof *grown);
+    if (!grown) {
+      *capacity = 0;
       ca_statistics.dropped_rows++;
       return 0;
     }
-    acc->packed = packed;
-    acc->packed_capacity = capacity;
+    *words = grown;
   }
-  return acc->packed + acc->num_packed;
+  return *words + used;
 }
 
 static uint32_t width_at(const uint64_t *labels, uint64_t left) {
@@ -58,7 +57,7 @@ static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width
 }
 
 static void pack_steady(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
-  uint64_t *out = reserve(acc, 2 + 2ull * width);
+  uint64_t *out = ca_room(&acc->packed, acc->num_packed, &acc->packed_capacity, 2 + 2ull * width);
   if (!out)
     return;
   *out++ = terms;
@@ -71,7 +70,7 @@ static void pack_steady(struct ca_accumulator *acc, const uint64_t *labels, uint
 }
 
 static void pack_list(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
-  uint64_t *out = reserve(acc, 2 + terms * width);
+  uint64_t *out = ca_room(&acc->packed, acc->num_packed, &acc->packed_capacity, 2 + terms * width);
   if (!out)
     return;
   *out++ = terms;

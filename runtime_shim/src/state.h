@@ -249,6 +249,9 @@ CA_INLINE uint64_t ca_name(uint64_t label) { return label; }
 CA_INLINE uint64_t ca_current(uint64_t word) { return word; }
 #endif
 
+/* Where to put more words behind those used of a growing array; 0 if there is no room, which is counted. */
+uint64_t *ca_room(uint64_t **words, uint64_t used, uint64_t *capacity, uint64_t more);
+
 #define CA_MOST_LABELS 64u
 
 /* The names of labels, where they differ in `room`. */

@@ -141,6 +141,32 @@ def test_a_sum_that_is_not_always_read_is_in_doubt(total: str, swap: str, tmp_pa
     assert best.communication.low_bytes <= theory < best.communication.high_bytes
 
 
+def test_terms_of_a_sum_are_what_was_read_when_they_were(tmp_path: Path) -> None:
+    """A sum over copies of cells of which some are renewed before it is done: borders, once in each step."""
+    source = tmp_path / "life.c"
+    source.write_text(
+        """#include <stdio.h>
+        static int g[16][16], h[16][16], sum;
+        int main(void) {
+          for (int k = 0; k < 256; k++) g[k / 16][k % 16] = (k / 16 * 7 + k % 16 * 13) % 5 < 2;
+          for (int t = 0; t < 6; t++) {
+            for (int i = 0; i < 16; i++) for (int j = 0; j < 16; j++) {
+              int n = 0;
+              for (int a = 15; a < 18; a++) for (int b = 15; b < 18; b++) n += g[(i + a) % 16][(j + b) % 16];
+              h[i][j] = n == 3 || n == 4;
+            }
+            for (int k = 0; k < 256; k++) g[k / 16][k % 16] = h[k / 16][k % 16];
+          }
+          for (int k = 0; k < 256; k++) sum += g[k / 16][k % 16];
+          printf("%d\\n", sum);
+        }"""
+    )
+    rules = ["g=block:1x2", "h=block:1x2"]
+    result = commanalyzer.analyze(source, nodes=2, decompose=rules, exact=True, program_output="discard")
+    item = next(d for d in result.decompositions if "=" in d.method)
+    assert item.comm_bytes == item.communication.high_bytes == 4 * (6 * 2 * 2 * 16 + 1)
+
+
 @pytest.mark.parametrize(("exact", "least"), [(True, 1.0), (False, 0.5)])
 def test_rows_of_other_inputs_read_other_versions(exact: bool, least: float, tmp_path: Path) -> None:
     source, theory = tmp_path / "path.c", (NODES - 1) * (2 * 4 * 23 + 4)  # borders, but the last; the sum

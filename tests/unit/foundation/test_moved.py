@@ -23,8 +23,3 @@ def test_a_moved_module_is_the_same_module_and_says_where_it_is(before: str, now
     with pytest.warns(DeprecationWarning, match=f"commanalyzer.{before} has moved: write commanalyzer.{now}"):
         assert importlib.import_module(f"commanalyzer.{before}") is module
     assert module.__spec__ is not None and module.__spec__.name == f"commanalyzer.{now}"
-
-
-def test_what_never_was_is_not_found() -> None:
-    with pytest.raises(ModuleNotFoundError):
-        importlib.import_module("commanalyzer.laws.nothing")
