@@ -29,7 +29,7 @@ from commanalyzer.machine.measuring.phase_campaign import campaign_points
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.machine.simulation.flows import phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
-from commanalyzer.machine.simulation.routes import Floats, Int64, Network, make_network
+from commanalyzer.machine.simulation.routes import Floats, Int64, Topology, make_network
 from commanalyzer.scaling.allocations.campaign import CampaignData, allocated, fit_areas, simulated_campaign
 from commanalyzer.scaling.allocations.decisions import ComputeRates, Configurations
 from commanalyzer.scaling.allocations.metrics import (
@@ -41,7 +41,7 @@ from commanalyzer.scaling.allocations.metrics import (
     units_of,
 )
 from commanalyzer.scaling.allocations.model import AreaModel, PhaseModel
-from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Phase, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Phase, Ranks
 
 ROOT = Path(__file__).resolve().parents[1]
 NETWORKS = ("fat-tree", "torus", "dragonfly", "hypercube")
@@ -160,7 +160,7 @@ def decoded(document: dict[str, Any]) -> tuple[list[Row], str]:
     return rows, document["formula"]
 
 
-def fitted(network: Network) -> tuple[AreaModel, AreaModel, InjectionModel]:
+def fitted(network: Topology) -> tuple[AreaModel, AreaModel, InjectionModel]:
     """The models of a campaign on a network, in the order of ``MODELS``."""
     points = campaign_points(TRAIN_NODES, TRAIN_PROCESSES, sizes=TRAIN_SIZES)
     units = units_of(network)
@@ -178,7 +178,7 @@ def fitted(network: Network) -> tuple[AreaModel, AreaModel, InjectionModel]:
     )
 
 
-def tested(network: Network, models: Mapping[str, PhaseModel], scope: Scope) -> Iterator[Row]:
+def tested(network: Topology, models: Mapping[str, PhaseModel], scope: Scope) -> Iterator[Row]:
     """All programs on a network, on consecutive nodes and on fragments."""
     for number in (0, 1):
         truth_of_sums: dict[tuple[int, int], tuple[float, dict[str, float]]] = {}
@@ -191,13 +191,13 @@ def tested(network: Network, models: Mapping[str, PhaseModel], scope: Scope) -> 
 def _row(
     name: str,
     program: HaloWorkload,
-    network: Network,
+    network: Topology,
     models: Mapping[str, PhaseModel],
     where: tuple[int, Scope],
     sums: dict[tuple[int, int], tuple[float, dict[str, float]]],
 ) -> Row:
     number, scope = where
-    site = Site(units_of(network), network)
+    site = Ranks(units_of(network), network)
     rows: list[tuple[float, ...]] = []
     comm: dict[str, list[float]] = {key: [] for key in models}
     for n in scope.nodes:
@@ -226,7 +226,7 @@ def _times(
     phases: tuple[Phase, ...],
     n: int,
     ppn: int,
-    network: Network,
+    network: Topology,
     models: Mapping[str, PhaseModel],
     number: int,
 ) -> tuple[float, dict[str, float]]:
@@ -239,7 +239,7 @@ def _times(
 
 
 @cache
-def _place(network: Network, n: int, number: int) -> Int64:
+def _place(network: Topology, n: int, number: int) -> Int64:
     # Other fragments than those of the campaign.
     return allocated(network, n, 7 * number)
 

@@ -17,7 +17,7 @@ from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.decisions import ComputeRates, configurations, decide
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
 from commanalyzer.scaling.allocations.model import model_of
-from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Ranks
 
 STEPS = 256
 SIZES = (128, 256, 512, 1024, 2048)
@@ -90,7 +90,7 @@ def rows(printed: Printed) -> Iterator[tuple[str, ...]]:
             printed.processes,
             model_of(machine),
             ComputeRates(rate),
-            Site(machine.units),
+            Ranks(machine.units),
         )
         chosen = decide(found)
         names = [f"{found.nodes[k]} x {found.processes[k]}" for k in range(len(found.nodes))]

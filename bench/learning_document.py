@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commanalyzer.kernels.learning.insight import RankedFeature
-from commanalyzer.kernels.learning.model import Errors
+from commanalyzer.kernels.learning.model import SpeedupErrors
 
 _INTRODUCTION = """# Learned speed-ups on simulated clusters
 
@@ -33,8 +33,8 @@ class Singles:
 
     cluster: str
     mode: str
-    rows: Mapping[str, Errors]
-    ablation: Mapping[str, Errors]
+    rows: Mapping[str, SpeedupErrors]
+    ablation: Mapping[str, SpeedupErrors]
     ranking: tuple[RankedFeature, ...]
     full_score: float
     clusters: tuple[tuple[str, ...], ...]
@@ -46,7 +46,7 @@ class Applications:
     """Applications on one cluster."""
 
     cluster: str
-    rows: Mapping[str, Errors]
+    rows: Mapping[str, SpeedupErrors]
     ends: Mapping[str, tuple[float, ...]]
 
 
@@ -93,7 +93,9 @@ def document(found: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _errors(title: str, rows: Mapping[str, Errors], names: Mapping[str, str] | None = None) -> list[str]:
+def _errors(
+    title: str, rows: Mapping[str, SpeedupErrors], names: Mapping[str, str] | None = None
+) -> list[str]:
     lines = [f"| {title} | MSE | MSLE | MAPE % | R2 |", "| --- | ---: | ---: | ---: | ---: |"]
     lines += [
         f"| {(names or {}).get(name, name)} | {e.mse:.2f} | {e.msle:.4f} | {e.mape:.2f} | {e.r2:.3f} |"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from commanalyzer.checking.validation.cases import Workload, read_cases
+from commanalyzer.checking.validation.cases import CaseProgram, read_cases
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES_FILE = ROOT / "workloads" / "validation.toml"
@@ -94,7 +94,7 @@ CASES = (
 )
 
 
-def workload_of(case: ScalingCase) -> Workload:
+def workload_of(case: ScalingCase) -> CaseProgram:
     """The validation entry that fits the arguments, with the process grids of all entries like it."""
     words = case.command(case.target)
     entries = [w for w in read_cases(CASES_FILE) if w.name == case.name]
@@ -108,7 +108,7 @@ def _kind(arguments: tuple[str, ...]) -> frozenset[str]:
     return frozenset(word for word in arguments if word in ("2d", "3d"))
 
 
-def node_counts(case: ScalingCase, workload: Workload, size: int) -> tuple[int, ...]:
+def node_counts(case: ScalingCase, workload: CaseProgram, size: int) -> tuple[int, ...]:
     """Processes of a run: every part has two points or more along each direction that is divided.
 
     Smaller parts exchange other things (two neighbours read the same point). The MPI program of hydro3d also

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.scaling_cases import ScalingCase, node_counts, workload_of
-from commanalyzer.checking.validation.cases import Side, Workload
+from commanalyzer.checking.validation.cases import CaseProgram, Side
 from commanalyzer.checking.validation.jobs import build_mpi
 from commanalyzer.checking.validation.owners import owners_by_blocks
 from commanalyzer.checking.validation.run import HIGH, counted_run, request_for
@@ -65,7 +65,7 @@ def collect(case: ScalingCase, say: Say) -> CaseData:
     return CaseData(case.title, tuple(points), tuple(found), targets, tuple(counted))
 
 
-def _analysed(case: ScalingCase, workload: Workload, size: int, counts: Sequence[int]) -> list[int]:
+def _analysed(case: ScalingCase, workload: CaseProgram, size: int, counts: Sequence[int]) -> list[int]:
     """Bytes at the MPI program's blocks on each number of processes, known differences taken out."""
     arguments = case.command(size)
     request = request_for(workload, workload.own_arguments(arguments), (2,))
@@ -85,7 +85,7 @@ def _analysed(case: ScalingCase, workload: Workload, size: int, counts: Sequence
     return found
 
 
-def _known(workload: Workload, arguments: tuple[str, ...], p: int, side: Side) -> int:
+def _known(workload: CaseProgram, arguments: tuple[str, ...], p: int, side: Side) -> int:
     """Known difference, bytes; those that are known for some runs only cannot be taken out of others."""
     plain = replace(workload, excesses=tuple(item for item in workload.excesses if item.bytes))
     amounts = plain.excess_bytes(arguments, p)
@@ -110,7 +110,7 @@ def particles_that_stay(arguments: Sequence[str], nodes: int) -> int:
     return WORD_BYTES * (3 * stay - 3 * steps * (2 * n * q + q * q) - 4 * moves)
 
 
-def _counted(workload: Workload, arguments: tuple[str, ...], p: int, program: Path, say: Say) -> int:
+def _counted(workload: CaseProgram, arguments: tuple[str, ...], p: int, program: Path, say: Say) -> int:
     say(f"{workload.name} {' '.join(arguments)}: count on {p} ranks")
     result = counted_run(workload, arguments, p, program)
     return result.best(p).comm_bytes - _known(workload, arguments, p, "counted")

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from commanalyzer.kernels.patterns.find import observe
-from commanalyzer.kernels.tasks.accesses.observer import AccessObserver, Ints
+from commanalyzer.kernels.tasks.accesses.observer import Ints, WorkItemObserver
 from commanalyzer.kernels.tasks.analysis import Analysis, analyse
 from commanalyzer.kernels.tasks.assembly import assembled
 from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
@@ -93,7 +93,7 @@ def analysed(application: Application, size: int = 0) -> tuple[Analysis, TaskGra
         compiler=CompilerOptions("", ()),
     )
     module = compile_request(request)[1]
-    analysis = analyse(module, observe(module, request.arguments, b"", AccessObserver))
+    analysis = analyse(module, observe(module, request.arguments, b"", WorkItemObserver))
     return analysis, *assembled(module, analysis, NODES)
 
 

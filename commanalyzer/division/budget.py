@@ -70,7 +70,7 @@ COSTS = Costs()
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchPolicy:
     """What is tried on which graphs, and how often.
 
     Attributes:
@@ -121,7 +121,7 @@ class Search:
     balanced: int = 3
 
 
-SEARCH = Search()
+SEARCH = SearchPolicy()
 
 
 # CPU seconds for one number of parts: so many times what building the graph takes, and so many more.

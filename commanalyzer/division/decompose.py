@@ -21,7 +21,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.division.budget import SEARCH, budget_seconds
 from commanalyzer.division.libraries.concurrency import (
     LEAST_SECONDS,
-    Caller,
+    LibraryCaller,
     StoppedError,
     ending_early,
     side_by_side,
@@ -204,7 +204,7 @@ def _decompose_view(
     lock, limit = Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
-    caller = Caller(jobs, LEAST_SECONDS)
+    caller = LibraryCaller(jobs, LEAST_SECONDS)
     portfolio = _portfolio(view, options, budget_s, caller)
 
     def advance() -> None:
@@ -244,7 +244,7 @@ def _divide(
     view: View,
     portfolio: Portfolio,
     counted: Callable[..., Decomposition],
-    caller: Caller,
+    caller: LibraryCaller,
     advance: Callable[[], None],
     nodes: int,
 ) -> Counted:
@@ -302,7 +302,7 @@ def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
         yield from candidates
 
 
-def _portfolio(view: View, options: CountOptions, budget_s: float, caller: Caller) -> Portfolio:
+def _portfolio(view: View, options: CountOptions, budget_s: float, caller: LibraryCaller) -> Portfolio:
     """Candidates of a view, on as many coarse vertices as the user says."""
     chosen = PortfolioOptions(
         options.nodes,

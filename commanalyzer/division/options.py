@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from commanalyzer.division.libraries.concurrency import Caller
+from commanalyzer.division.libraries.concurrency import LibraryCaller
 from commanalyzer.division.regular.grids import grid_name
 from commanalyzer.division.regular.owner_map import OwnerMap
 from commanalyzer.division.regular.rules import Rule
@@ -40,7 +40,7 @@ class PortfolioOptions:
     rules: tuple[Rule, ...] = ()
     owner_map: OwnerMap | None = None
     structured: bool = True
-    caller: Caller = field(default_factory=Caller)
+    caller: LibraryCaller = field(default_factory=LibraryCaller)
     budget_s: float = math.inf
     given: Mapping[int, Int32] = field(default_factory=dict)
 

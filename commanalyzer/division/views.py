@@ -18,7 +18,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.division.libraries.concurrency import LEAST_SECONDS, Caller
+from commanalyzer.division.libraries.concurrency import LEAST_SECONDS, LibraryCaller
 from commanalyzer.division.options import is_large
 from commanalyzer.division.selection import Cost, Latest
 from commanalyzer.foundation.errors import PartitionError
@@ -87,7 +87,7 @@ class View:
         else:
             flat = simplified(graph)
         totals, find = totals_of(flat), partial(find_hubs, flat, high)
-        both = Caller(jobs, LEAST_SECONDS).both
+        both = LibraryCaller(jobs, LEAST_SECONDS).both
         hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
         return cls(model, flat, hubs, None, work, totals, room, order)
 

@@ -11,7 +11,7 @@ import pytest
 from commanalyzer.machine.measuring.phase_campaign import (
     COLUMNS,
     CampaignPoint,
-    MeasuredPoint,
+    MeasuredPhase,
     append_point,
     campaign_points,
 )
@@ -98,7 +98,7 @@ def test_a_campaign_becomes_a_machine_that_advises(tmp_path: Path) -> None:
     for point, (_, placement, time_s) in zip(
         points, simulated_campaign(points, network, LINK, (0,)), strict=True
     ):
-        append_point(table, MeasuredPoint(point, "1", tuple(placement.position.tolist()), time_s))
+        append_point(table, MeasuredPhase(point, "1", tuple(placement.position.tolist()), time_s))
     made = commanalyzer(tmp_path, "machine", "phases", "campaign.csv", "-o", "torus.toml", "--name", "torus")
     assert made.status == 0, made.err
     (tmp_path / "jacobi.toml").write_text(HALO)

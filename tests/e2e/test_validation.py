@@ -10,11 +10,11 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from commanalyzer.checking.validation.cases import Workload, read_cases
+from commanalyzer.checking.validation.cases import CaseProgram, read_cases
 from commanalyzer.checking.validation.jobs import build_mpi
 from commanalyzer.checking.validation.run import (
-    Row,
-    Selection,
+    CaseRow,
+    CaseSelection,
     counted_run,
     own_decomposition,
     request_for,
@@ -31,7 +31,7 @@ CASES = ROOT / "workloads" / "validation.toml"
 WORD = theory.WORD_BYTES
 
 
-def entry(name: str) -> Workload:
+def entry(name: str) -> CaseProgram:
     return next(item for item in read_cases(CASES) if item.name == name)
 
 
@@ -46,8 +46,8 @@ def entry(name: str) -> Workload:
 def test_counted_bytes_and_those_predicted_at_the_same_blocks_are_those_of_theory(
     name: str, nodes: int, expected: int
 ) -> None:
-    (row,) = validate([entry(name)], Selection((name,), (nodes,), quick=True), SilentProgress())
-    assert isinstance(row, Row)
+    (row,) = validate([entry(name)], CaseSelection((name,), (nodes,), quick=True), SilentProgress())
+    assert isinstance(row, CaseRow)
     assert row.counted_bytes == expected
     assert row.own is not None
     assert row.own.predicted_bytes == expected

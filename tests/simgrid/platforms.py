@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from commanalyzer.machine.measuring.phase_campaign import MeasuredPoint, read_points
+from commanalyzer.machine.measuring.phase_campaign import MeasuredPhase, read_points
 from commanalyzer.machine.measuring.samples import Series, read_samples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +102,7 @@ def measure_on(
 
 def campaign_on(
     folder: Path, platform: str, num_hosts: int, ranks_per_host: int, fields: dict[str, list[int]]
-) -> tuple[MeasuredPoint, ...]:
+) -> tuple[MeasuredPhase, ...]:
     """Points of a campaign, run on ``platform`` with host names node-1, node-2, ...
 
     Args:

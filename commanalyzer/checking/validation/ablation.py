@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.checking.validation.cases import Workload
+from commanalyzer.checking.validation.cases import CaseProgram
 from commanalyzer.checking.validation.jobs import Case, Failure, build_mpi, each_case
 from commanalyzer.checking.validation.owners import owners_by_blocks
-from commanalyzer.checking.validation.run import HIGH, Selection, counted_run, request_for, selected
+from commanalyzer.checking.validation.run import HIGH, CaseSelection, counted_run, request_for, selected
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError
@@ -76,7 +76,7 @@ class AblationRow:
         own_accuracy: At the MPI program's decomposition, known excesses subtracted; ``None`` without one.
     """
 
-    workload: Workload
+    workload: CaseProgram
     arguments: tuple[str, ...]
     nodes: int
     variant: Variant
@@ -85,7 +85,7 @@ class AblationRow:
 
 
 def ablate(
-    workloads: Sequence[Workload], selection: Selection, progress: Progress, jobs: int = 1
+    workloads: Sequence[CaseProgram], selection: CaseSelection, progress: Progress, jobs: int = 1
 ) -> Iterator[AblationRow | Failure]:
     """Rows of all variants for the smallest size of each selected entry; arguments as of ``validate``.
 
@@ -98,7 +98,7 @@ def ablate(
     )
 
 
-def _all_variants(selection: Selection, case: Case) -> list[AblationRow]:
+def _all_variants(selection: CaseSelection, case: Case) -> list[AblationRow]:
     workload, arguments = case
     nodes = selection.processes(workload)
     with scratch_directory() as folder:
@@ -109,7 +109,7 @@ def _all_variants(selection: Selection, case: Case) -> list[AblationRow]:
 
 
 def _rows(
-    workload: Workload,
+    workload: CaseProgram,
     arguments: tuple[str, ...],
     nodes: tuple[int, ...],
     counted: Sequence[int],
@@ -126,7 +126,7 @@ def _rows(
 
 
 def _prediction(
-    workload: Workload, arguments: Sequence[str], nodes: tuple[int, ...], variant: Variant
+    workload: CaseProgram, arguments: Sequence[str], nodes: tuple[int, ...], variant: Variant
 ) -> AnalysisResult | None:
     """Analysis of a variant; ``None`` where the paper's graph would be too large."""
     models: tuple[Model, ...] = ("hpdc18",) if variant.paper else ("volume",)
@@ -153,7 +153,7 @@ def without_folds(graph: ValueGraph) -> ValueGraph:
 
 
 def _own_accuracy(
-    workload: Workload,
+    workload: CaseProgram,
     arguments: Sequence[str],
     nodes: int,
     graph: ValueGraph,

@@ -100,7 +100,7 @@ class Excess:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class CaseProgram:
     """A sequential program, its MPI counterpart and the runs to compare.
 
     Attributes:
@@ -180,7 +180,7 @@ class Workload:
         return item.counts[run]
 
 
-def read_cases(path: Path) -> tuple[Workload, ...]:
+def read_cases(path: Path) -> tuple[CaseProgram, ...]:
     """Workloads in ``path``; its folder is where their files are.
 
     Raises:
@@ -195,7 +195,7 @@ def read_cases(path: Path) -> tuple[Workload, ...]:
     return found
 
 
-def _workload(folder: Path, entry: Mapping[str, Any]) -> Workload:
+def _workload(folder: Path, entry: Mapping[str, Any]) -> CaseProgram:
     """The workload of a table of the file, whose keys may be missing or have other names."""
     optional = {"flags": [], "counted_region": "", "parameters": [], "mpi_arguments": -1, "tasks": ""}
     grids = sorted((int(nodes), grid) for nodes, grid in entry["grids"].items())
@@ -210,7 +210,7 @@ def _workload(folder: Path, entry: Mapping[str, Any]) -> Workload:
         "excesses": list(map(_excess, entry.get("excess", []))),
         "note": _one_line(entry.get("note", "")),
     }
-    return typed(content, Workload, {Path: folder.joinpath})
+    return typed(content, CaseProgram, {Path: folder.joinpath})
 
 
 def _excess(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from commanalyzer.checking.validation.ablation import VARIANTS, AblationRow
-from commanalyzer.checking.validation.cases import Workload
+from commanalyzer.checking.validation.cases import CaseProgram
 from commanalyzer.checking.validation.jobs import Failure
-from commanalyzer.checking.validation.run import OwnDecomposition, Row
+from commanalyzer.checking.validation.run import CaseRow, OwnDecomposition
 from commanalyzer.foundation.errors import ConfigError
 
 _NONE = "-"
@@ -46,7 +46,7 @@ class Document:
 
 
 def validation_document(
-    found: Sequence[Row | Failure],
+    found: Sequence[CaseRow | Failure],
     ablation: Sequence[AblationRow | Failure],
     command: str,
     versions: Sequence[str],
@@ -62,7 +62,7 @@ def validation_document(
     Raises:
         ConfigError: If every case failed.
     """
-    rows = [item for item in found if isinstance(item, Row)]
+    rows = [item for item in found if isinstance(item, CaseRow)]
     failures = [item for item in (*found, *ablation) if isinstance(item, Failure)]
     variants = [item for item in ablation if isinstance(item, AblationRow)]
     if not rows:
@@ -96,11 +96,11 @@ def _least(values: Iterable[float | None]) -> float | None:
     return min((value for value in values if value is not None), default=None)
 
 
-def _workloads(rows: Sequence[Row]) -> list[Workload]:
+def _workloads(rows: Sequence[CaseRow]) -> list[CaseProgram]:
     return list(dict.fromkeys(row.workload for row in rows))
 
 
-def _head(rows: Sequence[Row], command: str, versions: Sequence[str]) -> Section:
+def _head(rows: Sequence[CaseRow], command: str, versions: Sequence[str]) -> Section:
     paragraphs = (
         f"Made by `{command}` with {', '.join(versions)}. Do not edit: notes and cases are in the data file.",
         "Counted: bytes between different ranks that the MPI counterpart of a workload sends in its loop "
@@ -121,7 +121,7 @@ def _head(rows: Sequence[Row], command: str, versions: Sequence[str]) -> Section
     return Section("How to read this", (*paragraphs, count), text_columns=0)
 
 
-def _summary(rows: Sequence[Row]) -> Section:
+def _summary(rows: Sequence[CaseRow]) -> Section:
     names = list(dict.fromkeys(row.workload.name for row in rows))
     lines = [_summary_line(name, [r for r in rows if r.workload.name == name]) for name in names]
     lines.append(_summary_line("all runs", rows))
@@ -132,7 +132,7 @@ def _summary(rows: Sequence[Row]) -> Section:
     return Section("Summary", (), columns, tuple(lines))
 
 
-def _summary_line(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
+def _summary_line(name: str, rows: Sequence[CaseRow]) -> tuple[str, ...]:
     ratios = [row.predicted_bytes / row.counted_bytes for row in rows if row.counted_bytes]
     own = [row.own_accuracy for row in rows]
     known = [value for value in own if value is not None]
@@ -156,7 +156,7 @@ def _summary_line(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
     )
 
 
-def _found(rows: Sequence[Row]) -> Section:
+def _found(rows: Sequence[CaseRow]) -> Section:
     columns = (
         *("workload", "arguments", "MPI blocks", "division", "p", "counted", "predicted"),
         *("upper end", "ratio", "accuracy", "pair agreement", "imbalance", "least found", "its bytes"),
@@ -169,7 +169,7 @@ def _found(rows: Sequence[Row]) -> Section:
     return Section("Division found", (text,), columns, tuple(map(_found_cells, rows)), 4)
 
 
-def _found_cells(row: Row) -> tuple[str, ...]:
+def _found_cells(row: CaseRow) -> tuple[str, ...]:
     return (
         row.workload.name,
         " ".join(row.arguments),
@@ -191,7 +191,7 @@ def _found_cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _reasons(rows: Sequence[Row]) -> Section | None:
+def _reasons(rows: Sequence[CaseRow]) -> Section | None:
     """Difference of every run that is not accurate, as a sum of its reasons."""
     misfits = [(row, row.own) for row in rows if row.own is not None and row.accuracy < _ACCURATE]
     if not misfits:
@@ -210,7 +210,7 @@ def _reasons(rows: Sequence[Row]) -> Section | None:
     return Section("Reasons of differences", (text,), columns, cells, 2)
 
 
-def _reason_cells(row: Row, own: OwnDecomposition) -> tuple[str, ...]:
+def _reason_cells(row: CaseRow, own: OwnDecomposition) -> tuple[str, ...]:
     division = row.predicted_bytes - own.predicted_bytes
     known = own.excess("predicted") - own.excess("counted")
     difference = row.predicted_bytes - row.counted_bytes
@@ -224,7 +224,7 @@ def _reason_cells(row: Row, own: OwnDecomposition) -> tuple[str, ...]:
     )
 
 
-def _own(rows: Sequence[Row]) -> Section | None:
+def _own(rows: Sequence[CaseRow]) -> Section | None:
     known = [(row, row.own) for row in rows if row.own is not None]
     if not known:
         return None
@@ -240,7 +240,7 @@ def _own(rows: Sequence[Row]) -> Section | None:
     return Section("Decomposition of the MPI program", (text,), columns, cells, 3)
 
 
-def _own_cells(row: Row, own: OwnDecomposition) -> tuple[str, ...]:
+def _own_cells(row: CaseRow, own: OwnDecomposition) -> tuple[str, ...]:
     counted = row.counted_bytes - own.excess("counted")
     predicted = own.predicted_bytes - own.excess("predicted")
     return (
@@ -259,7 +259,7 @@ def _own_cells(row: Row, own: OwnDecomposition) -> tuple[str, ...]:
     )
 
 
-def _excesses(rows: Sequence[Row]) -> Section | None:
+def _excesses(rows: Sequence[CaseRow]) -> Section | None:
     lines = []
     for workload in _workloads(rows):
         for item in workload.excesses:
@@ -277,7 +277,7 @@ def _excesses(rows: Sequence[Row]) -> Section | None:
     return Section("Excesses", (text,), columns, tuple(dict.fromkeys(lines)), 5)
 
 
-def _notes(rows: Sequence[Row]) -> Section | None:
+def _notes(rows: Sequence[CaseRow]) -> Section | None:
     notes = [f"**{w.name}**: {w.note}" for w in _workloads(rows) if w.note]
     return Section("Notes", items=tuple(dict.fromkeys(notes)), text_columns=0) if notes else None
 

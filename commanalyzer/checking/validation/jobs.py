@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from commanalyzer.checking.validation.cases import Workload
+from commanalyzer.checking.validation.cases import CaseProgram
 from commanalyzer.foundation.errors import CommAnalyzerError, CompileError, ConfigError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.program.frontend.toolchain import bundled_compiler, run_tool
@@ -61,14 +61,14 @@ def build_mpi(sources: Sequence[Path], program: Path, flags: Sequence[str] = ())
 
 
 T = TypeVar("T")
-Case: TypeAlias = tuple[Workload, tuple[str, ...]]  # with its arguments
+Case: TypeAlias = tuple[CaseProgram, tuple[str, ...]]  # with its arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Runs that could not be compared, and why."""
 
-    workload: Workload
+    workload: CaseProgram
     arguments: tuple[str, ...]
     reason: str
 

@@ -10,7 +10,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from numpy.typing import NDArray
 
-from commanalyzer.checking.validation.cases import ArrayBlocks, Tasks, Workload, evaluate
+from commanalyzer.checking.validation.cases import ArrayBlocks, CaseProgram, Tasks, evaluate
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import Bool, HomeKind, Int32, Int64, ValueGraph, sink_of_source
 
@@ -20,7 +20,7 @@ _WIDTHS = (4, 8)  # bytes of an element
 
 
 def owners_by_blocks(
-    graph: ValueGraph, hubs: Bool, workload: Workload, grid: Sequence[int], values: Mapping[str, int]
+    graph: ValueGraph, hubs: Bool, workload: CaseProgram, grid: Sequence[int], values: Mapping[str, int]
 ) -> Int32:
     """Return int32[V], owners where the arrays of ``workload`` are divided among the ranks of ``grid``.
 

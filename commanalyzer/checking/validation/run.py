@@ -1,6 +1,6 @@
 """Runs validation cases: builds and counts the MPI program, analyses the sequential one, compares.
 
-Input: workloads. Output: one :class:`Row` per workload, arguments and number of processes.
+Input: workloads. Output: one :class:`CaseRow` per workload, arguments and number of processes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.checking.counting.launch import CountRequest, count
 from commanalyzer.checking.counting.mpi import find_mpi
-from commanalyzer.checking.validation.cases import Excess, Side, Workload
+from commanalyzer.checking.validation.cases import CaseProgram, Excess, Side
 from commanalyzer.checking.validation.jobs import Case, Failure, build_mpi, each_case, mpi_tool
 from commanalyzer.checking.validation.owners import owners_by_blocks
 from commanalyzer.communication.volume import charge_volume
@@ -59,7 +59,7 @@ class OwnDecomposition:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """One comparison.
 
     Attributes:
@@ -78,7 +78,7 @@ class Row:
         own: At the MPI program's decomposition; ``None`` if the file does not say how it divides.
     """
 
-    workload: Workload
+    workload: CaseProgram
     arguments: tuple[str, ...]
     nodes: int
     counted_bytes: int
@@ -117,7 +117,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class CaseSelection:
     """Which cases to run.
 
     Attributes:
@@ -130,18 +130,18 @@ class Selection:
     nodes: tuple[int, ...] = ()
     quick: bool = False
 
-    def sizes(self, workload: Workload) -> tuple[tuple[str, ...], ...]:
+    def sizes(self, workload: CaseProgram) -> tuple[tuple[str, ...], ...]:
         """Arguments to run."""
         return workload.sizes[:1] if self.quick else workload.sizes
 
-    def processes(self, workload: Workload) -> tuple[int, ...]:
+    def processes(self, workload: CaseProgram) -> tuple[int, ...]:
         """Numbers of processes to run."""
         wanted = self.nodes or ((4, 8) if self.quick else tuple(workload.grids))
         fits = tuple(p for p in workload.grids if p in wanted)
         return fits[:1] if self.quick and not self.nodes else fits
 
 
-def selected(workloads: Sequence[Workload], selection: Selection) -> tuple[Workload, ...]:
+def selected(workloads: Sequence[CaseProgram], selection: CaseSelection) -> tuple[CaseProgram, ...]:
     """Workloads of a selection.
 
     Raises:
@@ -159,8 +159,8 @@ def selected(workloads: Sequence[Workload], selection: Selection) -> tuple[Workl
 
 
 def validate(
-    workloads: Sequence[Workload], selection: Selection, progress: Progress, jobs: int = 1
-) -> Iterator[Row | Failure]:
+    workloads: Sequence[CaseProgram], selection: CaseSelection, progress: Progress, jobs: int = 1
+) -> Iterator[CaseRow | Failure]:
     """Rows of all selected cases, as they are ready; a case that fails does not end the others.
 
     Args:
@@ -186,7 +186,7 @@ def versions() -> tuple[str, ...]:
 
 
 def request_for(
-    workload: Workload,
+    workload: CaseProgram,
     arguments: Sequence[str],
     nodes: Sequence[int],
     models: tuple[Model, ...] = ("volume",),
@@ -204,7 +204,7 @@ def request_for(
     )
 
 
-def counted_run(workload: Workload, arguments: Sequence[str], nodes: int, program: Path) -> AnalysisResult:
+def counted_run(workload: CaseProgram, arguments: Sequence[str], nodes: int, program: Path) -> AnalysisResult:
     """Counted bytes of the MPI program's main loop.
 
     Raises:
@@ -227,7 +227,7 @@ def counted_run(workload: Workload, arguments: Sequence[str], nodes: int, progra
     return result
 
 
-def _rows(selection: Selection, case: Case) -> list[Row]:
+def _rows(selection: CaseSelection, case: Case) -> list[CaseRow]:
     workload, arguments = case
     nodes = selection.processes(workload)
     with scratch_directory() as folder:
@@ -239,12 +239,14 @@ def _rows(selection: Selection, case: Case) -> list[Row]:
     return [_row(case, p, predicted, run, graph) for p, run in zip(nodes, counted, strict=True)]
 
 
-def _row(case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisResult, own: ValueGraph) -> Row:
+def _row(
+    case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisResult, own: ValueGraph
+) -> CaseRow:
     workload, arguments = case
     found = compare(predicted, counted, model="volume")
     paper = predicted.best(nodes, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
     least = predicted.best(nodes, "volume")
-    return Row(
+    return CaseRow(
         workload,
         arguments,
         nodes,
@@ -261,7 +263,7 @@ def _row(case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisRes
     )
 
 
-def _prediction(workload: Workload, arguments: Sequence[str], nodes: Sequence[int]) -> AnalysisResult:
+def _prediction(workload: CaseProgram, arguments: Sequence[str], nodes: Sequence[int]) -> AnalysisResult:
     """Analysis with both models; with ``volume`` only where the paper's graph would be too large."""
     try:
         return analyze(request_for(workload, arguments, nodes, MODELS), SilentProgress())
@@ -269,7 +271,7 @@ def _prediction(workload: Workload, arguments: Sequence[str], nodes: Sequence[in
         return analyze(request_for(workload, arguments, nodes), SilentProgress())
 
 
-def own_graph(workload: Workload, arguments: Sequence[str], analysed: ValueGraph) -> ValueGraph:
+def own_graph(workload: CaseProgram, arguments: Sequence[str], analysed: ValueGraph) -> ValueGraph:
     """Graph of the same problem in the order that the blocks of the file describe."""
     own = workload.own_arguments(arguments)
     if own == tuple(arguments) or not workload.arrays:
@@ -278,7 +280,7 @@ def own_graph(workload: Workload, arguments: Sequence[str], analysed: ValueGraph
 
 
 def own_decomposition(
-    workload: Workload, arguments: Sequence[str], nodes: int, graph: ValueGraph, counted: NDArray[np.int64]
+    workload: CaseProgram, arguments: Sequence[str], nodes: int, graph: ValueGraph, counted: NDArray[np.int64]
 ) -> OwnDecomposition | None:
     """Prediction at the decomposition of the MPI program, against its matrix int64[p, p]."""
     if not workload.arrays:

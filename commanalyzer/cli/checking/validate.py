@@ -17,7 +17,7 @@ from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.checking.validation.document import Document
-    from commanalyzer.checking.validation.run import Selection
+    from commanalyzer.checking.validation.run import CaseSelection
 
 _CASES = Path("workloads/validation.toml")
 _MARKDOWN, _HTML = "ACCURACY.md", "accuracy.html"
@@ -67,13 +67,13 @@ def command(
     files = _outputs(output)
     for path in files:
         require_writable(path, force)
-    from commanalyzer.checking.validation.run import Selection
+    from commanalyzer.checking.validation.run import CaseSelection
     from commanalyzer.report.checking.document_files import html_text, markdown_text, show_document
     from commanalyzer.report.result.text import make_console
 
     names = tuple(name.strip() for name in workloads.split(",") if name.strip())
     words = _command(names, nodes, quick, ablation, cases)
-    document = _document(cases, Selection(names, nodes, quick), ablation, words, quiet, jobs)
+    document = _document(cases, CaseSelection(names, nodes, quick), ablation, words, quiet, jobs)
     console = make_console(sys.stdout)
     if not console.is_terminal:
         console.width = _WIDE
@@ -109,7 +109,7 @@ def _command(names: tuple[str, ...], nodes: tuple[int, ...], quick: bool, ablati
 
 
 def _document(
-    cases: Path, selection: Selection, ablation: bool, words: str, quiet: bool, jobs: int
+    cases: Path, selection: CaseSelection, ablation: bool, words: str, quiet: bool, jobs: int
 ) -> Document:
     from commanalyzer.checking.validation.ablation import ablate
     from commanalyzer.checking.validation.cases import read_cases

@@ -17,7 +17,7 @@ from commanalyzer.foundation.files import write_text
 from commanalyzer.machine.parameters import MachineParameters
 
 if TYPE_CHECKING:
-    from commanalyzer.scaling.allocations.workload import Site, Workload
+    from commanalyzer.scaling.allocations.workload import Ranks, Workload
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NETWORKS = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
@@ -120,7 +120,7 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
         show_allocations,
     )
     from commanalyzer.scaling.allocations.decisions import (
-        Limits,
+        AllocationLimits,
         configurations,
         decide,
         phase_model,
@@ -140,7 +140,7 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
     found = configurations(
         workload, common.nodes, asked.ppn or _powers(cores), model, rates_of(machine), _site(asked, common)
     )
-    limits = Limits(
+    limits = AllocationLimits(
         memory_bytes=machine.memory.value if machine.memory is not None else None,
         most_nodes=asked.most_nodes,
         least_nodes=asked.least_nodes,
@@ -183,15 +183,15 @@ def _check(asked: AllocationQuestion, common: Common) -> None:
         )
 
 
-def _site(asked: AllocationQuestion, common: Common) -> Site:
+def _site(asked: AllocationQuestion, common: Common) -> Ranks:
     from commanalyzer.machine.simulation.routes import make_network
     from commanalyzer.scaling.allocations.metrics import units_of
-    from commanalyzer.scaling.allocations.workload import Site
+    from commanalyzer.scaling.allocations.workload import Ranks
 
     network = make_network(asked.network, max(common.nodes)) if asked.network else None
     units = common.machine.units or (units_of(network) if network is not None else ())
     order: Any = asked.order
-    return Site(units, network, order)
+    return Ranks(units, network, order)
 
 
 def _workload(common: Common, asked: AllocationQuestion) -> Workload:

@@ -58,7 +58,7 @@ class _Helper:
         )
 
     def call(self, function: Callable[..., Result], most_s: float, arguments: tuple[Any, ...]) -> Result:
-        """See :meth:`Caller.call`; after an error of the process, it is of no use any more."""
+        """See :meth:`LibraryCaller.call`; after an error of the process, it is of no use any more."""
         request, answer = self._process.stdin, self._process.stdout
         assert request is not None and answer is not None
         result: Result
@@ -85,7 +85,7 @@ class _Helper:
         self._process.wait()
 
 
-class Caller:
+class LibraryCaller:
     """Calls functions of partitioning libraries, and works side by side where cores are free.
 
     Args:
@@ -220,7 +220,7 @@ class Caller:
 
 
 @contextmanager
-def ending_early(caller: Caller, time_limit_s: float | None) -> Iterator[None]:
+def ending_early(caller: LibraryCaller, time_limit_s: float | None) -> Iterator[None]:
     """Stop ``caller`` at an interrupt (Ctrl-C) or when the time is over; a second interrupt is an interrupt.
 
     Args:
@@ -249,13 +249,13 @@ def ending_early(caller: Caller, time_limit_s: float | None) -> Iterator[None]:
         timer.cancel()
 
 
-def side_by_side(work: Callable[[int], Result], counts: Sequence[int], caller: Caller) -> list[Result]:
+def side_by_side(work: Callable[[int], Result], counts: Sequence[int], caller: LibraryCaller) -> list[Result]:
     """Return ``work(count)`` of all ``counts``, in their order, on the cores of ``caller``.
 
     What is raised is what one after the other would raise, or an interrupt at once.
 
     Args:
-        work: What to do; safe in threads, and asks :meth:`Caller.check` between its steps.
+        work: What to do; safe in threads, and asks :meth:`LibraryCaller.check` between its steps.
         counts: Node counts; the largest begin, so that no thread is left with them in the end.
         caller: Closed when something was raised, so that nothing else goes on for long. With one core,
             everything runs in the caller's thread.

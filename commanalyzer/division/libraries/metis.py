@@ -17,7 +17,7 @@ import numpy as np
 from commanalyzer.division.budget import NO_LIMIT, Limit, metis_seconds
 from commanalyzer.division.libraries import metis_call
 from commanalyzer.division.libraries.adjacency import Adjacency, component_labels
-from commanalyzer.division.libraries.concurrency import Caller
+from commanalyzer.division.libraries.concurrency import LibraryCaller
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Float64, Int32, Int64
 from commanalyzer.request import DEFAULT_IMBALANCE
@@ -35,7 +35,7 @@ def partition(
     *,
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
-    caller: Caller | None = None,
+    caller: LibraryCaller | None = None,
     limit: Limit = NO_LIMIT,
 ) -> Int32:
     """Return int32[N], a balanced partition with a small edge cut.
@@ -75,7 +75,7 @@ def partition(
         "ufactor": max(1, round(imbalance * 1000)),
         "contig": int(prepared.is_connected and prepared.is_mesh),
     }
-    call = partial((caller or Caller()).call, metis_call.divide, limit, num_parts)
+    call = partial((caller or LibraryCaller()).call, metis_call.divide, limit, num_parts)
     part = _metis(call, prepared, options)
     return _number_by_position(_fill_empty(part, num_parts), num_parts)
 

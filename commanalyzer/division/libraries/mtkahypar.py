@@ -14,7 +14,7 @@ import numpy as np
 
 from commanalyzer.division.budget import NO_LIMIT, Limit
 from commanalyzer.division.libraries import mtkahypar_call
-from commanalyzer.division.libraries.concurrency import Caller, StoppedError
+from commanalyzer.division.libraries.concurrency import LibraryCaller, StoppedError
 from commanalyzer.division.libraries.hypergraph import Hypergraph
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Int32, Int64
@@ -31,7 +31,7 @@ def partition_hypergraph(
     *,
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
-    caller: Caller | None = None,
+    caller: LibraryCaller | None = None,
     limit: Limit = NO_LIMIT,
 ) -> Int32:
     """Return int32[N], a balanced partition of the vertices with a small connectivity metric.
@@ -53,7 +53,7 @@ def partition_hypergraph(
             hint="use fewer nodes or a larger problem size",
         )
     weights = _vertex_weights(hypergraph), _net_weights(hypergraph)
-    nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or Caller()).call
+    nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or LibraryCaller()).call
     try:
         return call(mtkahypar_call.divide, limit, num_parts, *nets, *weights, seed, imbalance)
     except (StoppedError, PartitionError):

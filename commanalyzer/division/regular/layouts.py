@@ -34,7 +34,7 @@ _BESIDE = 3  # after all of a family, some of them, and those that do work: with
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CutArrays:
     """Arrays of one shape and where they are cut.
 
     Attributes:
@@ -74,7 +74,7 @@ class Cut:
     """
 
     name: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CutArrays, ...]
     cut_dims: int
     comm_bytes: float
     score: float
@@ -89,7 +89,7 @@ class Cut:
         return _owners(self.pieces, num_vertices)
 
 
-def _owners(pieces: Iterable[Piece], num_vertices: int) -> Int32:
+def _owners(pieces: Iterable[CutArrays], num_vertices: int) -> Int32:
     owner = np.full(num_vertices, -1, np.int32)
     for piece in pieces:
         piece.blocks.fill(piece.cuts(), owner)
@@ -103,7 +103,7 @@ class _Guess:
     With ``keeps_terms``, the arrays are the factors of sums, which follow.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CutArrays, ...]
     part: Int32
     load: Float64
     comm_bytes: float
@@ -210,14 +210,14 @@ class Layouts:
         extents = blocks.extents
         grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
         grids.sort(key=lambda g: (surface(g, extents), g))
-        even = [self._guess((Piece(blocks, g, "points", ()),), num_parts) for g in grids]
+        even = [self._guess((CutArrays(blocks, g, "points", ()),), num_parts) for g in grids]
         rank = sorted(range(len(even)), key=lambda i: _score(even[i], allowed))
         chosen = rank if self._sketch is not None else rank[:_STARTS]
         found = [even[i] for i in chosen]
         for i in rank[:_STARTS]:
             grid, cuts = grids[i], even[i].pieces[0].cuts()
             for spread in _uneven(even[i], allowed):
-                piece = Piece(blocks, grid, spread, ())
+                piece = CutArrays(blocks, grid, spread, ())
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))
         return found
@@ -237,7 +237,7 @@ class Layouts:
             for shaped in factors.values():
                 groups.setdefault(shaped.extents, []).append(shaped)
             pieces = tuple(
-                Piece(self._blocks(tuple(group)), grid, "points", ())
+                CutArrays(self._blocks(tuple(group)), grid, "points", ())
                 for extents, group in groups.items()
                 if extent in extents and extent >= num_parts
                 for grid in [
@@ -257,7 +257,7 @@ class Layouts:
                 continue
             blocks = self._blocks(members)
             tried = [
-                self._guess((*guess.pieces, Piece(blocks, g, spread, order)), num_parts, guess)
+                self._guess((*guess.pieces, CutArrays(blocks, g, spread, order)), num_parts, guess)
                 for g in process_grids(num_parts, len(blocks.extents))
                 if fits(g, blocks.extents)
                 for order in _orders(g)
@@ -268,7 +268,7 @@ class Layouts:
                 left -= {id(s.array) for s in members}
         return guess
 
-    def _guess(self, pieces: tuple[Piece, ...], num_parts: int, known: _Guess | None = None) -> _Guess:
+    def _guess(self, pieces: tuple[CutArrays, ...], num_parts: int, known: _Guess | None = None) -> _Guess:
         """Return what ``pieces`` cost; all but the last of them are those of ``known``."""
         if self._sketch is None:
             piece = pieces[-1]
@@ -305,7 +305,7 @@ class Layouts:
         comm_bytes = guess.comm_bytes if self._sketch is not None else 0.0
         return Cut(text, guess.pieces, guess.cut_dims, comm_bytes, _score(guess, allowed))
 
-    def _text(self, piece: Piece, is_one_of_several: bool) -> str:
+    def _text(self, piece: CutArrays, is_one_of_several: bool) -> str:
         """Name of a piece; a shape that the source does not show is one as which an array is seen."""
         grid, members = piece.grid, piece.blocks.members
         kind = piece.spread if piece.spread == "cyclic" else "blocks" if len(grid) > 1 else "slabs"

@@ -37,7 +37,7 @@ MOST_CONFIGURATIONS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ThreadCounts:
     """Counts of a system on a number of cores.
 
     Attributes:
@@ -55,7 +55,7 @@ class Counts:
 
 def best_counts(
     system: System, models: Models, values: Mapping[str, float], cores: int, divided: str = "n"
-) -> Counts:
+) -> ThreadCounts:
     """The open counts that give the least element time; of equally fast ones those with the fewest threads.
 
     Args:
@@ -88,7 +88,9 @@ def best_counts(
         best = min(fitting, key=lambda counts: (times_of(counts)[0], threads_of(counts)))
     else:
         best = _grown(times_of, lambda counts: threads_of(counts) <= cores, len(names))
-    return Counts(dict(zip(names, best, strict=True)), threads_of(best), times_of(best)[0], is_exhaustive)
+    return ThreadCounts(
+        dict(zip(names, best, strict=True)), threads_of(best), times_of(best)[0], is_exhaustive
+    )
 
 
 def check_threads(system: System, cores: int) -> None:
@@ -185,7 +187,7 @@ class Answer:
 
     design: Design
     system: System
-    counts: Counts | None
+    counts: ThreadCounts | None
     threads: int
     time: Composed
     latency: Composed

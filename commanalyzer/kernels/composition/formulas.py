@@ -53,11 +53,7 @@ def formula_of(model: Composed) -> ComposedFormula | None:
 
 
 def _parts(
-    model: Composed,
-    total: Sum,
-    style: Style,
-    factor: float,
-    share: Callable[[str, int], str],
+    model: Composed, total: Sum, style: Style, factor: float, share: Callable[[str, int], str]
 ) -> list[str] | None:
     """Text of every block of a sum; blocks of the whole parameter are one formula."""
     law = model.law_of(Sum(tuple((u, c) for u, c in total.terms if u.shares == 1)))

@@ -156,7 +156,7 @@ class Forest:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class NearestNeighbours:
     """The mean of the nearest runs, all alike or by inverse distance.
 
     Attributes:
@@ -223,8 +223,10 @@ class SupportVectors:
             raise ValueError("an intercept or width that is no number")
 
 
-Estimator: TypeAlias = Forest | Neighbours | SupportVectors
-ESTIMATORS: Mapping[str, type[Estimator]] = {cls.kind: cls for cls in (Forest, Neighbours, SupportVectors)}
+Estimator: TypeAlias = Forest | NearestNeighbours | SupportVectors
+ESTIMATORS: Mapping[str, type[Estimator]] = {
+    cls.kind: cls for cls in (Forest, NearestNeighbours, SupportVectors)
+}
 _INTEGERS = frozenset(("roots", "left", "right", "feature", "count", "by_distance"))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.kernels.features.kernels import FEATURES, STATIC_FEATURES
 from commanalyzer.kernels.learning.estimators import fit_scaling
-from commanalyzer.kernels.learning.model import Errors, errors_of
+from commanalyzer.kernels.learning.model import SpeedupErrors, errors_of
 from commanalyzer.kernels.learning.runs import RunTable
 from commanalyzer.kernels.learning.training import FEATURE_SETS, TrainingOptions, leave_kernels_out
 from commanalyzer.scaling.laws.terms import Floats
@@ -57,7 +57,7 @@ class Insight:
     clusters: tuple[tuple[str, ...], ...]
     ranking: tuple[RankedFeature, ...]
     full_score: float
-    ablation: Mapping[str, Errors]
+    ablation: Mapping[str, SpeedupErrors]
 
 
 def find_insight(table: RunTable, options: TrainingOptions, num_ranked: int = 5) -> Insight:
@@ -69,7 +69,7 @@ def find_insight(table: RunTable, options: TrainingOptions, num_ranked: int = 5)
     table.require_speedups()
     kernels, distances, clusters = kernel_clusters(table)
     ranking, full = rank_features(table, num_ranked)
-    ablation: dict[str, Errors] = {
+    ablation: dict[str, SpeedupErrors] = {
         name: errors_of(table.speedups, leave_kernels_out(table, replace(options, features=name)))
         for name in FEATURE_SETS
     }

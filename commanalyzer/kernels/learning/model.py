@@ -38,7 +38,7 @@ from commanalyzer.scaling.laws.terms import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class SpeedupErrors:
     """Errors of predictions.
 
     Attributes:
@@ -56,7 +56,7 @@ class Errors:
     count: int
 
 
-def errors_of(measured: Floats, predicted: Floats) -> Errors:
+def errors_of(measured: Floats, predicted: Floats) -> SpeedupErrors:
     """Errors of float64[N] ``predicted`` speed-ups; both are positive.
 
     A negative prediction (support vectors on plain speed-ups can give one) has the logarithmic error of 0.
@@ -64,7 +64,7 @@ def errors_of(measured: Floats, predicted: Floats) -> Errors:
     apart = predicted - measured
     variance = float(((measured - measured.mean()) ** 2).mean())
     mse = float((apart**2).mean())
-    return Errors(
+    return SpeedupErrors(
         mse=mse,
         msle=float(((np.log1p(np.maximum(predicted, 0.0)) - np.log1p(measured)) ** 2).mean()),
         mape=float(100.0 * (np.abs(apart) / measured).mean()),
@@ -135,7 +135,7 @@ class TrainedModel:
     parameters: Mapping[str, Any]
     kernels: tuple[str, ...]
     num_runs: int
-    left_out: Errors
+    left_out: SpeedupErrors
     log_error: tuple[float, float]
     machine: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -265,7 +265,7 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> TrainedMod
         parameters=dict(header["parameters"]),
         kernels=tuple(map(str, header["kernels"])),
         num_runs=int(header["runs"]),
-        left_out=Errors(**header["left_out"]),
+        left_out=SpeedupErrors(**header["left_out"]),
         log_error=(first, last),
         machine=str(header["machine"]),
         versions=dict(header["versions"]),

@@ -23,7 +23,7 @@ from commanalyzer.kernels.learning.estimators import (
     Estimator,
     Forest,
     Kind,
-    Neighbours,
+    NearestNeighbours,
     SupportVectors,
     fit_scaling,
 )
@@ -215,7 +215,9 @@ def _plain(kind: Kind, regressor: Any, inputs: Floats, targets: Floats) -> Estim
         return _forest([tree.tree_ for tree in regressor.estimators_])
     if kind == "neighbours":
         by_distance = int(regressor.weights == "distance")
-        return Neighbours(inputs, targets, _integers([regressor.n_neighbors]), _integers([by_distance]))
+        return NearestNeighbours(
+            inputs, targets, _integers([regressor.n_neighbors]), _integers([by_distance])
+        )
     return SupportVectors(
         np.asarray(regressor.support_vectors_, dtype=np.float64),
         np.asarray(regressor.dual_coef_[0], dtype=np.float64),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Site(NamedTuple):
+class CodeSite(NamedTuple):
     """A loop (its header) or an activation (the call that made it) of a program.
 
     Attributes:
@@ -30,7 +30,7 @@ class Site(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class RunPlace:
     """An activation, or one iteration of a loop.
 
     Attributes:
@@ -43,13 +43,13 @@ class Place:
         inner: Instructions by site directly inside.
     """
 
-    parent: Place | None
-    site: Site
+    parent: RunPlace | None
+    site: CodeSite
     instance: int
     iteration: int
     depth: int
     instructions: int = 0
-    inner: dict[Site, int] = field(default_factory=dict)
+    inner: dict[CodeSite, int] = field(default_factory=dict)
 
 
 class Parting(NamedTuple):
@@ -62,18 +62,18 @@ class Parting(NamedTuple):
         distance: Iterations between them if they are iterations of one instance, else 0.
     """
 
-    common: Place
-    first: Place | None
-    second: Place | None
+    common: RunPlace
+    first: RunPlace | None
+    second: RunPlace | None
     distance: int
 
 
-def parting(first: Place, second: Place) -> Parting:
+def parting(first: RunPlace, second: RunPlace) -> Parting:
     """Where two places of one run part."""
-    a: Place = first
-    b: Place = second
-    below_a: Place | None = None
-    below_b: Place | None = None
+    a: RunPlace = first
+    b: RunPlace = second
+    below_a: RunPlace | None = None
+    below_b: RunPlace | None = None
     while a.depth > b.depth:
         assert a.parent is not None
         below_a, a = a, a.parent

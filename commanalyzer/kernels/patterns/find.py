@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from commanalyzer.kernels.patterns.carried import Carried, FunctionRegisters
-from commanalyzer.kernels.patterns.contexts import Site
+from commanalyzer.kernels.patterns.contexts import CodeSite
 from commanalyzer.kernels.patterns.flows import FlowCount, FlowKey, FlowObserver, LoopCount, Part
 from commanalyzer.kernels.patterns.source import SourceNames
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, strong_components
@@ -166,9 +166,9 @@ def _part(
 ) -> Part:
     """Part of a body that an instruction belongs to; ``inside`` are inner loops, the innermost first."""
     if inside:
-        return Part(Site(function.name, inside[-1].header), -1)
+        return Part(CodeSite(function.name, inside[-1].header), -1)
     if i.opcode in ("call", "invoke") and i.callee in registers:
-        return Part(Site(i.callee, "", i.first_line), i.first_line)
+        return Part(CodeSite(i.callee, "", i.first_line), i.first_line)
     return Part(None, i.first_line)
 
 
@@ -178,7 +178,7 @@ def _share(group: Sequence[Part], count: LoopCount) -> float:
 
 
 def _order(part: Part) -> tuple[int, str, str]:
-    site = part.site or Site("", "")
+    site = part.site or CodeSite("", "")
     return (part.line, site.function, site.name)
 
 
@@ -311,7 +311,7 @@ def find_patterns(
     return _Finder(module, run).found()
 
 
-def loop_patterns(module: Module, run: ObservedRun[FlowObserver]) -> dict[Site, FoundPattern]:
+def loop_patterns(module: Module, run: ObservedRun[FlowObserver]) -> dict[CodeSite, FoundPattern]:
     """Patterns of the loops that made more than one iteration in a run."""
     return _Finder(module, run).of_loops()
 
@@ -372,7 +372,7 @@ class _Finder:
         self._module, self._registers, self._observer = module, run.registers, run.observer
         self._updates, self._instructions = run.updates, max(run.machine.counts.instructions, 1)
         self._source = SourceNames(module, run.registers)
-        self._of: dict[Site, list[tuple[FlowKey, FlowCount]]] = {}
+        self._of: dict[CodeSite, list[tuple[FlowKey, FlowCount]]] = {}
         for key, flow in run.observer.flows.items():
             self._of.setdefault(key.site, []).append((key, flow))
 
@@ -382,19 +382,19 @@ class _Finder:
             result += self._of_recursion(function)
         return tuple(sorted(result, key=lambda p: (p.place.file, p.place.line, not p.is_loop)))
 
-    def of_loops(self) -> dict[Site, FoundPattern]:
+    def of_loops(self) -> dict[CodeSite, FoundPattern]:
         """Loops that made more than one iteration."""
         result = {}
         for function in self._module.functions:
             for loop in control_flow(function).loops.values():
-                site = Site(function.name, loop.header)
+                site = CodeSite(function.name, loop.header)
                 count = self._observer.counts.get(site)
                 if count is not None and count.iterations > count.instances:
                     result[site] = self._of_loop(function, loop, count)
         return result
 
     def _of_loop(self, function: Function, loop: Loop, count: LoopCount) -> FoundPattern:
-        site = Site(function.name, loop.header)
+        site = CodeSite(function.name, loop.header)
         registers = self._registers[function.name]
         carried = registers.carried(loop)
         flows = [(key, flow) for key, flow in self._of.get(site, ()) if key.is_carried]
@@ -457,7 +457,7 @@ class _Finder:
         return {self._source.accessed(line, name): distance for name, (distance, line) in near.items()}
 
     def _stages(
-        self, function: Function, loop: Loop, site: Site, count: LoopCount, carried: Sequence[Carried]
+        self, function: Function, loop: Loop, site: CodeSite, count: LoopCount, carried: Sequence[Carried]
     ) -> tuple[FoundStage, ...]:
         body = Body(function, control_flow(function), loop, self._registers)
         for key, _ in self._of.get(site, ()):

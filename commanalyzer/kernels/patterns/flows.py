@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from commanalyzer.kernels.patterns.contexts import Place, Site, parting
+from commanalyzer.kernels.patterns.contexts import CodeSite, RunPlace, parting
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow
 from commanalyzer.program.ir.libcalls import CallKind
 from commanalyzer.program.ir.model import Instruction, Module
@@ -20,7 +20,7 @@ from commanalyzer.recording.interpreter.machine import Machine
 
 _WORD_BYTES = 4
 _ORDERED = frozenset({CallKind.INPUT, CallKind.OUTPUT, CallKind.EXIT})
-ROOT = Site("", "")
+ROOT = CodeSite("", "")
 
 
 class Part(NamedTuple):
@@ -31,7 +31,7 @@ class Part(NamedTuple):
         line: Line of the instruction in the module; -1 for an inner loop.
     """
 
-    site: Site | None
+    site: CodeSite | None
     line: int
 
 
@@ -47,7 +47,7 @@ class FlowKey(NamedTuple):
         is_carried: From one iteration to a later one.
     """
 
-    site: Site
+    site: CodeSite
     source: Part
     sink: Part
     write: int
@@ -97,7 +97,7 @@ class LoopCount:
     instances: int = 0
     iterations: int = 0
     instructions: int = 0
-    inner: dict[Site, int] = field(default_factory=dict)
+    inner: dict[CodeSite, int] = field(default_factory=dict)
     least: int = 1 << 62
     most: int = 0
     calls: dict[int, str] = field(default_factory=dict)
@@ -109,10 +109,10 @@ class LoopCount:
 class _Word:
     """Last write of a word, first and last read since."""
 
-    write: Place | None = None
+    write: RunPlace | None = None
     write_line: int = -1
-    first_read: Place | None = None
-    last_read: Place | None = None
+    first_read: RunPlace | None = None
+    last_read: RunPlace | None = None
 
 
 class FlowObserver:
@@ -128,15 +128,15 @@ class FlowObserver:
         self._functions = {function.name: function for function in module.functions}
         self._flow: dict[str, ControlFlow] = {}
         self._around: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._place = Place(None, ROOT, 0, 0, 0)
+        self._place = RunPlace(None, ROOT, 0, 0, 0)
         self._seen = 0
         self._instances = 0
         self._frames: list[Frame] = []
-        self._active: dict[Site, int] = {}
+        self._active: dict[CodeSite, int] = {}
         self._words: dict[int, _Word] = {}
         self._bytes: set[int] = set()  # words that hold smaller values
         self.flows: dict[FlowKey, FlowCount] = {}
-        self.counts: dict[Site, LoopCount] = {ROOT: LoopCount(1)}
+        self.counts: dict[CodeSite, LoopCount] = {ROOT: LoopCount(1)}
         self.last_address: dict[int, int] = {}
         self.moved: set[tuple[int, int]] = set()  # (read, write) lines that were at different addresses
         self.indices: frozenset[int] = frozenset()  # loads of what is no data
@@ -148,7 +148,7 @@ class FlowObserver:
         below = self._frames[-1] if self._frames else None
         line = -1 if below is None else below.code[below.index].first_line
         self._frames.append(frame)
-        self._push(Site(frame.plan.function.name, "", line))
+        self._push(CodeSite(frame.plan.function.name, "", line))
 
     def left(self, frame: Frame) -> None:
         """An activation ends."""
@@ -173,13 +173,13 @@ class FlowObserver:
             if place.site.is_loop and place.site.name == target:
                 self._end_iteration(is_last=False)
             else:
-                self._push(Site(function, target))
+                self._push(CodeSite(function, target))
 
     def called(self, name: str, kind: CallKind, instruction: Instruction) -> None:
         """Calls whose order the user sees are noted in all loops around them."""
         if kind not in _ORDERED:
             return
-        place: Place | None = self._place
+        place: RunPlace | None = self._place
         line = instruction.first_line
         while place is not None:
             self.counts[place.site].calls.setdefault(line, name)
@@ -243,7 +243,7 @@ class FlowObserver:
         word.first_read = word.first_read or place
         word.last_read = place
 
-    def _flowed(self, write: Place, write_line: int, read_line: int, address: int) -> None:
+    def _flowed(self, write: RunPlace, write_line: int, read_line: int, address: int) -> None:
         found = parting(write, self._place)
         source, sink = _part(found.first, write_line), _part(found.second, read_line)
         if not found.distance and source == sink:
@@ -275,9 +275,9 @@ class FlowObserver:
         self._place.instructions += now - self._seen
         self._seen = now
 
-    def _push(self, site: Site) -> None:
+    def _push(self, site: CodeSite) -> None:
         self._instances += 1
-        self._place = Place(self._place, site, self._instances, 0, self._place.depth + 1)
+        self._place = RunPlace(self._place, site, self._instances, 0, self._place.depth + 1)
         self.counts.setdefault(site, LoopCount()).instances += 1
         self._active[site] = self._active.get(site, 0) + 1
 
@@ -298,7 +298,7 @@ class FlowObserver:
         parent.instructions += place.instructions
         parent.inner[place.site] = parent.inner.get(place.site, 0) + place.instructions
         if not is_last:
-            self._place = Place(parent, place.site, place.instance, place.iteration + 1, place.depth)
+            self._place = RunPlace(parent, place.site, place.instance, place.iteration + 1, place.depth)
 
     def _pop(self) -> None:
         self._end_iteration(is_last=True)
@@ -307,7 +307,7 @@ class FlowObserver:
         self._place = self._place.parent
 
 
-def _part(place: Place | None, line: int) -> Part:
+def _part(place: RunPlace | None, line: int) -> Part:
     if place is None:
         return Part(None, line)
     return Part(place.site, place.site.line)

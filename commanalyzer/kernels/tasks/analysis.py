@@ -15,10 +15,10 @@ from commanalyzer.kernels.tasks.accesses.kernels import Execution, Judgement, ex
 from commanalyzer.kernels.tasks.accesses.observer import (
     BLOCK,
     AccessLog,
-    AccessObserver,
     Bools,
     Ints,
-    Words,
+    WordUses,
+    WorkItemObserver,
     words_of,
 )
 from commanalyzer.program.ir.cfg import control_flow
@@ -45,7 +45,7 @@ class Analysis:
     """
 
     log: AccessLog
-    words: Words
+    words: WordUses
     ancestors: Ints
     execution: Execution
     judgement: Ints
@@ -57,7 +57,7 @@ class Analysis:
     names: SourceNames
 
 
-def analyse(module: Module, run: ObservedRun[AccessObserver], regions: Set[str] = frozenset()) -> Analysis:
+def analyse(module: Module, run: ObservedRun[WorkItemObserver], regions: Set[str] = frozenset()) -> Analysis:
     """Cut an observed run into tasks; errors as :func:`find_tasks`."""
     log = run.observer.log()
     words = words_of(log)
@@ -114,7 +114,7 @@ def _roots(log: AccessLog, judgement: Ints, regions: Set[str]) -> Bools:
 
 
 def _outside(
-    module: Module, run: ObservedRun[AccessObserver], log: AccessLog, is_root: Bools
+    module: Module, run: ObservedRun[WorkItemObserver], log: AccessLog, is_root: Bools
 ) -> dict[int, Outside]:
     functions = {function.name: function for function in module.functions}
     result = {}
@@ -139,7 +139,7 @@ def _levels(
 
 
 def _private(
-    words: Words, log: AccessLog, execution: Execution, ancestors: Ints, levels: Sequence[tuple[int, ...]]
+    words: WordUses, log: AccessLog, execution: Execution, ancestors: Ints, levels: Sequence[tuple[int, ...]]
 ) -> set[int]:
     depth = np.array([chosen[-1] if chosen else -1 for chosen in levels], np.int64)[execution.task]
     place = ancestors[np.maximum(depth, 0), log.place]

@@ -29,7 +29,7 @@ from commanalyzer.kernels.tasks.accesses.buffers import (
     shape_of,
 )
 from commanalyzer.kernels.tasks.accesses.kernels import Judgement
-from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints, Words
+from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints, WordUses
 from commanalyzer.kernels.tasks.analysis import Analysis
 from commanalyzer.kernels.tasks.graph import (
     HOST,
@@ -127,7 +127,7 @@ class FlowTable:
         return np.unique(np.stack((self.writer, self.reader, self.object)), axis=1, return_inverse=True)
 
 
-def flow_table(words: Words, task: Ints, word_object: Ints, is_kept: Bools) -> FlowTable:
+def flow_table(words: WordUses, task: Ints, word_object: Ints, is_kept: Bools) -> FlowTable:
     """Flows of the words that are kept.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.patterns.find import observe
-from commanalyzer.kernels.tasks.accesses.observer import AccessObserver
+from commanalyzer.kernels.tasks.accesses.observer import WorkItemObserver
 from commanalyzer.kernels.tasks.analysis import analyse
 from commanalyzer.kernels.tasks.assembly import assemble
 from commanalyzer.kernels.tasks.graph import TaskGraph
@@ -51,7 +51,7 @@ def find_tasks(
         module,
         arguments,
         stdin,
-        AccessObserver,
+        WorkItemObserver,
         max_instructions=max_instructions,
         max_memory_bytes=max_memory_bytes,
     )

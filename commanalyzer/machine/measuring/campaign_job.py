@@ -14,7 +14,7 @@ from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.mpi import world
 from commanalyzer.machine.measuring.phase_campaign import (
     CampaignPoint,
-    MeasuredPoint,
+    MeasuredPhase,
     append_point,
     measure_points,
     read_points,
@@ -94,7 +94,7 @@ def measure_missing(
             say(remark)
     done = 0
 
-    def keep(found: MeasuredPoint) -> None:
+    def keep(found: MeasuredPhase) -> None:
         nonlocal done
         append_point(table, found)
         done += 1

@@ -82,7 +82,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class MachineMeasurement:
     """What was measured.
 
     Attributes:
@@ -100,7 +100,7 @@ class Measurement:
 
 def measure_machine(
     world: Communicator[R], library: str, plan: MeasurementPlan, name: str, progress: Progress
-) -> Measurement | None:
+) -> MachineMeasurement | None:
     """The measured network on rank 0, ``None`` on the other ranks.
 
     With several hosts, the first rank of each takes part: the parameters are those of nodes.
@@ -124,15 +124,11 @@ def measure_machine(
     date = today.date().isoformat()
     machine, remarks = estimate_network(series, name=name, date=date, flags=hosts.flags)
     remarks = (*hosts.remarks(), *remarks)
-    return Measurement(machine, series, remarks, _provenance(hosts, library, plan, today, remarks))
+    return MachineMeasurement(machine, series, remarks, _provenance(hosts, library, plan, today, remarks))
 
 
 def _provenance(
-    hosts: JobHosts,
-    library: str,
-    plan: MeasurementPlan,
-    today: datetime.datetime,
-    remarks: tuple[str, ...],
+    hosts: JobHosts, library: str, plan: MeasurementPlan, today: datetime.datetime, remarks: tuple[str, ...]
 ) -> dict[str, object]:
     first = hosts.places[0]
     return {
@@ -257,11 +253,8 @@ def _prepare(request: MeasurementRequest, progress: Progress) -> _Prepared:
 
 
 def _measure_together(
-    comm: MpiCommunicator,
-    request: MeasurementRequest,
-    progress: Progress,
-    say_failure: Callable[[str], None],
-) -> Measurement | None:
+    comm: MpiCommunicator, request: MeasurementRequest, progress: Progress, say_failure: Callable[[str], None]
+) -> MachineMeasurement | None:
     if comm.size == 1:
         if request.command:
             return None
@@ -279,7 +272,9 @@ def _measure_together(
         raise
 
 
-def _write(request: MeasurementRequest, prepared: _Prepared, measurement: Measurement | None) -> JobResult:
+def _write(
+    request: MeasurementRequest, prepared: _Prepared, measurement: MachineMeasurement | None
+) -> JobResult:
     network = measurement.machine if measurement is not None else MachineParameters(request.name)
     remarks = measurement.remarks if measurement is not None else ()
     provenance = dict(measurement.provenance) if measurement is not None else {"tool_version": tool_version()}

@@ -54,7 +54,7 @@ class CampaignPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredPoint:
+class MeasuredPhase:
     """A point and what was measured.
 
     Attributes:
@@ -102,7 +102,7 @@ def measure_points(
     positions: Sequence[int],
     points: Sequence[CampaignPoint],
     allocation: str,
-    keep: Callable[[MeasuredPoint], None],
+    keep: Callable[[MeasuredPhase], None],
 ) -> None:
     """Measure points on a communicator; ``keep`` is called on rank 0 as soon as one is done.
 
@@ -130,10 +130,10 @@ def measure_points(
             slowest = group.gather(times_s)
             if group.rank == 0:
                 time_s = float(np.median(slowest.max(axis=0)))
-                keep(MeasuredPoint(point, allocation, tuple(positions[:n]), time_s))
+                keep(MeasuredPhase(point, allocation, tuple(positions[:n]), time_s))
 
 
-def append_point(path: Path, found: MeasuredPoint) -> None:
+def append_point(path: Path, found: MeasuredPhase) -> None:
     """Add a line to the table, with its header where it is new."""
     line = io.StringIO()
     writer = csv.writer(line)
@@ -145,7 +145,7 @@ def append_point(path: Path, found: MeasuredPoint) -> None:
         stream.write(line.getvalue())
 
 
-def read_points(path: Path) -> tuple[MeasuredPoint, ...]:
+def read_points(path: Path) -> tuple[MeasuredPhase, ...]:
     """Points of a table; a last line that was cut off is left out.
 
     Raises:
@@ -166,7 +166,7 @@ def read_points(path: Path) -> tuple[MeasuredPoint, ...]:
     return tuple(_points(lines, header, path))
 
 
-def _points(lines: Sequence[Sequence[str]], header: Sequence[str], path: Path) -> Iterator[MeasuredPoint]:
+def _points(lines: Sequence[Sequence[str]], header: Sequence[str], path: Path) -> Iterator[MeasuredPhase]:
     for number, line in enumerate(lines[1:], start=2):
         cells = dict(zip(header, line, strict=False))
         try:
@@ -182,7 +182,7 @@ def _points(lines: Sequence[Sequence[str]], header: Sequence[str], path: Path) -
             raise MachineModelError(
                 f"expected a measured point, found {', '.join(line)!r}: {error}", where=f"{path}:{number}"
             ) from error
-        yield MeasuredPoint(
+        yield MeasuredPhase(
             CampaignPoint(whole[0], whole[1], whole[2], whole[3], pattern),
             cells["allocation"],
             positions,

@@ -133,7 +133,7 @@ class BoundPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class BetterMachine:
     """A better machine and what it brings at one node count.
 
     Attributes:
@@ -165,7 +165,7 @@ class ScalingBound:
     machine: MachineParameters
     work_flop: int
     points: tuple[BoundPoint, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[BetterMachine, ...]
     placement: Placement = "best"
     unit: WorkUnit = "flop"
 
@@ -234,7 +234,7 @@ def scaling_bound(
     ordered = [groups[p] for p in sorted(groups)]
     points = tuple(_point(work_flop, group, machine, placement, {}) for group in ordered)
     changes = tuple(
-        Change(name, now.num_nodes, better.efficiency, better.time_s / now.time_s)
+        BetterMachine(name, now.num_nodes, better.efficiency, better.time_s / now.time_s)
         for group, now in zip(ordered, points, strict=True)
         if now.num_nodes > 1
         for name, factors in BETTER.items()

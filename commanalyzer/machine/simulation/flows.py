@@ -18,7 +18,7 @@ import numpy as np
 
 from commanalyzer.machine.simulation.flow_kernels import finish_times
 from commanalyzer.machine.simulation.platforms import MEMORY_BANDWIDTH, MEMORY_LATENCY_S, LinkParameters
-from commanalyzer.machine.simulation.routes import Floats, Int64, Network
+from commanalyzer.machine.simulation.routes import Floats, Int64, Topology
 
 # SimGrid's default network/weight-S of the SMPI model, bytes: what a link's bandwidth adds to the penalty.
 _WEIGHT_BYTES = 8775.0
@@ -45,7 +45,7 @@ class Messages:
             raise ValueError("expected a sender, a receiver and a size of each message")
 
 
-def phase_time(messages: Messages, rank_position: Int64, network: Network, link: LinkParameters) -> float:
+def phase_time(messages: Messages, rank_position: Int64, network: Topology, link: LinkParameters) -> float:
     """Seconds from the start of a phase to its end on the slowest rank.
 
     Args:
@@ -76,7 +76,7 @@ def phase_time(messages: Messages, rank_position: Int64, network: Network, link:
 
 
 def _network_arrivals(
-    source: Int64, target: Int64, turn: Int64, size_bytes: Int64, network: Network, link: LinkParameters
+    source: Int64, target: Int64, turn: Int64, size_bytes: Int64, network: Topology, link: LinkParameters
 ) -> Floats:
     """float64[M], arrival of each message; equal ones between the same nodes are one flow."""
     key = np.stack((source, target, turn, size_bytes), axis=1)

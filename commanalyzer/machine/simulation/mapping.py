@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.placement import Placement
 from commanalyzer.machine.simulation.platforms import Platform
-from commanalyzer.machine.simulation.routes import Network, network_of
+from commanalyzer.machine.simulation.routes import Topology, network_of
 
 HostOrder = Literal["order", "random", "near"]
 _STARTS = 8
@@ -138,7 +138,7 @@ def host_distances(platform: Platform) -> NDArray[np.int64]:
     return network_distances(network_of(platform), len(platform.hosts))
 
 
-def network_distances(network: Network, count: int) -> NDArray[np.int64]:
+def network_distances(network: Topology, count: int) -> NDArray[np.int64]:
     """int64[N, N], links between the first ``count`` hosts of a network."""
     source, target = (index.ravel() for index in np.indices((count, count)))
     return network.steps(network.routes(source, target)).reshape(count, count)

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class Topology:
     """A generated network.
 
     Attributes:
@@ -113,7 +113,7 @@ class Network:
         return _torus_links(source, target, self.sides, first)
 
 
-def network_of(platform: Platform) -> Network:
+def network_of(platform: Platform) -> Topology:
     """Network of a generated platform.
 
     Raises:
@@ -123,16 +123,16 @@ def network_of(platform: Platform) -> Network:
         raise ConfigError(
             "expected a generated platform, whose routes are known, found a file", where=platform.name
         )
-    return Network(platform.name, platform.sides)
+    return Topology(platform.name, platform.sides)
 
 
-def make_network(topology: str, num_hosts: int) -> Network:
+def make_network(topology: str, num_hosts: int) -> Topology:
     """Smallest network of a topology with at least ``num_hosts`` nodes.
 
     Raises:
         ConfigError: If the topology is unknown or the number of nodes is out of range.
     """
-    return Network(topology, topology_sides(topology, num_hosts))
+    return Topology(topology, topology_sides(topology, num_hosts))
 
 
 def _tree_links(source: Int64, target: Int64, sides: tuple[int, ...], first: int) -> list[Int64]:

@@ -80,7 +80,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MessageSource:
     """What the members of a group receive from one relative rank.
 
     Attributes:
@@ -97,7 +97,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RankGroup:
     """Ranks that receive from the same relative ranks: nested arithmetic sequences.
 
     Attributes:
@@ -108,7 +108,7 @@ class Group:
 
     start: int
     dimensions: tuple[tuple[int, int], ...]
-    sources: tuple[Source, ...] = ()
+    sources: tuple[MessageSource, ...] = ()
 
     def ranks(self) -> tuple[int, ...]:
         """All members: the dimensions written out."""
@@ -134,7 +134,7 @@ class RunClasses:
     scale: Mapping[str, float]
     threads: tuple[tuple[int, int], ...]
     classes: Index
-    groups: tuple[Group, ...] = ()
+    groups: tuple[RankGroup, ...] = ()
     topology: str = ""
     reduced: Floats | None = None
 

@@ -33,9 +33,9 @@ from scipy.optimize import linear_sum_assignment
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.classification.classes import (
     Classes,
-    Group,
+    MessageSource,
+    RankGroup,
     RunClasses,
-    Source,
     features_of,
     letters,
     processes_of,
@@ -117,7 +117,7 @@ def _majority(ballots: Sequence[Index], count: int, own: Floats, other: Floats, 
 _Sequence = tuple[int, tuple[tuple[int, int], ...]]
 
 
-def find_groups(received: Floats, messages: Floats, common: Sequence[int]) -> tuple[Group, ...]:
+def find_groups(received: Floats, messages: Floats, common: Sequence[int]) -> tuple[RankGroup, ...]:
     """Groups of ranks with the same relative sources, the lowest start first.
 
     Args:
@@ -135,10 +135,10 @@ def find_groups(received: Floats, messages: Floats, common: Sequence[int]) -> tu
         relative = np.sort((sources[~absolute[sources]] - rank) % count)
         kinds.setdefault((tuple(relative.tolist()), tuple(fixed.tolist())), []).append(rank)
     found = [
-        Group(start, dimensions, _sources(group, kind, received, messages))
+        RankGroup(start, dimensions, _sources(group, kind, received, messages))
         for kind, ranks in kinds.items()
         for start, dimensions in sequences(ranks)
-        for group in [np.array(Group(start, dimensions).ranks())]
+        for group in [np.array(RankGroup(start, dimensions).ranks())]
     ]
     return tuple(sorted(found, key=lambda group: group.start))
 
@@ -191,13 +191,13 @@ def _sources(
     kind: tuple[tuple[int, ...], tuple[int, ...]],
     received: Floats,
     messages: Floats,
-) -> tuple[Source, ...]:
+) -> tuple[MessageSource, ...]:
     found = []
     for is_absolute, numbers in zip((False, True), kind, strict=True):
         for number in numbers:
             source = np.full(len(ranks), number) if is_absolute else (ranks + number) % len(received)
             values = [_spread(table[ranks, source]) for table in (received, messages)]
-            found.append(Source(number, is_absolute, values[0], values[1]))
+            found.append(MessageSource(number, is_absolute, values[0], values[1]))
     return tuple(found)
 
 
@@ -217,7 +217,7 @@ MOST_DIMENSIONS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Topology:
+class RankTopology:
     """A regular pattern.
 
     Attributes:
@@ -238,7 +238,7 @@ class Topology:
         return f"{self.kind} {' x '.join(map(str, self.extents))}" if self.extents else self.kind
 
 
-def find_topology(receives: Flags) -> Topology | None:
+def find_topology(receives: Flags) -> RankTopology | None:
     """Topology of a pattern, the one with the fewest dimensions and the most cubic; ``None`` if irregular.
 
     Args:
@@ -247,9 +247,9 @@ def find_topology(receives: Flags) -> Topology | None:
     count = len(receives)
     nothing = np.zeros((count, 0), dtype=bool)
     if not receives.any():
-        return Topology("none", (), nothing, nothing)
+        return RankTopology("none", (), nothing, nothing)
     if count > 2 and (receives | np.eye(count, dtype=bool)).all():
-        return Topology("all-to-all", (), nothing, nothing)
+        return RankTopology("all-to-all", (), nothing, nothing)
     for dimensions in range(1, MOST_DIMENSIONS + 1):
         for extents in sorted(_extents(count, dimensions), key=lambda e: (sum(e), e)):
             for wraps in (False, True):
@@ -268,7 +268,7 @@ def _extents(count: int, dimensions: int) -> Iterator[tuple[int, ...]]:
             yield from ((extent, *rest) for rest in _extents(count // extent, dimensions - 1) if rest[0] > 1)
 
 
-def _on_grid(receives: Flags, extents: Sequence[int], wraps: bool) -> Topology | None:
+def _on_grid(receives: Flags, extents: Sequence[int], wraps: bool) -> RankTopology | None:
     """The pattern on this grid, ``None`` if no set of steps explains it."""
     places = np.stack(np.unravel_index(np.arange(len(receives)), extents), axis=1)
     steps = places[None, :, :] - places[:, None, :]  # [rank, source, dimension]
@@ -288,10 +288,10 @@ def _on_grid(receives: Flags, extents: Sequence[int], wraps: bool) -> Topology |
     lower = (receives[:, :, None] & (steps == -1)).any(axis=1)
     upper = (receives[:, :, None] & (steps == 1)).any(axis=1)
     kind = ("ring" if len(extents) == 1 else "torus") if wraps else "mesh"
-    return Topology(kind, tuple(extents), lower, upper)
+    return RankTopology(kind, tuple(extents), lower, upper)
 
 
-def place_names(topology: Topology, dimensions: int, *, directed: bool) -> list[str]:
+def place_names(topology: RankTopology, dimensions: int, *, directed: bool) -> list[str]:
     """What each rank is on the grid.
 
     ``corner``, ``edge``, ``face`` or ``interior`` (in one dimension ``end`` or ``inner``), by the number of
@@ -442,7 +442,7 @@ def _by_pattern(profiles: Sequence[Profile], number: int | None, directed: bool)
     return Classes(profiles[0].application, "pattern", names, runs, {})
 
 
-def _pattern(profile: Profile) -> tuple[Topology, list[int]]:
+def _pattern(profile: Profile) -> tuple[RankTopology, list[int]]:
     """The topology, and processes that all others receive from, or that receive from all others.
 
     Those (roots) are a class of their own; the rest of the pattern must be regular.

@@ -8,7 +8,7 @@ from typing import Any
 
 from commanalyzer.foundation.documents import document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
-from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses
+from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
 
 KIND = "commanalyzer.classes"
 SCHEMA = 1
@@ -79,7 +79,7 @@ def _run(run: RunClasses) -> dict[str, object]:
     return found
 
 
-def _group(group: Group) -> dict[str, object]:
+def _group(group: RankGroup) -> dict[str, object]:
     dimensions = {
         f"dimension{i + 1}": {"stride": stride, "iterations": iterations}
         for i, (stride, iterations) in enumerate(group.dimensions)

@@ -54,7 +54,7 @@ class Access:
 
 
 @dataclass(slots=True)
-class Segment:
+class CodeSegment:
     """A segment.
 
     Attributes:
@@ -137,9 +137,9 @@ def entered_from(label: str, edges: Mapping[str, tuple[str, str]]) -> str:
     return label
 
 
-def segments_of(module: Module) -> list[Segment]:
+def segments_of(module: Module) -> list[CodeSegment]:
     """Segments of a module, in the order of its text."""
-    result: list[Segment] = []
+    result: list[CodeSegment] = []
     block_number = 0
     for number, function in enumerate(module.functions):
         edges = split_edges(function)
@@ -150,8 +150,8 @@ def segments_of(module: Module) -> list[Segment]:
     return result
 
 
-def _of_block(function: Function, number: int, block: Block, block_number: int) -> Iterator[Segment]:
-    segment = Segment(number, block_number, block.label, is_entry=block is function.blocks[0])
+def _of_block(function: Function, number: int, block: Block, block_number: int) -> Iterator[CodeSegment]:
+    segment = CodeSegment(number, block_number, block.label, is_entry=block is function.blocks[0])
     for instruction in block.instructions:
         for access in accesses_of(instruction, len(segment.instructions)):
             segment.accesses.append(access)
@@ -160,7 +160,7 @@ def _of_block(function: Function, number: int, block: Block, block_number: int) 
             continue
         if ends_segment(instruction) or len(segment.accesses) >= MOST_ACCESSES:
             yield segment
-            segment = Segment(number, block_number, block.label, behind=instruction)
+            segment = CodeSegment(number, block_number, block.label, behind=instruction)
     yield segment
 
 
@@ -230,7 +230,7 @@ class RunPlan:
     """
 
     module: Module
-    segments: Sequence[Segment]
+    segments: Sequence[CodeSegment]
     tables: Mapping[str, Int32]
     facts: SegmentFacts
     num_registers: int
@@ -252,7 +252,7 @@ def plan_run(module: Module) -> RunPlan:
     return RunPlan(module, segments, builder.build(), _facts(module, segments, kinds), builder.num_registers)
 
 
-def instrumented_text(module: Module, segments: Sequence[Segment]) -> str:
+def instrumented_text(module: Module, segments: Sequence[CodeSegment]) -> str:
     """The module with code that writes the segments it executes and the addresses that they access."""
     patches = {function.name: FunctionPatch() for function in module.functions}
     for number, segment in enumerate(segments):
@@ -291,7 +291,7 @@ class _Tables:
     def __init__(
         self,
         module: Module,
-        segments: Sequence[Segment],
+        segments: Sequence[CodeSegment],
         kinds: Sequence[Sequence[Kind]],
     ) -> None:
         self._module, self._segments, self._kinds = module, segments, kinds
@@ -340,7 +340,7 @@ class _Tables:
         }
         return {name: np.ascontiguousarray(table, dtype=np.int32) for name, table in found.items()}
 
-    def _end(self, segment: Segment) -> tuple[int, int]:
+    def _end(self, segment: CodeSegment) -> tuple[int, int]:
         last = segment.last
         if last.opcode == "br" and len(last.targets) == 2:
             target = followed(last.targets[0], self._edges[segment.function])
@@ -402,7 +402,7 @@ def _numbered(module: Module, number: int) -> dict[str, int]:
 
 def _facts(
     module: Module,
-    segments: Sequence[Segment],
+    segments: Sequence[CodeSegment],
     kinds: Sequence[Sequence[Kind]],
 ) -> SegmentFacts:
     used = [_used_registers(module, i) for i in range(len(module.functions))]

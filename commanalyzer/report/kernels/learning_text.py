@@ -13,7 +13,7 @@ from rich.text import Text
 from commanalyzer.foundation.quantities import format_bytes, format_seconds
 from commanalyzer.kernels.learning.inputs import Application
 from commanalyzer.kernels.learning.insight import Insight
-from commanalyzer.kernels.learning.model import Errors, Prediction, TrainedModel
+from commanalyzer.kernels.learning.model import Prediction, SpeedupErrors, TrainedModel
 from commanalyzer.kernels.learning.overheads import OverheadTable
 from commanalyzer.kernels.learning.runs import DEVICES
 from commanalyzer.report.html.chapters.learning import TRAINING_SCHEMA
@@ -41,7 +41,7 @@ def show_model(model: TrainedModel, console: Console) -> None:
     console.print(Text(f"9 of 10 measured speed-ups are {low:.2f} to {high:.2f} times the predicted one"))
 
 
-def errors_text(errors: Errors) -> str:
+def errors_text(errors: SpeedupErrors) -> str:
     """Errors in one line."""
     return f"MSE {errors.mse:.3g}, MSLE {errors.msle:.3g}, MAPE {errors.mape:.2f} %, R2 {errors.r2:.3f}"
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_percent, format_seconds, format_work
 from commanalyzer.machine.parameters import KINDS, MachineParameters
-from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
+from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoint, ScalingBound
 from commanalyzer.report.result.json_document import provenance_document
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import AnalysisResult
@@ -158,7 +158,7 @@ def _changes(found: ScalingBound) -> Table:
     table.add_column("nodes", justify="right")
     for name in BETTER:
         table.add_column(name, justify="right")
-    by_nodes: dict[int, list[Change]] = {}
+    by_nodes: dict[int, list[BetterMachine]] = {}
     for change in found.changes:
         by_nodes.setdefault(change.num_nodes, []).append(change)
     for nodes, changes in by_nodes.items():

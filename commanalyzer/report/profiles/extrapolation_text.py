@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses
+from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
 from commanalyzer.profiles.extrapolation.accuracy import Accuracy
 from commanalyzer.profiles.extrapolation.functions import CDF, END, LARGEST, GridCount
 from commanalyzer.profiles.extrapolation.models import Part
@@ -57,7 +57,7 @@ def show_classes(classes: Classes, console: Console, *, quiet: bool = False) -> 
             console.print(Text(f"  and {len(groups) - _MOST_GROUPS} more"))
 
 
-def group_text(group: Group) -> str:
+def group_text(group: RankGroup) -> str:
     """``from rank 6: 3 times 1, 2 times 5; receives from +1, +5``."""
     shape = ", ".join(f"{n} ranks {stride} apart" for stride, n in group.dimensions) or "alone"
     sources = ", ".join(f"rank {s.relative}" if s.is_absolute else f"+{s.relative}" for s in group.sources)

@@ -17,7 +17,12 @@ from rich.text import Text
 from commanalyzer.foundation.documents import number, parse_json
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
-from commanalyzer.scaling.allocations.decisions import Configurations, Decision, Limits, sbatch_lines
+from commanalyzer.scaling.allocations.decisions import (
+    AllocationLimits,
+    Configurations,
+    Decision,
+    sbatch_lines,
+)
 from commanalyzer.scaling.laws.terms import Floats
 
 SCHEMA = "commanalyzer.allocations/1"
@@ -43,7 +48,7 @@ class AllocationReport:
     machine: str
     model: str
     found: Configurations
-    limits: Limits
+    limits: AllocationLimits
     decision: Decision
 
 
@@ -163,7 +168,7 @@ def allocations_json(report: AllocationReport) -> str:
             "core_hours": [_plain(v) for v in found.core_hours(report.limits.cores_per_node).tolist()],
             "not_allowed": [list(why) for why in decision.reasons],
         },
-        "limits": {name: getattr(report.limits, name) for name in Limits.__dataclass_fields__},
+        "limits": {name: getattr(report.limits, name) for name in AllocationLimits.__dataclass_fields__},
         "decision": {
             "front": list(decision.front),
             "fastest": decision.fastest,
@@ -221,10 +226,10 @@ def load_allocations(path: Path) -> AllocationReport:
     )
 
 
-def _limits(entry: Mapping[str, object]) -> Limits:
+def _limits(entry: Mapping[str, object]) -> AllocationLimits:
     given = {name: number(value) for name, value in entry.items() if value is not None}
     whole = {"most_nodes", "least_nodes", "cores_per_node"}
-    return Limits(**{name: int(v) if name in whole else v for name, v in given.items()})  # type: ignore[arg-type]
+    return AllocationLimits(**{name: int(v) if name in whole else v for name, v in given.items()})  # type: ignore[arg-type]
 
 
 def _plain(value: float | bool) -> float | int | bool | None:

@@ -28,13 +28,13 @@ from fractions import Fraction
 import numpy as np
 
 from commanalyzer.foundation.errors import FitError
-from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, MeasuredPoint, pattern_of
+from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, MeasuredPhase, pattern_of
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit
 from commanalyzer.machine.placement import Placement, on_nodes
 from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
-from commanalyzer.machine.simulation.routes import Int64, Network
+from commanalyzer.machine.simulation.routes import Int64, Topology
 from commanalyzer.scaling.allocations.metrics import InjectionModel, fit_injection, in_columns, phase_metrics
 from commanalyzer.scaling.allocations.model import AreaModel, holds, read_model, require
 from commanalyzer.scaling.laws.formula import PYTHON, formula_text
@@ -48,7 +48,7 @@ from commanalyzer.scaling.laws.regression import (
     prediction_errors,
     robust,
 )
-from commanalyzer.scaling.laws.selection import Candidate, candidates_of, choose
+from commanalyzer.scaling.laws.selection import Fitted, candidates_of, choose
 from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
 
 # Amounts, and what may multiply them.
@@ -187,7 +187,7 @@ def _formula(data: CampaignData, names: Sequence[str], shape: Sequence[str]) -> 
     x = np.stack([data.metrics[name] for name in names], axis=1)
     table = columns(terms, x) / data.time_s[:, None]
     problem = Problem(table, np.ones(len(data.time_s)), tuple(_holdouts(data.metrics["N"])))
-    found: list[Candidate] = []
+    found: list[Fitted] = []
     for subsets in _subsets(problem, len(terms)):
         found += candidates_of("areas", terms, problem, prediction_errors(problem, subsets))
     ranked = choose(found, len(data.time_s))
@@ -248,7 +248,7 @@ def _robust(formula: Formula, terms: Sequence[Term], problem: Problem) -> Formul
 _FRAGMENT_NODES = 8
 
 
-def allocated(network: Network, num_nodes: int, number: int) -> Int64:
+def allocated(network: Topology, num_nodes: int, number: int) -> Int64:
     """int64[N], places of an allocation: the first nodes of the network, or fragments of eight nodes.
 
     Args:
@@ -273,7 +273,7 @@ def pattern_messages(point: CampaignPoint) -> Messages:
 
 def simulated_campaign(
     points: Sequence[CampaignPoint],
-    network: Network,
+    network: Topology,
     link: LinkParameters,
     allocations: Sequence[int] = (0, 1),
 ) -> Iterator[tuple[Messages, Placement, float]]:
@@ -294,7 +294,7 @@ def simulated_campaign(
 
 
 def campaign_data(
-    points: Sequence[MeasuredPoint], units: Sequence[Unit] = (), network: Network | None = None
+    points: Sequence[MeasuredPhase], units: Sequence[Unit] = (), network: Topology | None = None
 ) -> CampaignData:
     """Metrics and times of measured points.
 
@@ -312,7 +312,7 @@ def campaign_data(
 
 
 def machine_of_campaign(
-    points: Sequence[MeasuredPoint],
+    points: Sequence[MeasuredPhase],
     base: MachineParameters,
     *,
     bounds: Sequence[Condition] | None = None,

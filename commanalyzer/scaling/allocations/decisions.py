@@ -24,7 +24,7 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.simulation.routes import Int64
 from commanalyzer.scaling.allocations.metrics import injection_of
 from commanalyzer.scaling.allocations.model import Flags, PhaseModel, model_of
-from commanalyzer.scaling.allocations.workload import Demand, Site, Workload
+from commanalyzer.scaling.allocations.workload import Ranks, RunDemand, Workload
 from commanalyzer.scaling.laws.terms import Floats
 
 SECONDS_PER_HOUR = 3600.0
@@ -78,7 +78,7 @@ class Configurations:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AllocationLimits:
     """What an allocation must keep to; ``None`` for no limit.
 
     Attributes:
@@ -137,7 +137,9 @@ class Decision:
     reasons: tuple[tuple[str, ...], ...] = field(default_factory=tuple)
 
 
-def decide(found: Configurations, limits: Limits | None = None, least_efficiency: float = 0.5) -> Decision:
+def decide(
+    found: Configurations, limits: AllocationLimits | None = None, least_efficiency: float = 0.5
+) -> Decision:
     """Choices among the configurations that keep to the limits.
 
     Args:
@@ -150,7 +152,7 @@ def decide(found: Configurations, limits: Limits | None = None, least_efficiency
     """
     if not len(found.nodes):
         raise ConfigError("expected at least one configuration, found none")
-    limits = limits or Limits()
+    limits = limits or AllocationLimits()
     reasons = limits.reasons(found)
     allowed = np.array([not why for why in reasons])
     front = pareto_front(found.cores, found.time_s, allowed)
@@ -223,7 +225,7 @@ class ComputeRates:
     process_flops: float
     memory_bandwidth: float = float("inf")
 
-    def seconds(self, demand: Demand, num_nodes: int, ranks_per_node: int) -> tuple[float, bool]:
+    def seconds(self, demand: RunDemand, num_nodes: int, ranks_per_node: int) -> tuple[float, bool]:
         """Time of the computation, and whether memory limits it.
 
         Args:
@@ -266,7 +268,7 @@ def configurations(
     processes: Sequence[int],
     model: PhaseModel,
     rates: ComputeRates,
-    site: Site,
+    site: Ranks,
 ) -> Configurations:
     """Times of all nodes x processes per node on which the program can run.
 

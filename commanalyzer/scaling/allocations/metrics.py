@@ -47,7 +47,7 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Placement
 from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.routes import Network
+from commanalyzer.machine.simulation.routes import Topology
 from commanalyzer.scaling.allocations.model import PhasePrediction, require
 from commanalyzer.scaling.laws.terms import Floats
 
@@ -170,7 +170,7 @@ def phase_metrics(
     messages: Messages,
     placement: Placement,
     units: Sequence[Unit] = (),
-    network: Network | None = None,
+    network: Topology | None = None,
 ) -> dict[str, float]:
     """Metrics of one phase.
 
@@ -208,7 +208,7 @@ def shape(placement: Placement, units: Sequence[Unit]) -> dict[str, float]:
     return {unit.name: float(len(np.unique(placement.position // unit.nodes))) for unit in units}
 
 
-def units_of(network: Network, names: Sequence[str] = _NAMES) -> tuple[Unit, ...]:
+def units_of(network: Topology, names: Sequence[str] = _NAMES) -> tuple[Unit, ...]:
     """Neighbourhoods of a generated network: U1 the smallest."""
     return tuple(Unit(name, nodes) for name, nodes in zip(names, network.units, strict=False))
 
@@ -223,7 +223,7 @@ def _routed(
     messages: Messages,
     placement: Placement,
     between: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-    network: Network,
+    network: Topology,
 ) -> dict[str, float]:
     place = placement.rank_position
     pairs, inverse = np.unique(

@@ -36,7 +36,7 @@ from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
 from commanalyzer.machine.simulation.flows import Messages
 from commanalyzer.machine.simulation.mapping import near_placement, network_distances
-from commanalyzer.machine.simulation.routes import Int64, Network
+from commanalyzer.machine.simulation.routes import Int64, Topology
 from commanalyzer.machine.simulation.schedule import make_schedule
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape
@@ -206,7 +206,7 @@ _ALLREDUCE_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class Ranks:
     """Where processes run.
 
     Attributes:
@@ -217,7 +217,7 @@ class Site:
     """
 
     units: tuple[Unit, ...] = ()
-    network: Network | None = None
+    network: Topology | None = None
     order: Order | Literal["near"] = "blocks"
 
     def place(self, num_nodes: int, ranks_per_node: int, comm_bytes: Int64 | None = None) -> Placement:
@@ -246,7 +246,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class RunDemand:
     """What one configuration does in the whole run.
 
     Attributes:
@@ -273,7 +273,7 @@ class Workload(Protocol):
     def title(self) -> str:
         """What to call it."""
 
-    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
         """What it does there; ``None`` where it cannot run or nothing is known of so many processes."""
 
 
@@ -309,7 +309,7 @@ class HaloWorkload:
         sums = allreduce_phases(num_ranks, _ALLREDUCE_BYTES) if self.allreduces else ()
         return (exchange, *(Phase(m, self.steps * self.allreduces) for m in sums))
 
-    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
         """See :class:`Workload`."""
         try:
             phases = self.phases(num_nodes * ranks_per_node)
@@ -357,7 +357,7 @@ class LawsWorkload:
     def __post_init__(self) -> None:
         require_whole(self.laws, self.sizes)
 
-    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
         """See :class:`Workload`."""
         ranks = num_nodes * ranks_per_node
         prefix = "" if self.division == "best" else "regular_"
@@ -388,7 +388,7 @@ class LawsWorkload:
         } | shape(placement, site.units)
         point = {**self.sizes, "p": float(ranks)}
         flop = at(work, 1)
-        return Demand(
+        return RunDemand(
             in_columns([row]),
             np.array([self.steps]),
             flop,
@@ -432,7 +432,7 @@ class ResultWorkload:
         """What to call it."""
         return self.result.program
 
-    def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
+    def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
         """See :class:`Workload`."""
         ranks = num_nodes * ranks_per_node
         if ranks != 1 and ranks not in self.result.nodes:
@@ -462,11 +462,11 @@ def held_bytes(given: float, footprint: float, sent: float) -> float:
     return footprint + sent if math.isnan(given) else given
 
 
-def _of_phases(phases: Sequence[Phase], placement: Placement, site: Site) -> Demand:
+def _of_phases(phases: Sequence[Phase], placement: Placement, site: Ranks) -> RunDemand:
     empty = np.zeros(0, dtype=np.int64)
     used = phases or (Phase(Messages(empty, empty, empty), 1.0),)
     rows = [phase_metrics(phase.messages, placement, site.units, site.network) for phase in used]
-    return Demand(in_columns(rows), np.array([phase.repetitions for phase in used]), 0.0)
+    return RunDemand(in_columns(rows), np.array([phase.repetitions for phase in used]), 0.0)
 
 
 _Amount = Annotated[float, msgspec.Meta(ge=0)]

@@ -24,7 +24,7 @@ from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.families import exact_polynomial, subsets_of
 from commanalyzer.scaling.laws.law import Family, Formula, Law
 from commanalyzer.scaling.laws.regression import NEGLIGIBLE, Problem, prediction_errors, robust
-from commanalyzer.scaling.laws.selection import SIGNIFICANCE, Candidate, candidates_of, choose, constant
+from commanalyzer.scaling.laws.selection import SIGNIFICANCE, Fitted, candidates_of, choose, constant
 from commanalyzer.scaling.laws.terms import NODES, Floats, along, columns, point_text
 from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE
 
@@ -198,7 +198,7 @@ def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) 
     # A metric of 0 (one node) must be met as closely as the smallest other value.
     scale = np.maximum(y, y[y > 0].min())
     held = tuple(holdouts(x))
-    found: list[Candidate] = []
+    found: list[Fitted] = []
     for family in families:
         if family == "polynomial":
             continue

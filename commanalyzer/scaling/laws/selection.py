@@ -30,7 +30,7 @@ _EXACT_SCORE = 1e-12  # mean squared relative error of exact data
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Fitted:
     """A fitted sum of terms before it is chosen.
 
     Attributes:
@@ -50,7 +50,7 @@ class Candidate:
 
 def candidates_of(
     family: Family, terms: Sequence[Term], problem: Problem, errors: Errors, free: int = 0
-) -> Iterator[Candidate]:
+) -> Iterator[Fitted]:
     """Candidates that can be used: of full rank, nowhere negative in the data, with terms that all matter.
 
     Args:
@@ -69,7 +69,7 @@ def candidates_of(
     for index in np.flatnonzero(usable & (errors.score <= cut)).tolist():  # a few dozen per family
         formula = fitted_formula(family, terms, problem, errors, index)
         score, spread = float(errors.score[index]), float(errors.spread[index])
-        yield Candidate(formula, score, spread, len(formula.terms) + free, max(len(terms), _LEAST_CHOICES))
+        yield Fitted(formula, score, spread, len(formula.terms) + free, max(len(terms), _LEAST_CHOICES))
 
 
 def fitted_formula(
@@ -98,7 +98,7 @@ def fitted_formula(
     )
 
 
-def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
+def choose(found: Sequence[Fitted], num_points: int) -> list[Formula]:
     """The formula to use, then others of up to one term more that predict as well.
 
     The formula with the least N log(score) + 2 k log(M) is used: N points, k terms chosen out of M. The
@@ -110,7 +110,7 @@ def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
     if not found:
         return []
 
-    def criterion(candidate: Candidate) -> float:
+    def criterion(candidate: Fitted) -> float:
         price = 1.0 + _PRICE * sum(map(term_complexity, candidate.formula.terms))
         error = (candidate.score + NEGLIGIBLE**2) * price
         return float(num_points * np.log(error) + 2 * candidate.cost * np.log(candidate.num_choices))

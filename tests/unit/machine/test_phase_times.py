@@ -9,7 +9,7 @@ from commanalyzer.machine.machine_file import find_machine, write_machine
 from commanalyzer.machine.measuring.phase_campaign import (
     COLUMNS,
     CampaignPoint,
-    MeasuredPoint,
+    MeasuredPhase,
     append_point,
     campaign_points,
     read_points,
@@ -18,7 +18,7 @@ from commanalyzer.machine.parameters import load_machine
 from commanalyzer.machine.phase_times import AreaFormula, PhaseTimes, parse_condition, read_phase_times
 from commanalyzer.scaling.allocations.model import model_of, read_model
 
-POINT = MeasuredPoint(CampaignPoint(2, 1, 1, 64, "ring"), "1", (5, 9), 1.25e-6)
+POINT = MeasuredPhase(CampaignPoint(2, 1, 1, 64, "ring"), "1", (5, 9), 1.25e-6)
 
 
 @pytest.mark.parametrize("name", ["vilje", "piz-daint"])

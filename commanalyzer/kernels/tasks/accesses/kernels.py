@@ -19,10 +19,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from commanalyzer.kernels.patterns.contexts import Site
+from commanalyzer.kernels.patterns.contexts import CodeSite
 from commanalyzer.kernels.patterns.find import FoundPattern
 from commanalyzer.kernels.tasks.accesses.buffers import Outside
-from commanalyzer.kernels.tasks.accesses.observer import BLOCK, AccessLog, Bools, Ints, Words
+from commanalyzer.kernels.tasks.accesses.observer import BLOCK, AccessLog, Bools, Ints, WordUses
 
 _IN_ANY_ORDER = frozenset({"do-all", "stencil", "reduction", "task pool"})
 
@@ -56,7 +56,9 @@ class Execution:
     is_outside: Bools
 
 
-def judge(log: AccessLog, words: Words, patterns: Mapping[Site, FoundPattern], ancestors: Ints) -> Ints:
+def judge(
+    log: AccessLog, words: WordUses, patterns: Mapping[CodeSite, FoundPattern], ancestors: Ints
+) -> Ints:
     """What each site is: :class:`Judgement`, int64[sites]."""
     result = np.zeros(len(log.sites), np.int64)
     carrying = _carrying(log, words, ancestors)
@@ -76,7 +78,7 @@ def judge(log: AccessLog, words: Words, patterns: Mapping[Site, FoundPattern], a
     return result
 
 
-def _carrying(log: AccessLog, words: Words, ancestors: Ints) -> Set[int]:
+def _carrying(log: AccessLog, words: WordUses, ancestors: Ints) -> Set[int]:
     """Loops of which some iterations need words of earlier ones that are written again and again."""
     found: set[int] = set()
     place = log.place[words.access]
@@ -102,12 +104,7 @@ def _in_columns(columns: Ints, among: Ints) -> Bools:
     return np.isin(columns[0] * width + columns[1], among[0] * width + among[1])
 
 
-def executions(
-    log: AccessLog,
-    is_root: Bools,
-    ancestors: Ints,
-    outside: Mapping[int, Outside],
-) -> Execution:
+def executions(log: AccessLog, is_root: Bools, ancestors: Ints, outside: Mapping[int, Outside]) -> Execution:
     """Cut the accesses of a run into tasks.
 
     Args:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.kernels.patterns.contexts import Place, Site
+from commanalyzer.kernels.patterns.contexts import CodeSite, RunPlace
 from commanalyzer.kernels.patterns.flows import FlowObserver
 from commanalyzer.program.frontend.regions import BEGIN, END
 from commanalyzer.program.ir.model import Module
@@ -85,7 +85,7 @@ class AccessLog:
     instance: Ints
     iteration: Ints
     depth: Ints
-    sites: tuple[Site, ...]
+    sites: tuple[CodeSite, ...]
     objects: tuple[MemoryObject, ...]
     work: Mapping[int, tuple[int, int]]
 
@@ -101,7 +101,7 @@ class AccessLog:
         return result
 
 
-class AccessObserver(FlowObserver):
+class WorkItemObserver(FlowObserver):
     """Collects flows, counts and accesses of a run.
 
     Args:
@@ -121,11 +121,11 @@ class AccessObserver(FlowObserver):
         }
         self._of_place = {name: array("q") for name in ("parent", "site", "instance", "iteration", "depth")}
         self._place_index: dict[int, int] = {}
-        self._kept_places: list[Place] = []  # so that their ids stay theirs
-        self._site_index: dict[Site, int] = {}
+        self._kept_places: list[RunPlace] = []  # so that their ids stay theirs
+        self._site_index: dict[CodeSite, int] = {}
         self._segment_index: dict[int, int] = {}
         self._segments: list[Segment] = []
-        self._marked: list[tuple[Place, int]] = []  # open regions, and the number of frames at their begin
+        self._marked: list[tuple[RunPlace, int]] = []  # open regions, and the number of frames at their begin
         self._begun: dict[int, tuple[int, int]] = {}
         self._work: dict[int, tuple[int, int]] = {}
 
@@ -155,7 +155,7 @@ class AccessObserver(FlowObserver):
             self._end_region()  # the function returns without an end mark
         super().left(frame)
         if name.startswith(BEGIN):
-            self._push(Site(f"@{name.removeprefix(BEGIN)}", ""))
+            self._push(CodeSite(f"@{name.removeprefix(BEGIN)}", ""))
             self._marked.append((self._place, len(self._frames)))
         elif name.startswith(END) and self._marked and self._marked[-1][1] == len(self._frames):
             self._end_region()
@@ -166,7 +166,7 @@ class AccessObserver(FlowObserver):
             self._pop()
         self._pop()
 
-    def _push(self, site: Site) -> None:
+    def _push(self, site: CodeSite) -> None:
         super()._push(site)
         self._begun[self._place.instance] = self._executed()
 
@@ -180,7 +180,7 @@ class AccessObserver(FlowObserver):
         machine = self._machine()
         return machine.counts.instructions, machine.counts.flops + machine.externals.flops
 
-    def _index_of(self, place: Place) -> int:
+    def _index_of(self, place: RunPlace) -> int:
         known = self._place_index.get(id(place))
         if known is not None:
             return known
@@ -267,13 +267,13 @@ def _unrolled(log: AccessLog, function_of: Mapping[int, str]) -> AccessLog:
         instance=np.concatenate((log.instance, instance[of_block])),
         iteration=np.concatenate((log.iteration, step[rows])),
         depth=np.concatenate((log.depth, log.depth[around] + 1)),
-        sites=(*log.sites, *(Site(function_of[line], BLOCK, line) for line in lines.tolist())),
+        sites=(*log.sites, *(CodeSite(function_of[line], BLOCK, line) for line in lines.tolist())),
         work=work,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordUses:
     """Accesses cut into words: of each object the largest unit that fits all its accesses.
 
     Attributes:
@@ -291,7 +291,7 @@ class Words:
     source: Ints
 
 
-def words_of(log: AccessLog) -> Words:
+def words_of(log: AccessLog) -> WordUses:
     """Cut accesses into words and find their sources."""
     start = np.array([o.start for o in log.objects], np.int64)
     extent = np.array([o.size_bytes for o in log.objects], np.int64)
@@ -307,7 +307,7 @@ def words_of(log: AccessLog) -> Words:
     within = np.arange(len(access)) - np.repeat(np.cumsum(counts) - counts, counts)
     word = (first_word[log.object] + offset // of_access)[access] + within
     is_write = log.is_write[access]
-    return Words(access, word, of_access[access], is_write, last_writes(word, is_write))
+    return WordUses(access, word, of_access[access], is_write, last_writes(word, is_write))
 
 
 def last_writes(word: Ints, is_write: Bools) -> Ints:

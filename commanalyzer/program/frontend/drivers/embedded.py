@@ -29,7 +29,7 @@ DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 14, 15, 29
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ElfSection:
     """Entry of the section table; fields as in the gABI, ``name`` resolved."""
 
     name: str
@@ -58,7 +58,7 @@ class ElfFile:
 
     data: bytes
     kind: int
-    sections: tuple[Section, ...]
+    sections: tuple[ElfSection, ...]
     names_index: int
 
     def content(self, name: str) -> bytes:
@@ -95,7 +95,7 @@ def parse_elf(data: bytes) -> ElfFile | None:
         return None
     entries = list(_SECTION.iter_unpack(data[table : table + count * _SECTION.size]))
     start = entries[names_index][4]
-    sections = tuple(Section(_text(data, start + entry[0]), *entry) for entry in entries)
+    sections = tuple(ElfSection(_text(data, start + entry[0]), *entry) for entry in entries)
     return ElfFile(data, kind, sections, names_index)
 
 
@@ -133,7 +133,7 @@ def with_section(elf: ElfFile, name: str, content: bytes) -> bytes:
     table_at = len(body)
     sections = list(elf.sections)
     sections[elf.names_index] = replace(names, offset=names_at, size=len(texts))
-    sections.append(Section(name, names.size, _PROGBITS, 0, 0, content_at, len(content), 0, 0, 1, 0))
+    sections.append(ElfSection(name, names.size, _PROGBITS, 0, 0, content_at, len(content), 0, 0, 1, 0))
     body += b"".join(section.packed() for section in sections)
     header = list(_HEADER.unpack_from(body))
     header[6], header[12] = table_at, len(sections)
@@ -143,10 +143,10 @@ def with_section(elf: ElfFile, name: str, content: bytes) -> bytes:
 
 def carrier(name: str, content: bytes) -> bytes:
     """An object file with nothing but one section (and the note that it wants no executable stack)."""
-    empty = Section("", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    empty = ElfSection("", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     texts = b"\0.shstrtab\0.note.GNU-stack\0"
     table_at = _HEADER.size + len(texts) + -len(texts) % 8
-    sections: Sequence[Section] = (
+    sections: Sequence[ElfSection] = (
         empty,
         replace(empty, name_offset=1, kind=_STRTAB, offset=_HEADER.size, size=len(texts), alignment=1),
         replace(empty, name_offset=11, kind=_PROGBITS, offset=_HEADER.size, alignment=1),
@@ -196,7 +196,7 @@ _DEFAULT_DIRECTORIES = (Path("/usr/local/lib"),)
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class ElfImage:
     """The executable or a shared object, with its records.
 
     Attributes:
@@ -223,7 +223,7 @@ class EmbeddedProgram:
         run_paths: Directories of needed shared objects without IR that the executable finds by its run path.
     """
 
-    images: tuple[Image, ...]
+    images: tuple[ElfImage, ...]
     run_paths: tuple[Path, ...]
 
     def link_options(self) -> tuple[list[str], list[str]]:
@@ -277,12 +277,12 @@ def _read(path: Path) -> ElfFile | None:
         raise ConfigError(f"expected a readable file, found: {error.strerror}", where=str(path)) from error
 
 
-def _image(path: Path, elf: ElfFile) -> Image:
+def _image(path: Path, elf: ElfFile) -> ElfImage:
     names = frozenset((path.name, path.resolve().name, *dynamic_entries(elf, DT_SONAME)))
-    return Image(path.resolve(), names, decode_records(elf.content(SECTION), str(path)))
+    return ElfImage(path.resolve(), names, decode_records(elf.content(SECTION), str(path)))
 
 
-def _follow(path: Path, elf: ElfFile, images: list[Image], run_paths: dict[Path, None]) -> None:
+def _follow(path: Path, elf: ElfFile, images: list[ElfImage], run_paths: dict[Path, None]) -> None:
     """Breadth first over the needed shared objects, as the dynamic linker goes."""
     seen: set[Path] = {path.resolve()}
     queue = [(path, elf)]
@@ -303,7 +303,7 @@ def _follow(path: Path, elf: ElfFile, images: list[Image], run_paths: dict[Path,
         queue = found
 
 
-def _needed(user: Path, elf: ElfFile, program: Image) -> Iterator[tuple[Path, bool]]:
+def _needed(user: Path, elf: ElfFile, program: ElfImage) -> Iterator[tuple[Path, bool]]:
     """Needed libraries outside the system's directories, and whether the run path leads there."""
     texts = (*dynamic_entries(elf, DT_RPATH), *dynamic_entries(elf, DT_RUNPATH))
     run_path = _directories(":".join(texts), user)

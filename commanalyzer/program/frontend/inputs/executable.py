@@ -17,7 +17,7 @@ from commanalyzer.program.frontend.compile import (
     fortran_runtime,
     language_of,
 )
-from commanalyzer.program.frontend.drivers.embedded import EmbeddedProgram, Image, is_elf, read_program
+from commanalyzer.program.frontend.drivers.embedded import ElfImage, EmbeddedProgram, is_elf, read_program
 from commanalyzer.program.frontend.drivers.records import Record
 from commanalyzer.program.frontend.drivers.underlying import (
     needs_openmp,
@@ -126,7 +126,7 @@ def _inputs(executable: Path, modules: Sequence[Record]) -> tuple[InputFile, ...
     return (own, *(InputFile(m.name, hashlib.sha256(m.payload).hexdigest()) for m in modules))
 
 
-def _diagnostics(images: Sequence[Image], gone: Sequence[str]) -> list[str]:
+def _diagnostics(images: Sequence[ElfImage], gone: Sequence[str]) -> list[str]:
     objects = [record for image in images for record in image.of_kind("object")]
     changed = [record.note for image in images for record in image.of_kind("link") if record.note]
     notes = []

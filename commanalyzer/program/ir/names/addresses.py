@@ -83,7 +83,7 @@ class Root(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class SourceAddress:
     """An address as the source would write it.
 
     Attributes:
@@ -111,7 +111,7 @@ class Address:
     whole: int = -1
 
 
-UNKNOWN = Address(Root.UNKNOWN)
+UNKNOWN = SourceAddress(Root.UNKNOWN)
 
 
 class ModuleNames:
@@ -122,14 +122,14 @@ class ModuleNames:
         self.types = DebugTypes(self.debug)
         self._globals = {variable.name: variable for variable in module.globals}
 
-    def of_global(self, name: str) -> Address:
+    def of_global(self, name: str) -> SourceAddress:
         """Address of a global variable."""
         variable = self._globals.get(name)
         if variable is None:
             return UNKNOWN
         shown, place = self.global_name(variable)
         type_ = self.types.of_variable(variable.debug_expression)
-        return Address(Root.VARIABLE, name=shown, seen=shown, type=type_, place=place)
+        return SourceAddress(Root.VARIABLE, name=shown, seen=shown, type=type_, place=place)
 
     def global_name(self, variable: GlobalVariable) -> tuple[str, SourcePlace]:
         """Name and declaration of a global variable."""
@@ -141,11 +141,11 @@ class ModuleNames:
             name = fortran_name(symbol)
         return name, place
 
-    def members(self, address: Address) -> list[Member]:
+    def members(self, address: SourceAddress) -> list[Member]:
         """Members that lead to an address within its object; the object itself in front of them."""
         return self.types.members(address.type, address.offset, has_indices=not address.is_indexed)
 
-    def behind(self, address: Address) -> Address:
+    def behind(self, address: SourceAddress) -> SourceAddress:
         """The object that the pointer at an address points to."""
         last = self.members(address)[-1]
         joined = replace(address, name=address.name + last.path, seen=joined_name(address.seen, last.path))
@@ -185,14 +185,14 @@ class Addresses:
             records.sort(key=lambda r: debug.depth(r.location))
         return result
 
-    def variable(self, record: DebugRecord, offset: int = 0) -> Address:
+    def variable(self, record: DebugRecord, offset: int = 0) -> SourceAddress:
         """Address of an offset in the variable of a record."""
         debug = self.names.debug
         name, place = debug.variable(record.variable)
         scope = debug.subprogram_of_variable(record.variable)
         function = self.owner(scope)
         type_ = self.names.types.of_variable(record.variable)
-        return Address(Root.VARIABLE, -1, name, name, type_, offset, function=function, place=place)
+        return SourceAddress(Root.VARIABLE, -1, name, name, type_, offset, function=function, place=place)
 
     def owner(self, scope: int) -> str:
         """Function that a variable or place belongs to: this one, or one that is inlined in it."""
@@ -214,7 +214,7 @@ class Addresses:
             text = made.operands[0].text
         return text, total, is_indexed
 
-    def address(self, text: str, entered: frozenset[str] = frozenset()) -> Address:
+    def address(self, text: str, entered: frozenset[str] = frozenset()) -> SourceAddress:
         """What the source calls the memory at an address.
 
         Args:
@@ -226,7 +226,7 @@ class Addresses:
         found = self._of_base(text, entered) if is_new else UNKNOWN
         return replace(found, offset=found.offset + offset, is_indexed=found.is_indexed or is_indexed)
 
-    def _of_base(self, text: str, entered: frozenset[str]) -> Address:
+    def _of_base(self, text: str, entered: frozenset[str]) -> SourceAddress:
         if text in self.parameters:
             return self._of_parameter(text)
         if not text.startswith("%"):
@@ -245,23 +245,23 @@ class Addresses:
             found = self.of_call(made, entered)
         return found if found.root is not Root.UNKNOWN else self._of_pointer(text)
 
-    def of_call(self, call: Instruction, entered: frozenset[str]) -> Address:
+    def of_call(self, call: Instruction, entered: frozenset[str]) -> SourceAddress:
         """What the source calls the memory that the result of a call points to."""
         return UNKNOWN
 
-    def declared(self, register: str) -> Address:
+    def declared(self, register: str) -> SourceAddress:
         """The variable that lives in a stack slot."""
         for record in self.records.get(register, ()):
             if record.kind != "value" or record.expression == "DW_OP_deref":
                 return self.variable(record)
         return UNKNOWN
 
-    def _of_parameter(self, register: str) -> Address:
+    def _of_parameter(self, register: str) -> SourceAddress:
         found = self._of_pointer(register, is_own=True)
         whole = self.names.types.plain(found.type)
         return replace(found, root=Root.PARAMETER, index=self.parameters[register], name="", whole=whole)
 
-    def _of_pointer(self, register: str, *, is_own: bool = False) -> Address:
+    def _of_pointer(self, register: str, *, is_own: bool = False) -> SourceAddress:
         """The memory that a pointer variable held in a register points to."""
         for record in self.records.get(register, ()):
             scope = self.names.debug.subprogram_of_variable(record.variable)
@@ -271,7 +271,7 @@ class Addresses:
                 return self.names.behind(self.variable(record))
         return UNKNOWN
 
-    def _of_constant(self, text: str) -> Address:
+    def _of_constant(self, text: str) -> SourceAddress:
         """A global, or a place in it (``getelementptr (i8, ptr @S, i64 16)``)."""
         name = next((word.strip("(),") for word in text.split() if word.startswith("@")), "")
         found = self.names.of_global(name)

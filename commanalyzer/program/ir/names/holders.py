@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from commanalyzer.program.ir.model import Function, Instruction
 from commanalyzer.program.ir.names.addresses import (
     UNKNOWN,
-    Address,
     Addresses,
     ModuleNames,
     Root,
+    SourceAddress,
     joined_name,
 )
 from commanalyzer.program.ir.names.debug_info import Member, SourcePlace
@@ -89,7 +89,7 @@ class _Slot:
     is_one: bool
 
 
-_Found = tuple[int, Address]
+_Found = tuple[int, SourceAddress]
 
 
 class Holders(Addresses):
@@ -153,7 +153,7 @@ class Holders(Addresses):
                 before += same and RESULT in self._results(other)
         return None
 
-    def _component(self, call: Instruction, found: Address) -> str:
+    def _component(self, call: Instruction, found: SourceAddress) -> str:
         """Component that a Fortran statement allocates, where the type of the object is not known."""
         allocated = self._allocated(call)
         if allocated is None or len(self.names.members(found)) > 1:
@@ -182,7 +182,7 @@ class Holders(Addresses):
                 level = max([level, *(i + 1 for i, n in enumerate(inlined) if n not in inside)])
         return level
 
-    def _begun(self, found: Address, where: int) -> list[Member]:
+    def _begun(self, found: SourceAddress, where: int) -> list[Member]:
         """Members that begin at an address; the last one is what a pointer there, or a result, is called."""
         members = self.names.members(found)
         if where == RESULT:
@@ -190,7 +190,7 @@ class Holders(Addresses):
         begun = [m for m in members if not m.offset] or members[-1:]
         return begun if self.names.types.is_pointer(begun[-1].type) else [*begun, begun[0]]
 
-    def of_call(self, call: Instruction, entered: frozenset[str]) -> Address:
+    def of_call(self, call: Instruction, entered: frozenset[str]) -> SourceAddress:
         """The memory that the result of a call points to: what its holder points to."""
         if RESULT not in self._results(call):
             return UNKNOWN
@@ -322,7 +322,7 @@ class Holders(Addresses):
         yield from _ranked(self.address(text, entered), distance)
 
 
-def _ranked(found: Address, distance: int) -> Iterator[_Found]:
+def _ranked(found: SourceAddress, distance: int) -> Iterator[_Found]:
     ranks = {Root.PARAMETER: _PARAMETER, Root.RESULT: _RESULT, Root.VARIABLE: _STORED}
     if found.root in ranks:
         rank = ranks[found.root]

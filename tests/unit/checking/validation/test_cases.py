@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.checking.validation.cases import evaluate, read_cases
-from commanalyzer.checking.validation.run import Selection, selected
+from commanalyzer.checking.validation.run import CaseSelection, selected
 from commanalyzer.foundation.errors import ConfigError
 from tests.native import ROOT
 
@@ -59,14 +59,14 @@ def test_an_entry_knows_its_runs(tmp_path: Path) -> None:
 
 def test_a_selection_chooses_sizes_and_processes(tmp_path: Path) -> None:
     cases = read_cases(written(tmp_path, ENTRY))
-    assert Selection().processes(cases[0]) == (2, 4, 16)
-    assert Selection(nodes=(2, 16, 64)).processes(cases[0]) == (2, 16)
-    quick = Selection(quick=True)
+    assert CaseSelection().processes(cases[0]) == (2, 4, 16)
+    assert CaseSelection(nodes=(2, 16, 64)).processes(cases[0]) == (2, 16)
+    quick = CaseSelection(quick=True)
     assert (quick.sizes(cases[0]), quick.processes(cases[0])) == ((("8", "copy"),), (4,))
     with pytest.raises(ConfigError, match=r"expected workloads of heat, found cold"):
-        selected(cases, Selection(("cold",)))
+        selected(cases, CaseSelection(("cold",)))
     with pytest.raises(ConfigError, match="none that fits"):
-        selected(cases, Selection(nodes=(3,)))
+        selected(cases, CaseSelection(nodes=(3,)))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.checking.validation.cases import Workload, read_cases
+from commanalyzer.checking.validation.cases import CaseProgram, read_cases
 from commanalyzer.checking.validation.jobs import Case, Failure, each_case
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
@@ -15,7 +15,7 @@ from commanalyzer.foundation.progress import SilentProgress
 CASES = Path(__file__).resolve().parents[4] / "workloads" / "validation.toml"
 
 
-def name_and_arguments(case: Case) -> Sequence[tuple[Workload, str]]:
+def name_and_arguments(case: Case) -> Sequence[tuple[CaseProgram, str]]:
     workload, arguments = case
     if workload.name == "spmv":
         raise ConfigError("expected another workload, found spmv")

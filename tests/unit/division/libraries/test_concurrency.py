@@ -20,8 +20,8 @@ from commanalyzer.division.decompose import CountOptions, affordable_jobs, decom
 from commanalyzer.division.libraries import mtkahypar_call
 from commanalyzer.division.libraries.concurrency import (
     LEAST_SECONDS,
-    Caller,
     CutShortError,
+    LibraryCaller,
     StoppedError,
     ending_early,
     side_by_side,
@@ -37,9 +37,9 @@ from tests.unit.division.libraries.test_metis import affinity
 
 
 @pytest.fixture
-def helpers() -> Iterator[Caller]:
+def helpers() -> Iterator[LibraryCaller]:
     """Helpers for problems of every size."""
-    found = Caller(3, least_seconds=0.0)
+    found = LibraryCaller(3, least_seconds=0.0)
     yield found
     found.close()
 
@@ -51,10 +51,10 @@ def test_results_come_in_the_order_of_the_items() -> None:
         second_began.set() if item == 2 else second_began.wait(600)
         return item * item
 
-    assert side_by_side(work, (1, 2, 3), Caller(2)) == [1, 4, 9]
+    assert side_by_side(work, (1, 2, 3), LibraryCaller(2)) == [1, 4, 9]
 
 
-def test_the_first_error_is_raised_and_ends_the_others(helpers: Caller) -> None:
+def test_the_first_error_is_raised_and_ends_the_others(helpers: LibraryCaller) -> None:
     def work(item: int) -> None:
         if item == 2:
             raise PartitionError("second")
@@ -70,7 +70,7 @@ def test_the_first_error_is_raised_and_ends_the_others(helpers: Caller) -> None:
         helpers.check()
 
 
-def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Caller) -> None:
+def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: LibraryCaller) -> None:
     began = threading.Event()
 
     def work(item: int) -> None:
@@ -85,7 +85,7 @@ def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Caller) -> 
         side_by_side(work, (1, 2), helpers)
 
 
-def test_errors_of_other_processes_are_told(helpers: Caller) -> None:
+def test_errors_of_other_processes_are_told(helpers: LibraryCaller) -> None:
     assert helpers.call(operator.add, Limit(), 2, 3) == 5
     with pytest.raises(RuntimeError, match="division by zero"):
         helpers.call(operator.truediv, Limit(), 1, 0)
@@ -103,7 +103,7 @@ def _busy(seconds: float) -> float:
     return seconds
 
 
-def test_calls_that_take_too_long_are_ended(helpers: Caller) -> None:
+def test_calls_that_take_too_long_are_ended(helpers: LibraryCaller) -> None:
     with pytest.raises(CutShortError, match="ended after 1 s of CPU time"):
         helpers.call(_busy, Limit(1.0, 1.0), 600.0)
     assert helpers.call(_busy, Limit(1.0, 60.0), 0.01) == 0.01  # in another process
@@ -116,7 +116,7 @@ def _hold() -> None:
 
 
 def test_a_call_ends_with_the_process_that_asks_even_if_that_is_killed() -> None:
-    code = f"from {__name__} import *; from {__name__} import _hold; Caller(1, 0.0).call(_hold, Limit())"
+    code = f"from {__name__} import *; from {__name__} import _hold; LibraryCaller(1, 0.0).call(_hold, Limit())"
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, bufsize=0) as process:
         assert process.stderr is not None
         assert process.stderr.read(4) == b"held"
@@ -124,7 +124,7 @@ def test_a_call_ends_with_the_process_that_asks_even_if_that_is_killed() -> None
         assert process.communicate(timeout=60)[1] == b""  # nothing else holds the pipe
 
 
-def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: Caller) -> None:
+def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: LibraryCaller) -> None:
     with ending_early(helpers, None):
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(StoppedError, match="the interrupt"):
@@ -135,16 +135,16 @@ def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: Caller
         os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_the_end_of_the_time_ends_calls_in_other_processes(helpers: Caller) -> None:
+def test_the_end_of_the_time_ends_calls_in_other_processes(helpers: LibraryCaller) -> None:
     with ending_early(helpers, 0.5), pytest.raises(StoppedError, match=r"time limit of 0\.5 s"):
         helpers.call(time.sleep, Limit(), 600)
 
 
 def test_small_problems_are_solved_here() -> None:
-    assert Caller(least_seconds=10).call(os.getpid, Limit(9)) == os.getpid()
+    assert LibraryCaller(least_seconds=10).call(os.getpid, Limit(9)) == os.getpid()
 
 
-def test_partitioners_give_the_same_in_another_process(helpers: Caller) -> None:
+def test_partitioners_give_the_same_in_another_process(helpers: LibraryCaller) -> None:
     adjacency = affinity(grid(24))
     for seed in (1, 2):
         here = partition(adjacency, 4, seed=seed)
@@ -171,7 +171,7 @@ def test_pieces_are_done_on_free_cores_and_the_rest_here() -> None:
             both.wait()
         return item * item
 
-    helpers = Caller(cores=2)
+    helpers = LibraryCaller(cores=2)
     with helpers.core():
         assert helpers.each(work, iter((0, 1))) == [0, 1]  # at the same time, or the barrier breaks
         assert len(set(threads)) == 2
@@ -183,7 +183,7 @@ def test_pieces_are_done_on_free_cores_and_the_rest_here() -> None:
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_both_are_done_side_by_side_if_a_core_is_free(cores: int) -> None:
-    caller = Caller(cores, LEAST_SECONDS)
+    caller = LibraryCaller(cores, LEAST_SECONDS)
     here = threading.get_ident()
     for _ in range(2):  # an error leaves all cores free
         one, other = caller.both(threading.get_ident, threading.get_ident)
@@ -193,14 +193,14 @@ def test_both_are_done_side_by_side_if_a_core_is_free(cores: int) -> None:
 
 
 def test_both_are_done_here_while_cores_are_busy() -> None:
-    caller, here = Caller(2, LEAST_SECONDS), threading.get_ident()
+    caller, here = LibraryCaller(2, LEAST_SECONDS), threading.get_ident()
     with caller.core(), caller.core():
         assert caller.both(threading.get_ident, threading.get_ident) == (here, here)
 
 
 def test_cores_that_are_left_are_not_used() -> None:
     here, threads = threading.get_ident(), []
-    helpers = Caller(cores=3)
+    helpers = LibraryCaller(cores=3)
     helpers.leave(2)
     with helpers.core():
         helpers.each(lambda _: threads.append(threading.get_ident()), (1, 2))
@@ -208,7 +208,7 @@ def test_cores_that_are_left_are_not_used() -> None:
 
 
 def test_an_error_in_a_piece_leaves_all_cores_free() -> None:
-    helpers = Caller(cores=2)
+    helpers = LibraryCaller(cores=2)
     with pytest.raises(ZeroDivisionError):
         helpers.each(lambda item: 1 // item, (1, 0, 1, 0))
     both = threading.Barrier(2, timeout=600)

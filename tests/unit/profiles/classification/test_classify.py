@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ProfileError
-from commanalyzer.profiles.classification.classes import Group
+from commanalyzer.profiles.classification.classes import RankGroup
 from commanalyzer.profiles.classification.classify import METHODS, Method, classify, find_topology, sequences
 from commanalyzer.profiles.values import Profile
 from tests.made_profiles import grid_profile, places_of
@@ -71,7 +71,7 @@ def test_groups_of_a_plane_are_those_of_the_mesh_and_explode_to_all_ranks() -> N
 def test_sequences_say_the_same_ranks(ranks: list[int], count: int) -> None:
     found = sequences(ranks)
     assert len(found) == count
-    assert sorted(r for start, dims in found for r in Group(start, dims).ranks()) == list(ranks)
+    assert sorted(r for start, dims in found for r in RankGroup(start, dims).ranks()) == list(ranks)
 
 
 def _wrapped(extents: tuple[int, ...]) -> np.ndarray:

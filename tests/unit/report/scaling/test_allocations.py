@@ -18,7 +18,7 @@ from commanalyzer.report.scaling.allocations_text import (
     load_allocations,
     remarks_of,
 )
-from commanalyzer.scaling.allocations.decisions import Configurations, Limits, decide
+from commanalyzer.scaling.allocations.decisions import AllocationLimits, Configurations, decide
 from tests.samples import sample_result
 from tests.unit.report.html.pages import read_page
 
@@ -36,7 +36,7 @@ def _report() -> AllocationReport:
         np.array([False, True, False]),
         np.array([True, False, False]),
     )
-    limits = Limits(most_nodes=4, cores_per_node=8)
+    limits = AllocationLimits(most_nodes=4, cores_per_node=8)
     return AllocationReport("jacobi", "cluster", "areas", found, limits, decide(found, limits))
 
 

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.scaling.allocations.decisions import (
+    AllocationLimits,
     ComputeRates,
     Configurations,
-    Limits,
     configurations,
     decide,
     pareto_front,
     sbatch_lines,
 )
 from commanalyzer.scaling.allocations.metrics import InjectionModel
-from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Ranks
 
 
 def _found(rows: list[tuple[int, int, float]], serial_s: float = 100.0) -> Configurations:
@@ -47,7 +47,7 @@ def test_choices() -> None:
 
 
 def test_limits_exclude_and_say_why() -> None:
-    limits = Limits(memory_bytes=20e9, most_nodes=4, most_s=30.0, budget_core_hours=0.04)
+    limits = AllocationLimits(memory_bytes=20e9, most_nodes=4, most_s=30.0, budget_core_hours=0.04)
     found = decide(TABLE, limits)
     # 4 x 4: 160 core-seconds = 0.0444 core-hours; 4 x 1: 0.03.
     assert found.front == (3,)
@@ -59,7 +59,7 @@ def test_limits_exclude_and_say_why() -> None:
         ("budget",),
         ("queue", "budget"),
     )
-    nothing = decide(TABLE, Limits(most_s=1.0))
+    nothing = decide(TABLE, AllocationLimits(most_s=1.0))
     assert (nothing.front, nothing.fastest, nothing.cheapest, nothing.largest) == ((), None, None, None)
 
 
@@ -81,7 +81,7 @@ def test_memory_of_a_node_is_shared() -> None:
     program = HaloWorkload("p", Halo((64, 64, 64)), 10, 8, 16)
     silent = InjectionModel(0.0, 0.0, 0.0, 1e30, 1e30)
     rates = ComputeRates(1e9, memory_bandwidth=4e9)
-    found = configurations(program, [1], [1, 2, 4], silent, rates, Site())
+    found = configurations(program, [1], [1, 2, 4], silent, rates, Ranks())
     work_s = 64**3 * 10 * 8 / 1e9
     assert found.compute_s.tolist() == pytest.approx([work_s, work_s / 2, work_s / 2])
     assert found.is_memory_bound.tolist() == [False, False, True]
@@ -91,7 +91,7 @@ def test_memory_of_a_node_is_shared() -> None:
 def test_what_cannot_run_is_left_out() -> None:
     program = HaloWorkload("p", Halo((4, 4)), 10, 8)
     model, rates = InjectionModel(1e-6, 0.0, 0.0, 1e9, 1e9), ComputeRates(1e9)
-    found = configurations(program, [4, 64], [1], model, rates, Site())
+    found = configurations(program, [4, 64], [1], model, rates, Ranks())
     assert found.nodes.tolist() == [4]
     with pytest.raises(ConfigError, match="can run on, found none"):
-        configurations(program, [64], [1], model, rates, Site())
+        configurations(program, [64], [1], model, rates, Ranks())

@@ -12,7 +12,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.machine.simulation.routes import make_network
 from commanalyzer.result.results import AnalysisResult, WorkCounts
-from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, LawsWorkload, ResultWorkload, Site
+from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, LawsWorkload, Ranks, ResultWorkload
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.sweep.table import footprint_bytes
 from tests.samples import sample_decomposition, sample_graph, sample_result
@@ -36,8 +36,8 @@ def test_partners_of_a_chain_share_nodes(topology: str) -> None:
     """16 ranks of a chain on 4 nodes: at least 3 of its 15 links cross."""
     workload = ResultWorkload(shuffled_chain(), 1)
     network = make_network(topology, 4) if topology else None
-    near = workload.demand(4, 4, Site(network=network, order="near"))
-    blocks = workload.demand(4, 4, Site(network=network))
+    near = workload.demand(4, 4, Ranks(network=network, order="near"))
+    blocks = workload.demand(4, 4, Ranks(network=network))
     assert near is not None and blocks is not None
     assert near.metrics["V"].sum() == 3 * PAIR_BYTES
     assert blocks.metrics["V"].sum() > near.metrics["V"].sum()
@@ -51,7 +51,7 @@ def test_nodes_that_exchange_are_near_each_other() -> None:
     matrix = item.communication.comm_bytes[:, [2, 0, 4, 1, 3]][[2, 0, 4, 1, 3]]
     traffic = replace(item.communication, comm_bytes=matrix, messages=(matrix > 0).astype(np.int64))
     workload = ResultWorkload(sample_result(replace(item, communication=traffic)), 1)
-    found = workload.demand(5, 1, Site(network=ring, order="near"))
+    found = workload.demand(5, 1, Ranks(network=ring, order="near"))
     assert found is not None
     assert found.metrics["D"].max() == 1
 
@@ -68,9 +68,11 @@ def test_memory_of_a_node_is_what_the_program_touches_and_copies() -> None:
     laws = (HALO, MESSAGES, WORK)
     size = {"n": 1000.0}
     for nodes, ppn in ((1, 1), (1, 4), (4, 4)):
-        demand = LawsWorkload("x", (*laws, touched), size, 10.0).demand(nodes, ppn, Site())
-        unknown = LawsWorkload("x", laws, size, 10.0).demand(nodes, ppn, Site())
-        given = LawsWorkload("x", (*laws, touched), size, 10.0, resident_bytes=5.0).demand(nodes, ppn, Site())
+        demand = LawsWorkload("x", (*laws, touched), size, 10.0).demand(nodes, ppn, Ranks())
+        unknown = LawsWorkload("x", laws, size, 10.0).demand(nodes, ppn, Ranks())
+        given = LawsWorkload("x", (*laws, touched), size, 10.0, resident_bytes=5.0).demand(
+            nodes, ppn, Ranks()
+        )
         assert demand is not None and unknown is not None and given is not None
         sent = 32_000 * ((nodes * ppn) ** 0.5 - 1)
         assert demand.resident_bytes == pytest.approx(8e6 + sent)
@@ -91,11 +93,11 @@ def test_every_place_is_touched_once() -> None:
     register = replace(shared, objects=(home, replace(home, kind=HomeKind.REGISTER)))
     stores = [replace(result, store=GraphStore.of(each)) for each in (own, shared, register)]
     assert list(map(footprint_bytes, stores)) == [20, 16, 8]
-    found = ResultWorkload(stores[1], 4).demand(2, 1, Site())
+    found = ResultWorkload(stores[1], 4).demand(2, 1, Ranks())
     assert found is not None and found.resident_bytes == 16 + 40 / 4
 
 
 def test_halos_do_not_say_who_talks_to_whom() -> None:
     workload = HaloWorkload("halo", Halo((8, 8, 8)), 10, 8)
     with pytest.raises(ConfigError, match=r"expected a result \(\*\.cmz\)"):
-        workload.demand(2, 2, Site(order="near"))
+        workload.demand(2, 2, Ranks(order="near"))
