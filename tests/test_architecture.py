@@ -22,7 +22,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_910,
-    "cli": 4_441,
+    "cli": 4_055,
     "communication": 3_118,
     "division": 7_490,
     "foundation": 1_053,
@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 5_582,
     "program": 9_339,
     "recording": 11_647,
-    "report": 7_576,
+    "report": 7_521,
     "result": 2_409,
     "scaling": 6_547,
     ".": 588,

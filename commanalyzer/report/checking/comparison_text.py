@@ -14,45 +14,40 @@ from rich.text import Text
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.machine.bound_text import machine_line
 from commanalyzer.report.result.text import object_lines
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.comparison.compare import Comparison, accuracy, ratio
 from commanalyzer.result.comparison.measured import MeasuredPoint, MeasuredRuns
-
-_COLUMNS = ("nodes", "time", "least time", "efficiency", "with latency", "bound (Eq. 4)", "reached")
+from commanalyzer.result.results import Decomposition
 
 
 def show_measured(runs: MeasuredRuns, console: Console) -> None:
     """Print the gap between ``runs`` and the bounds."""
     console.print()
-    table = Table(title="Measured times and the best possible", title_justify="left")
-    for name in _COLUMNS:
-        table.add_column(name, justify="right")
-    table.add_column("gap: extra traffic, other", justify="right")
-    table.add_column("binds")
-    for point in runs.points:
-        table.add_row(*_cells(point))
-    console.print(table)
+    console.print(terminal_table(runs.points, _MEASURED, "Measured times and the best possible"))
     console.print(Text(f"bounds for {machine_line(runs.machine)}"))
     for remark in runs.remarks:
         console.print(Text(f"warning: {remark}", style="yellow"))
 
 
-def _cells(point: MeasuredPoint) -> tuple[str, ...]:
-    excess = point.traffic_excess_s
+def _gap(point: MeasuredPoint) -> str:
+    excess, other = point.traffic_excess_s, point.other_excess_s
     traffic = "not counted" if excess is None else format_seconds(excess)
-    other = format_seconds(abs(point.other_excess_s))
-    gap = f"{traffic}, {'-' if point.other_excess_s < 0 else ''}{other}"
-    return (
-        str(point.num_nodes),
-        format_seconds(point.time_s),
-        format_seconds(point.bound.time_s),
-        format_percent(point.efficiency),
-        format_percent(point.bound.efficiency),
-        format_percent(point.bound.paper_efficiency),
-        format_percent(point.reached),
-        gap if point.num_nodes > 1 else "",
-        point.bound.times.binds,
-    )
+    sign = "-" if other < 0 else ""
+    return f"{traffic}, {sign}{format_seconds(abs(other))}" if point.num_nodes > 1 else ""
+
+
+_MEASURED: tuple[Field[MeasuredPoint], ...] = (
+    numeric("nodes", lambda p: str(p.num_nodes)),
+    numeric("time", lambda p: format_seconds(p.time_s)),
+    numeric("least time", lambda p: format_seconds(p.bound.time_s)),
+    numeric("efficiency", lambda p: format_percent(p.efficiency)),
+    numeric("with latency", lambda p: format_percent(p.bound.efficiency)),
+    numeric("bound (Eq. 4)", lambda p: format_percent(p.bound.paper_efficiency)),
+    numeric("reached", lambda p: format_percent(p.reached)),
+    numeric("gap: extra traffic, other", _gap),
+    worded("binds", lambda p: p.bound.times.binds),
+)
 
 
 def measured_document(runs: MeasuredRuns) -> Json:
@@ -120,15 +115,15 @@ def _quality(predicted: int, counted: int) -> tuple[str, str]:
 
 
 def _candidates(comparison: Comparison) -> Table:
-    table = Table(title="All predicted decompositions", title_justify="left")
-    table.add_column("model")
-    table.add_column("decomposition")
-    for name in ("bytes", "ratio", "accuracy"):
-        table.add_column(name, justify="right")
-    for item in comparison.candidates:
-        quality = _quality(item.comm_bytes, comparison.counted.comm_bytes)
-        table.add_row(item.model, Text(item.method), f"{item.comm_bytes:,}", *quality)
-    return table
+    counted = comparison.counted.comm_bytes
+    fields: tuple[Field[Decomposition], ...] = (
+        worded("model", lambda d: d.model),
+        worded("decomposition", lambda d: d.method),
+        numeric("bytes", lambda d: f"{d.comm_bytes:,}"),
+        numeric("ratio", lambda d: _quality(d.comm_bytes, counted)[0]),
+        numeric("accuracy", lambda d: _quality(d.comm_bytes, counted)[1]),
+    )
+    return terminal_table(comparison.candidates, fields, "All predicted decompositions")
 
 
 def _matrix_lines(comparison: Comparison) -> list[str]:

@@ -11,7 +11,8 @@ from rich.text import Text
 from commanalyzer.communication.matrix import CallCounts, CountedRun
 from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.report.result.matrix_text import matrix_lines
-from commanalyzer.result.results import AnalysisResult
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 _TOP_CALLS = 12
 
@@ -53,48 +54,49 @@ def _show_run(result: AnalysisResult, counted: CountedRun, console: Console) -> 
     console.print()
 
 
+PARTS: tuple[Field[Decomposition], ...] = (
+    worded("part of the run", lambda d: d.method),
+    numeric("bytes", lambda d: format_bytes(d.comm_bytes)),
+    numeric("exactly", lambda d: f"{d.comm_bytes:,}"),
+    numeric("per rank", lambda d: format_bytes(d.comm_bytes / d.nodes)),
+    numeric("messages", lambda d: format_count(d.communication.total_messages)),
+)
+PARTS_TITLE = "Counted communication between different ranks"
+CALLS: tuple[Field[CallCounts], ...] = (
+    worded("call", lambda call: call.name),
+    worded("communicator", lambda call: call.communicator, overflow="fold"),
+    worded("region", lambda call: "/".join(call.region), overflow="fold"),
+    numeric("root", lambda call: str(call.root) if call.root >= 0 else ""),
+    numeric("calls", lambda call: format_count(call.operations)),
+    numeric(
+        "passed by ranks",
+        lambda call: format_bytes(call.given_bytes),
+        "count times datatype size, summed over ranks",
+    ),
+    numeric(
+        "charged",
+        lambda call: format_bytes(call.charged_bytes),
+        "bytes between different ranks; collectives at their least volume",
+    ),
+    numeric(
+        "to itself",
+        lambda call: format_bytes(call.self_bytes) if call.self_bytes else "",
+        "bytes that ranks send to themselves, in no matrix",
+    ),
+)
+
+
 def _regions(result: AnalysisResult) -> Table:
-    table = Table(title="Counted communication between different ranks", title_justify="left")
-    table.add_column("part of the run")
-    for name in ("bytes", "exactly", "per rank", "messages"):
-        table.add_column(name, justify="right")
-    for item in result.decompositions:
-        traffic = item.communication
-        table.add_row(
-            Text(f"{item.method} *" if item.best and len(result.decompositions) > 1 else item.method),
-            format_bytes(traffic.total_bytes),
-            f"{traffic.total_bytes:,}",
-            format_bytes(traffic.total_bytes / item.nodes),
-            format_count(traffic.total_messages),
-        )
-    return table
+    best = [d for d in result.decompositions if d.best and len(result.decompositions) > 1]
+    part: Field[Decomposition] = worded(
+        "part of the run", lambda d: f"{d.method} *" if d in best else d.method
+    )
+    return terminal_table(result.decompositions, (part, *PARTS[1:]), PARTS_TITLE)
 
 
 def _calls(counted: CountedRun, every: bool) -> Table:
     shown = counted.calls if every else counted.calls[:_TOP_CALLS]
     more = f", {len(counted.calls) - len(shown)} more with --all" if len(shown) < len(counted.calls) else ""
-    table = Table(title=f"Calls; collectives at their least volume{more}", title_justify="left")
-    table.add_column("call")
-    table.add_column("communicator", overflow="fold")
     with_regions = any(call.region for call in counted.calls)
-    if with_regions:
-        table.add_column("region", overflow="fold")
-    for name in ("root", "calls", "passed by ranks", "charged", "to itself"):
-        table.add_column(name, justify="right")
-    for call in shown:
-        table.add_row(*_cells(call, with_regions))
-    return table
-
-
-def _cells(call: CallCounts, with_regions: bool) -> list[Text]:
-    cells = [call.name, call.communicator]
-    if with_regions:
-        cells.append("/".join(call.region))
-    cells += [
-        str(call.root) if call.root >= 0 else "",
-        format_count(call.operations),
-        format_bytes(call.given_bytes),
-        format_bytes(call.charged_bytes),
-        format_bytes(call.self_bytes) if call.self_bytes else "",
-    ]
-    return [Text(cell) for cell in cells]
+    fields = [field for field in CALLS if with_regions or field.name != "region"]
+    return terminal_table(shown, fields, f"Calls; collectives at their least volume{more}")

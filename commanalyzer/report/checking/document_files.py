@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from html import escape
+from operator import itemgetter
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.report.tables import Field, terminal_table
 
 
 def show_document(document: Document, console: Console, *, quiet: bool = False) -> None:
@@ -21,17 +22,11 @@ def show_document(document: Document, console: Console, *, quiet: bool = False) 
             for text in (*section.paragraphs, *section.items):
                 console.print(Text(text.replace("**", "").replace("`", "")))
         if section.columns:
-            console.print(_table(section))
-
-
-def _table(section: Section) -> Table:
-    table = Table(title=section.title, title_justify="left")
-    for index, name in enumerate(section.columns):
-        is_text = index < section.text_columns
-        table.add_column(name, justify="left" if is_text else "right", overflow="fold")
-    for row in section.rows:
-        table.add_row(*map(Text, row))
-    return table
+            fields = [
+                Field(name, itemgetter(i), i >= section.text_columns, "", {"overflow": "fold"})
+                for i, name in enumerate(section.columns)
+            ]
+            console.print(terminal_table(section.rows, fields, section.title))
 
 
 _STYLE = (

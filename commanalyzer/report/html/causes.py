@@ -15,9 +15,10 @@ from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.graph.value_graph import HomeKind
-from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
+from commanalyzer.report.result.causes_text import line_fields
+from commanalyzer.report.tables import page_table
 from commanalyzer.result.causes import causes_of
 from commanalyzer.result.provenance import file_hash
 from commanalyzer.result.results import Provenance
@@ -140,31 +141,10 @@ def _lines(subject: Subject) -> list[Block]:
 
 
 def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
-    columns = (
-        Column("line", is_number=False),
-        Column("function", is_number=False),
-        Column(
-            "needs", meaning="bytes that come from other nodes because this line reads them or adds to them"
-        ),
-        Column("makes", meaning="bytes of values computed here that go to other nodes"),
-        Column("share", meaning="of the bytes needed"),
-    )
-    rows = [
-        Row(
-            (
-                f"{t.file}:{t.line}" if t.file else "input or unknown",
-                ", ".join(dict.fromkeys(map(source_name, t.functions))),
-                format_bytes(t.needed_bytes) if t.needed_bytes else "",
-                format_bytes(t.made_bytes) if t.made_bytes else "",
-                format_percent(t.needed_bytes / total),
-            ),
-            share=t.needed_bytes / total,
-        )
-        for t in found[:_MOST_LINES]
-    ]
-    more = f"; {len(found) - len(rows)} smaller ones left out" if len(found) > len(rows) else ""
+    shown = found[:_MOST_LINES]
+    more = f"; {len(found) - len(shown)} smaller ones left out" if len(found) > len(shown) else ""
     caption = f"Source lines on {nodes} nodes; a value that several lines read is shared among them{more}"
-    return Table(caption, columns, tuple(rows))
+    return page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
 
 
 def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Block]:

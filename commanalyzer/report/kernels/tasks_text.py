@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
-from commanalyzer.kernels.tasks.folding import FoldedGraph, fold
+from commanalyzer.kernels.tasks.folding import FoldedGraph, FoldedTask, fold
 from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 
 _ORDERS = {"any": "", "reduction": "combined", "ordered": "one after the other"}
 
@@ -70,22 +71,25 @@ def _kernels(graph: TaskGraph) -> Table:
 
 
 def _schedule(graph: TaskGraph, folded: FoldedGraph) -> Table:
-    table = Table(title="schedule")
-    for name in ("task", "kernel", "executions", "work items", "work"):
-        table.add_column(name, justify="left" if name == "kernel" else "right", no_wrap=True)
     work = max(sum(task.instructions for task in graph.tasks), 1)
-    for task in folded.tasks:
-        group = folded.groups[task.group]
+
+    def repeated(task: FoldedTask) -> str:
+        period = folded.groups[task.group].period
+        steps = f" in turn, {period} per step" if period > 1 else ""
+        return f"x{task.repeats}{steps}" if task.repeats > 1 else "1"
+
+    def items(task: FoldedTask) -> str:
         first = graph.tasks[task.first]
-        mark = f"x{task.repeats}" + (f" in turn, {group.period} per step" if group.period > 1 else "")
-        table.add_row(
-            str(task.first),
-            first.name,
-            mark if task.repeats > 1 else "1",
-            format_count(first.num_items) if first.range else "",
-            format_percent(task.instructions / work),
-        )
-    return table
+        return format_count(first.num_items) if first.range else ""
+
+    fields: tuple[Field[FoldedTask], ...] = (
+        numeric("task", lambda task: str(task.first), no_wrap=True),
+        worded("kernel", lambda task: graph.tasks[task.first].name, no_wrap=True),
+        numeric("executions", repeated, no_wrap=True),
+        numeric("work items", items, no_wrap=True),
+        numeric("work", lambda task: format_percent(task.instructions / work), no_wrap=True),
+    )
+    return terminal_table(folded.tasks, fields, "schedule", title_justify="center")
 
 
 def _flows(graph: TaskGraph, folded: FoldedGraph) -> Table:

@@ -15,6 +15,7 @@ from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 from commanalyzer.report.result.json_document import provenance_document
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import AnalysisResult
 
@@ -61,19 +62,20 @@ def machine_line(machine: MachineParameters) -> str:
 
 
 def _table(found: ScalingBound) -> Table:
-    table = Table(title="Best efficiency and time on each node count", title_justify="left")
-    table.add_column("nodes", justify="right")
-    table.add_column("decomposition")
-    for name in (*_efficiency_names(found), "with latency"):
-        table.add_column(name, justify="right")
-    table.add_column("", no_wrap=True, min_width=_BAR_WIDTH)
-    for name in ("speed-up", "time"):
-        table.add_column(name, justify="right")
-    table.add_column("communication")
-    table.add_column("binds")
-    for point in found.points:
-        table.add_row(*_cells(point, len(_efficiency_names(found))))
-    return table
+    names = _efficiency_names(found)
+    fields: tuple[Field[BoundPoint], ...] = (
+        numeric("nodes", lambda p: str(p.num_nodes)),
+        worded("decomposition", lambda p: p.method or "one node"),
+        numeric(names[0], lambda p: format_percent(p.paper_efficiency)),
+        *(numeric(name, lambda p: format_percent(p.expected_efficiency)) for name in names[1:]),
+        numeric("with latency", lambda p: format_percent(p.efficiency)),
+        worded("", lambda p: _bar(p.efficiency), no_wrap=True, min_width=_BAR_WIDTH),
+        numeric("speed-up", lambda p: f"{p.speedup:.3g}"),
+        numeric("time", lambda p: format_seconds(p.time_s)),
+        worded("communication", _communication),
+        worded("binds", lambda p: p.times.binds),
+    )
+    return terminal_table(found.points, fields, "Best efficiency and time on each node count")
 
 
 def _efficiency_names(found: ScalingBound) -> tuple[str, ...]:
@@ -82,20 +84,6 @@ def _efficiency_names(found: ScalingBound) -> tuple[str, ...]:
         return ("random partners",)
     differs = any(p.expected_efficiency < 0.999 * p.paper_efficiency for p in found.points)
     return ("bound (Eq. 4)", "random partners") if differs else ("bound (Eq. 4)",)
-
-
-def _cells(point: BoundPoint, names: int) -> tuple[str | Text, ...]:
-    return (
-        str(point.num_nodes),
-        Text(point.method or "one node"),
-        *map(format_percent, (point.paper_efficiency, point.expected_efficiency)[:names]),
-        format_percent(point.efficiency),
-        _bar(point.efficiency),
-        f"{point.speedup:.3g}",
-        format_seconds(point.time_s),
-        _communication(point),
-        point.times.binds,
-    )
 
 
 def _bar(share: float) -> str:

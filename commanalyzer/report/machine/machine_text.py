@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -11,7 +12,10 @@ from rich.text import Text
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.kinds import KINDS, ParameterKind
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.report.tables import Field, terminal_table, worded
+
+_PLAIN: dict[str, Any] = {"box": None, "padding": (0, 2, 0, 0)}
 
 
 def show_machine(machine: MachineParameters, console: Console, *, every: bool = False) -> None:
@@ -23,20 +27,14 @@ def show_machine(machine: MachineParameters, console: Console, *, every: bool = 
         every: Also the values over node counts and message sizes.
     """
     console.print(Text(machine.name or "machine", style="bold"))
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("parameter", "value", "source", "date"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("how")
-    for key, parameter in machine.parameters.items():
-        kind = KINDS[key]
-        table.add_row(
-            key,
-            kind.show(parameter.value),
-            parameter.source,
-            parameter.date,
-            Text(parameter.note or kind.meaning),
-        )
-    console.print(table)
+    fields: tuple[Field[tuple[str, Parameter]], ...] = (
+        worded("parameter", lambda item: item[0], no_wrap=True),
+        worded("value", lambda item: KINDS[item[0]].show(item[1].value), no_wrap=True),
+        worded("source", lambda item: item[1].source, no_wrap=True),
+        worded("date", lambda item: item[1].date, no_wrap=True),
+        worded("how", lambda item: item[1].note or KINDS[item[0]].meaning),
+    )
+    console.print(terminal_table(machine.parameters.items(), fields, **_PLAIN))
     if not every:
         return
     for key, parameter in machine.parameters.items():

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import (
@@ -18,6 +17,7 @@ from commanalyzer.foundation.quantities import (
 )
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import Provenance
 
@@ -53,33 +53,25 @@ class SimulationReport:
 def show_simulation(report: SimulationReport, console: Console, *, quiet: bool = False) -> None:
     """Print the simulated runs; only their table with ``quiet``."""
     where = _WHERE[report.options.placement].format(report.options.seed)
-    table = Table(title=f"{report.program} on {report.platform}, {where}", title_justify="left")
-    table.add_column("nodes", justify="right")
-    table.add_column("decomposition")
-    for name in ("rounds", "time", "speed-up", "efficiency", "bound (Eq. 4)", "with latency"):
-        table.add_column(name, justify="right")
-    table.add_column("binds")
-    for run in report.simulation.runs:
-        table.add_row(*_cells(run))
-    console.print(table)
+    title = f"{report.program} on {report.platform}, {where}"
+    console.print(terminal_table(report.simulation.runs, _RUN, title))
     if quiet:
         return
     for line in _remarks(report):
         console.print(Text(line))
 
 
-def _cells(run: SimulatedRun) -> tuple[str | Text, ...]:
-    return (
-        str(run.decomposition.nodes),
-        Text(run.decomposition.method),
-        format_count(run.all_rounds),
-        format_seconds(run.parallel_s),
-        f"{run.serial_s / run.parallel_s:.2f}",
-        format_percent(run.efficiency),
-        format_percent(run.bound.paper_efficiency),
-        format_percent(run.bound.efficiency),
-        run.bound.times.binds,
-    )
+_RUN: tuple[Field[SimulatedRun], ...] = (
+    numeric("nodes", lambda run: str(run.decomposition.nodes)),
+    worded("decomposition", lambda run: run.decomposition.method),
+    numeric("rounds", lambda run: format_count(run.all_rounds)),
+    numeric("time", lambda run: format_seconds(run.parallel_s)),
+    numeric("speed-up", lambda run: f"{run.serial_s / run.parallel_s:.2f}"),
+    numeric("efficiency", lambda run: format_percent(run.efficiency)),
+    numeric("bound (Eq. 4)", lambda run: format_percent(run.bound.paper_efficiency)),
+    numeric("with latency", lambda run: format_percent(run.bound.efficiency)),
+    worded("binds", lambda run: run.bound.times.binds),
+)
 
 
 def _remarks(report: SimulationReport) -> list[str]:

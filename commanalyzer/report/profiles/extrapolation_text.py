@@ -13,9 +13,10 @@ from rich.text import Text
 from commanalyzer.profiles.classification.classes import Classes, Group, RunClasses
 from commanalyzer.profiles.extrapolation.accuracy import Accuracy
 from commanalyzer.profiles.extrapolation.functions import CDF, END, LARGEST, GridCount
-from commanalyzer.profiles.extrapolation.models import Part
+from commanalyzer.profiles.extrapolation.models import MetricModel, Part
 from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.formula import formula_text
 from commanalyzer.scaling.laws.law import Formula, Law
 
@@ -75,24 +76,50 @@ def show_extrapolation(
 ) -> None:
     """Print the models with their accuracy (only those to be inspected if ``quiet``), and predictions."""
     shown = [a for a in made.accuracy if a.flags or not quiet]
-    table = Table()
-    for name in ("class", "metric", "type", "model", "terms"):
-        table.add_column(name, overflow="fold")
-    for name in ("R2", "train", "test"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("inspect", style="bold")
-    for a in shown:
-        own = next(c for c in made.models.classes if c.name == a.class_name).models[a.metric]
-        terms = model_text(own.parts)
-        numbers = (f"{a.r2:.3f}", error_text(a.train, own.setup.type), error_text(a.test, own.setup.type))
-        flags = "; ".join(a.flags)
-        table.add_row(a.class_name, a.metric, own.setup.type, own.setup.model, terms, *numbers, flags)
+    table = terminal_table(shown, accuracy_fields(made))
     if shown:
         console.print(table)
     flagged = sum(1 for a in made.accuracy if a.flags)
     console.print(Text(f"{len(made.accuracy)} models, {flagged} to be inspected"))
     for run in runs:
         _show_run(run, console)
+
+
+def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
+    """Columns of models with their accuracy."""
+    models = {c.name: c.models for c in made.models.classes}
+
+    def own(a: Accuracy) -> MetricModel:
+        return models[a.class_name][a.metric]
+
+    return (
+        worded("class", lambda a: a.class_name, overflow="fold"),
+        worded("metric", lambda a: a.metric, overflow="fold"),
+        worded(
+            "type",
+            lambda a: own(a).setup.type,
+            "what is modelled; Percentage: the product with LSys",
+            overflow="fold",
+        ),
+        worded("model", lambda a: own(a).setup.model, overflow="fold"),
+        worded("terms", lambda a: model_text(own(a).parts), overflow="fold"),
+        numeric(
+            "R2",
+            lambda a: f"{a.r2:.3f}",
+            "coefficient of determination of the metric in the training runs",
+            no_wrap=True,
+        ),
+        numeric(
+            "training",
+            lambda a: error_text(a.train, own(a).setup.type),
+            "mean relative error; abs: mean difference of a function's values",
+            no_wrap=True,
+        ),
+        numeric(
+            "test", lambda a: error_text(a.test, own(a).setup.type), "likewise, in test runs", no_wrap=True
+        ),
+        worded("inspect", lambda a: "; ".join(a.flags), "why this model should be looked at", style="bold"),
+    )
 
 
 def _show_run(run: ExtrapolatedRun, console: Console) -> None:

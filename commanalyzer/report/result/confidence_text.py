@@ -9,6 +9,7 @@ import math
 
 from commanalyzer.division.selection import cheapest_regular
 from commanalyzer.foundation.quantities import format_bytes
+from commanalyzer.report.tables import Field, numeric, worded
 from commanalyzer.result.confidence import Confidence
 from commanalyzer.result.results import Decomposition
 
@@ -50,19 +51,21 @@ def _comparison(candidates: list[Decomposition], arrays: str) -> list[str]:
 
 
 TITLE = "How the best divisions compare"
-COLUMNS = ("nodes", "cheapest regular division", "another method", "provable minimum")
 NOT_FOUND = "no balanced division found"
 
 
-def confidence_cells(known: Confidence) -> tuple[str, ...]:
-    """Cells of one node count, in the order of :data:`COLUMNS`."""
-    bound = known.times_bound
+def confidence_fields() -> tuple[Field[Confidence], ...]:
+    """Columns of a table with a line per node count."""
     return (
-        str(known.best.nodes),
-        _compared(known, known.regular),
-        _compared(known, known.other),
-        "not known" if bound is None else f"best is {bound:.2f} times it",
+        numeric("nodes", lambda known: str(known.best.nodes)),
+        worded("cheapest regular division", lambda known: _compared(known, known.regular)),
+        worded("another method", lambda known: _compared(known, known.other)),
+        worded("provable minimum", _over_bound),
     )
+
+
+def _over_bound(known: Confidence) -> str:
+    return "not known" if known.times_bound is None else f"best is {known.times_bound:.2f} times it"
 
 
 def _compared(known: Confidence, other: Decomposition | None) -> str:

@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -27,13 +27,13 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.report.checking.counted_text import show_counted
 from commanalyzer.report.result.confidence_text import (
-    COLUMNS,
     NOT_FOUND,
     TITLE,
     advice_lines,
-    confidence_cells,
+    confidence_fields,
 )
 from commanalyzer.report.result.matrix_text import matrix_lines
+from commanalyzer.report.tables import terminal_table
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
@@ -271,12 +271,8 @@ def _show_confidence(result: AnalysisResult, console: Console) -> None:
     known = [c for c in confidence_of(result.decompositions) if c.best.model == result.models[0]]
     if not known:
         return
-    table = Table(title=TITLE, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in COLUMNS:
-        table.add_column(name, justify="right" if name == COLUMNS[0] else "left")
-    for item in known:
-        table.add_row(*map(Text, confidence_cells(item)))
-    console.print(table)
+    look: dict[str, Any] = {"box": None, "padding": (0, 2, 0, 0), "pad_edge": False}
+    console.print(terminal_table(known, confidence_fields(), TITLE, **look))
     console.print()
 
 

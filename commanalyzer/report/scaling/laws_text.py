@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import accuracy_text, formula_text, grid_note, law_text, number_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
@@ -48,16 +49,15 @@ def show_laws(
 
 
 def _table(laws: Sequence[Law]) -> Table:
-    table = Table(title="Scaling laws", title_justify="left")
-    for name in ("metric", "law", "reads as", "family"):
-        table.add_column(name, overflow="fold")
-    for name in ("prediction error", "points"):
-        table.add_column(name, justify="right")
-    for law in laws:
-        family = _FAMILY.get(law.formula.family, law.formula.family)
-        error = accuracy_text(law.formula)
-        table.add_row(law.metric, law_text(law), law_name(law), family, error, str(law.num_points))
-    return table
+    fields: tuple[Field[Law], ...] = (
+        worded("metric", lambda law: law.metric, overflow="fold"),
+        worded("law", law_text, overflow="fold"),
+        worded("reads as", law_name, overflow="fold"),
+        worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family), overflow="fold"),
+        numeric("prediction error", lambda law: accuracy_text(law.formula)),
+        numeric("points", lambda law: str(law.num_points)),
+    )
+    return terminal_table(laws, fields, "Scaling laws")
 
 
 def _remarks(law: Law) -> list[str]:

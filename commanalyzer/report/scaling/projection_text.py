@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -24,36 +24,37 @@ _ENDS = tuple(f"{name}{end}" for name in ("comm_bytes", "efficiency") for end in
 _ARRAYS = ("work_flop", *_ENDS, "time_s", "time_low_s", "time_high_s", "speedup", "node_bytes")
 
 
-def show_projection(
-    document: LawsDocument,
-    machine: MachineParameters,
-    curves: Sequence[Projection],
-    advice: Advice,
-    cores_per_node: int,
-    console: Console,
-    *,
-    gain: Projection | None = None,
-    quiet: bool = False,
-) -> None:
-    """Print curves and advice; only the advice with ``quiet``.
+@dataclass(frozen=True, slots=True)
+class ProjectionReport:
+    """What laws say of larger problems on a machine.
 
-    Args:
+    Attributes:
         document: Laws.
         machine: Machine.
         curves: Strong scaling, which the advice is about, and others.
         advice: What to ask for.
         cores_per_node: For core-hours.
-        console: Where to print.
         gain: Strong scaling with the best division, where the curves are of plain blocks.
-        quiet: Leave out the curves.
     """
+
+    document: LawsDocument
+    machine: MachineParameters
+    curves: Sequence[Projection]
+    advice: Advice
+    cores_per_node: int
+    gain: Projection | None = None
+
+
+def show_projection(report: ProjectionReport, console: Console, *, quiet: bool = False) -> None:
+    """Print curves and advice; only the advice with ``quiet``."""
+    document, curves = report.document, report.curves
     if not quiet:
-        console.print(Text(f"{document.program} on {machine_line(machine)}"))
+        console.print(Text(f"{document.program} on {machine_line(report.machine)}"))
         for curve in curves:
-            console.print(_table(curve, cores_per_node))
-    lines = advice_lines(curves[0], advice, cores_per_node)
-    if gain is not None:
-        lines += _gain_lines(curves[0], gain, advice)
+            console.print(_table(curve, report.cores_per_node))
+    lines = advice_lines(curves[0], report.advice, report.cores_per_node)
+    if report.gain is not None:
+        lines += _gain_lines(curves[0], report.gain, report.advice)
     doubts = dict.fromkeys(n for law in document.laws if law.metric.endswith("_per_round") for n in law.notes)
     for line in [*lines, *_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)]:
         console.print(Text(line))
@@ -163,15 +164,9 @@ def _remarks(curves: Sequence[Projection]) -> list[str]:
     return lines
 
 
-def projection_json(
-    document: LawsDocument,
-    machine: MachineParameters,
-    curves: Sequence[Projection],
-    advice: Advice,
-    cores_per_node: int,
-    gain: Projection | None = None,
-) -> str:
+def projection_json(report: ProjectionReport) -> str:
     """JSON text: machine, advice, and the arrays of each curve."""
+    document, machine, cores, gain = report.document, report.machine, report.cores_per_node, report.gain
     content = {
         "schema": SCHEMA,
         "program": document.program,
@@ -179,11 +174,11 @@ def projection_json(
         "machine": asdict(machine),
         "laws": {law.metric: law.parameters for law in document.laws},
         "provenance": dict(document.provenance),
-        "advice": asdict(advice),
-        "cores_per_node": cores_per_node,
+        "advice": asdict(report.advice),
+        "cores_per_node": cores,
         "node_bytes_limit": None if machine.memory is None else machine.memory.value,
-        "curves": [curve_arrays(curve, cores_per_node) for curve in curves],
-        "best_division": None if gain is None else curve_arrays(gain, cores_per_node),
+        "curves": [curve_arrays(curve, cores) for curve in report.curves],
+        "best_division": None if gain is None else curve_arrays(gain, cores),
     }
     return json.dumps(content, indent=1) + "\n"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -29,19 +30,24 @@ from commanalyzer.report.html.blocks import (
 )
 from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.scaling.projection_text import advice_lines, size_text
+from commanalyzer.report.tables import Field, numeric, page_table
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import accuracy_text, law_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
 from commanalyzer.scaling.laws.naming import law_name
 from commanalyzer.scaling.laws.projection import Projection, advise, project
-from commanalyzer.scaling.laws.terms import NODES
+from commanalyzer.scaling.laws.terms import NODES, Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 from typing import TYPE_CHECKING
 
 from commanalyzer.report.figures.scaling import draw_front
-from commanalyzer.report.scaling.allocations_text import AllocationReport, decision_lines, remarks_of
+from commanalyzer.report.scaling.allocations_text import (
+    AllocationReport,
+    configuration_fields,
+    decision_lines,
+)
 from commanalyzer.scaling.allocations.decisions import sbatch_lines
 
 if TYPE_CHECKING:
@@ -56,7 +62,7 @@ def allocations_chapter(report: AllocationReport) -> Chapter:
         Words((f"Communication by {report.model}, on {report.machine or 'the given machine'}.",)),
         Points(lines),
         Figures((_chart(report),)),
-        _allocations_table(report),
+        page_table("Fewest cores for each time (Pareto front)", decision.front, configuration_fields(report)),
     ]
     if decision.fastest is not None:
         script = " ".join(f"`{line}`" for line in sbatch_lines(found, decision.fastest))
@@ -64,39 +70,6 @@ def allocations_chapter(report: AllocationReport) -> Chapter:
     section = Section("allocations-front", "Nodes and processes to ask for", tuple(blocks))
     title = f"Allocations of {PurePath(report.program).name}"
     return Chapter("allocations", title, "Predicted time of nodes x processes per node", (section,))
-
-
-def _allocations_table(report: AllocationReport) -> Table:
-    found = report.found
-    hours = found.core_hours(report.limits.cores_per_node)
-    columns = (
-        Column("nodes"),
-        Column("per node", meaning="processes per node"),
-        Column("cores"),
-        Column("compute"),
-        Column("communication"),
-        Column("time"),
-        Column("efficiency", meaning="time of one process over cores times time"),
-        Column("core-hours"),
-        Column("remarks", is_number=False),
-    )
-    rows = [
-        Row(
-            (
-                str(found.nodes[k]),
-                str(found.processes[k]),
-                str(found.cores[k]),
-                format_seconds(found.compute_s[k]),
-                format_seconds(found.comm_s[k]),
-                format_seconds(found.time_s[k]),
-                format_percent(found.efficiency[k]),
-                f"{hours[k]:.3g}",
-                ", ".join(remarks_of(report, k)),
-            )
-        )
-        for k in report.decision.front
-    ]
-    return Table("Fewest cores for each time (Pareto front)", columns, tuple(rows))
 
 
 def _chart(report: AllocationReport) -> Chart:
@@ -220,32 +193,30 @@ def _projection(request: LawsRequest, machine: MachineParameters, number: int) -
 
 def _table(curve: Projection) -> Table:
     growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
-    columns = (
-        Column("nodes", meaning="with a star: outside of the data of a law"),
-        *(Column(name) for name in growing),
-        Column("work"),
-        Column("bytes"),
-        Column("efficiency", meaning="best possible"),
-        Column("band"),
-        Column("least time"),
-        Column("speed-up"),
+    band = zip(
+        map(format_percent, curve.efficiency_low), map(format_percent, curve.efficiency_high), strict=True
     )
-    rows = [
-        Row(
-            (
-                f"{format_count(nodes)}{' *' if curve.is_beyond[i] else ''}",
-                *(size_text(curve.sizes[name][i]) for name in growing),
-                format_count(curve.work_flop[i]),
-                format_bytes(curve.comm_bytes[i]),
-                format_percent(curve.efficiency[i]),
-                f"{format_percent(curve.efficiency_low[i])} to {format_percent(curve.efficiency_high[i])}",
-                format_seconds(curve.time_s[i]),
-                f"{curve.speedup[i]:.3g}",
-            )
-        )
-        for i, nodes in enumerate(curve.nodes.tolist())
+    bands = [" to ".join(ends) for ends in band]
+    fields: list[Field[int]] = [
+        numeric(
+            "nodes",
+            lambda i: f"{format_count(int(curve.nodes[i]))}{' *' if curve.is_beyond[i] else ''}",
+            "with a star: outside of the data of a law",
+        ),
+        *(numeric(name, partial(_size, curve.sizes[name])) for name in growing),
+        numeric("work", lambda i: format_count(curve.work_flop[i])),
+        numeric("bytes", lambda i: format_bytes(curve.comm_bytes[i])),
+        numeric("efficiency", lambda i: format_percent(curve.efficiency[i]), "best possible"),
+        numeric("band", lambda i: bands[i]),
+        numeric("least time", lambda i: format_seconds(curve.time_s[i])),
+        numeric("speed-up", lambda i: f"{curve.speedup[i]:.3g}"),
     ]
-    return Table(f"{curve.kind.capitalize()} scaling; * outside of the data", columns, tuple(rows))
+    caption = f"{curve.kind.capitalize()} scaling; * outside of the data"
+    return page_table(caption, range(len(curve.nodes)), fields)
+
+
+def _size(values: Floats, index: int) -> str:
+    return size_text(values[index])
 
 
 def _charts(projections: Sequence[Projection], number: int, machine: str) -> tuple[Chart, ...]:

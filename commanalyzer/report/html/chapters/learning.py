@@ -13,11 +13,12 @@ from commanalyzer.foundation.documents import number, parse_json
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.html.blocks import Chapter, Column, Figures, Row, Section, Table, Words
+from commanalyzer.report.tables import Field, numeric, page_table, worded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 from commanalyzer.foundation.quantities import format_bytes, format_count
-from commanalyzer.kernels.tasks.graph import TaskGraph
+from commanalyzer.kernels.tasks.graph import Kernel, RangeAccess, TaskGraph
 from commanalyzer.report.kernels.task_files import tasks_chart
 from commanalyzer.report.kernels.tasks_text import range_text
 
@@ -39,20 +40,18 @@ def tasks_chapter(graph: TaskGraph) -> Chapter:
 
 
 def _kernels(graph: TaskGraph) -> Table:
-    columns = (
-        Column("kernel", is_number=False),
-        Column("work items", is_number=False, meaning="extents of the range, of the first execution"),
-        Column("access", is_number=False),
-        Column("buffer", is_number=False),
-        Column("range mapper", is_number=False, meaning="which elements a block of work items accesses"),
-        Column("index", is_number=False, meaning="per dimension of the buffer; * for all"),
+    fields: tuple[Field[tuple[Kernel, RangeAccess]], ...] = (
+        worded("kernel", lambda row: row[0].name),
+        worded("work items", lambda row: range_text(row[0]), "extents of the range, of the first execution"),
+        worded("access", lambda row: row[1].mode),
+        worded("buffer", lambda row: row[1].buffer),
+        worded(
+            "range mapper", lambda row: str(row[1].mapper), "which elements a block of work items accesses"
+        ),
+        worded("index", lambda row: ", ".join(row[1].index), "per dimension of the buffer; * for all"),
     )
-    rows = [
-        Row((kernel.name, range_text(kernel), a.mode, a.buffer, str(a.mapper), ", ".join(a.index)))
-        for kernel in graph.kernels
-        for a in kernel.accesses
-    ]
-    return Table("Accessors of each kernel", columns, tuple(rows))
+    rows = [(kernel, access) for kernel in graph.kernels for access in kernel.accesses]
+    return page_table("Accessors of each kernel", rows, fields)
 
 
 def _moved(graph: TaskGraph) -> Table:
@@ -110,19 +109,19 @@ def learning_chapter(content: Mapping[str, Any]) -> Chapter:
     groups = "; ".join(", ".join(map(str, group)) for group in insight["clusters"])
     words = Words((f"Kernels whose static features are alike (distance below 0.1): {groups}.",))
     chart = _distances(insight["kernels"], insight["distances"])
-    ranking = Table(
-        "Features by greedy selection",
-        (Column("feature", is_number=False), Column("R2 with those before")),
-        tuple(Row((str(r["name"]), f"{r['score']:.4f}")) for r in insight["ranking"]),
+    ranked: tuple[Field[Mapping[str, Any]], ...] = (
+        worded("feature", lambda r: str(r["name"])),
+        numeric("R2 with those before", lambda r: f"{r['score']:.4f}"),
     )
-    errors = Table(
-        "Errors on kernels that were left out",
-        (Column("features", is_number=False), Column("MSE"), Column("MSLE"), Column("MAPE %"), Column("R2")),
-        tuple(
-            Row((str(name), f"{e['mse']:.2f}", f"{e['msle']:.4f}", f"{e['mape']:.2f}", f"{e['r2']:.3f}"))
-            for name, e in insight["ablation"].items()
-        ),
+    ranking = page_table("Features by greedy selection", insight["ranking"], ranked)
+    compared: tuple[Field[tuple[str, Mapping[str, float]]], ...] = (
+        worded("features", lambda item: str(item[0])),
+        numeric("MSE", lambda item: f"{item[1]['mse']:.2f}"),
+        numeric("MSLE", lambda item: f"{item[1]['msle']:.4f}"),
+        numeric("MAPE %", lambda item: f"{item[1]['mape']:.2f}"),
+        numeric("R2", lambda item: f"{item[1]['r2']:.3f}"),
     )
+    errors = page_table("Errors on kernels that were left out", insight["ablation"].items(), compared)
     sections = (
         Section("learning-distances", "Which kernels are alike", (words, Figures((chart,)))),
         Section("learning-features", "Which features matter", (ranking, errors)),
