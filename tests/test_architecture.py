@@ -22,7 +22,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_910,
-    "cli": 4_055,
+    "cli": 4_054,
     "communication": 3_118,
     "division": 7_490,
     "foundation": 1_053,
@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 5_582,
     "program": 9_339,
     "recording": 11_647,
-    "report": 7_521,
+    "report": 7_358,
     "result": 2_409,
     "scaling": 6_547,
     ".": 588,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_798,
     "runtime_shim/supervisor": 115,
-    "tests": 43_963,
+    "tests": 43_961,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

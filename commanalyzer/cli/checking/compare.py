@@ -48,7 +48,7 @@ def command(
     With --times, measured times are set against the bounds of the machine (see: commanalyzer bound).
     """
     out.check()
-    from commanalyzer.report.checking.comparison_text import comparison_text, show_comparison
+    from commanalyzer.report.checking import comparison_text, show_comparison
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.comparison.compare import compare
 
@@ -58,7 +58,7 @@ def command(
     def show(console: Console) -> None:
         show_comparison(found, console, quiet=out.quiet)
         if runs is not None:
-            from commanalyzer.report.checking.comparison_text import show_measured
+            from commanalyzer.report.checking import show_measured
 
             show_measured(runs, console)
 

@@ -68,7 +68,7 @@ def command(
     for path in files:
         require_writable(path, force)
     from commanalyzer.checking.validation.run import Selection
-    from commanalyzer.report.checking.document_files import html_text, markdown_text, show_document
+    from commanalyzer.report.checking import html_text, markdown_text, show_document
     from commanalyzer.report.result.text import make_console
 
     selection = Selection(**selected)

@@ -28,7 +28,7 @@ def command(
     out.check()
     from commanalyzer.kernels.features.kernels import find_kernels, run_kernels
     from commanalyzer.recording.record import compile_request
-    from commanalyzer.report.kernels.features_text import features_json, show_features
+    from commanalyzer.report.kernels.text import features_json, show_features
 
     _, module = compile_request(request)
     if run or request.arguments or request.stdin is not None:

@@ -25,7 +25,7 @@ def command(
     out.check()
     from commanalyzer.kernels.patterns.find import find_patterns
     from commanalyzer.recording.record import compile_request
-    from commanalyzer.report.kernels.patterns_text import patterns_json, show_patterns
+    from commanalyzer.report.kernels.text import patterns_json, show_patterns
 
     _, module = compile_request(request)
     given = b"" if request.stdin is None else request.stdin.read_bytes()

@@ -59,7 +59,7 @@ def command(
     from commanalyzer.kernels.tasks.find import find_tasks
     from commanalyzer.recording.record import compile_request
     from commanalyzer.report.kernels.task_files import dot_text, graphml_text, save_tasks
-    from commanalyzer.report.kernels.tasks_text import show_tasks
+    from commanalyzer.report.kernels.text import show_tasks
 
     _, module = compile_request(request)
     given = b"" if request.stdin is None else request.stdin.read_bytes()

@@ -52,7 +52,7 @@ def command(
     out.check()
     if not 0.0 < efficiency < 1.0:
         raise click.BadParameter("expected an efficiency between 0 and 1", param_hint="--efficiency")
-    from commanalyzer.report.machine.bound_text import bound_text, show_bound
+    from commanalyzer.report.machine import bound_text, show_bound
     from commanalyzer.result.artifacts import load
 
     if (profile is None) != (processor is None):

@@ -101,7 +101,7 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
     from commanalyzer.machine.measuring.phase_campaign import read_points
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.machine.phase_times import parse_condition
-    from commanalyzer.report.machine.machine_text import show_machine
+    from commanalyzer.report.machine import show_machine
     from commanalyzer.report.result.text import make_console
     from commanalyzer.scaling.allocations.campaign import machine_of_campaign
 
@@ -133,7 +133,7 @@ def list_machines() -> None:
     """List the published machines that --machine knows by name."""
     from commanalyzer.machine.catalog import published_machines
     from commanalyzer.machine.parameters import load_machine
-    from commanalyzer.report.machine.machine_text import show_machines
+    from commanalyzer.report.machine import show_machines
     from commanalyzer.report.result.text import make_console
 
     machines = {name: load_machine(path) for name, path in published_machines().items()}
@@ -146,7 +146,7 @@ def list_machines() -> None:
 def show(machine: str, every: bool) -> None:
     """Print a published machine or a machine file."""
     from commanalyzer.machine.catalog import find_machine
-    from commanalyzer.report.machine.machine_text import show_machine
+    from commanalyzer.report.machine import show_machine
     from commanalyzer.report.result.text import make_console
 
     show_machine(find_machine(machine), make_console(sys.stdout), every=every)
@@ -304,7 +304,7 @@ def _run(request: MeasurementRequest, quiet: bool) -> None:
     from commanalyzer.foundation.progress import SilentProgress
     from commanalyzer.machine.measuring.job import run_job
     from commanalyzer.machine.measuring.mpi import launcher_rank
-    from commanalyzer.report.machine.machine_text import show_machine, show_remarks
+    from commanalyzer.report.machine import show_machine, show_remarks
     from commanalyzer.report.progress import LineProgress
     from commanalyzer.report.result.text import make_console
 

@@ -157,7 +157,7 @@ def _run(
 ) -> None:
     from commanalyzer.machine.simulation.run import simulate
     from commanalyzer.machine.simulation.smpirun import smpi_version
-    from commanalyzer.report.machine.simulation_text import (
+    from commanalyzer.report.machine import (
         SimulationReport,
         show_simulation,
         simulation_text,

@@ -34,7 +34,7 @@ def command(
     from commanalyzer.profiles.classification.classify import classify
     from commanalyzer.profiles.classification.document import classes_json
     from commanalyzer.profiles.document import read_profiles
-    from commanalyzer.report.profiles.extrapolation_text import show_classes
+    from commanalyzer.report.profiles.text import show_classes
 
     runs = read_profiles(profiles)
     found = classify(runs, "pattern" if method == "pattern" else "clusters", number=number, directed=directed)

@@ -47,7 +47,7 @@ def command(
         raise ConfigError("expected --to with -o, found none", hint="for example --to p=64,n=512")
     from commanalyzer.profiles.extrapolation.passes import Choices, parse_targets, run_passes
     from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
-    from commanalyzer.report.profiles.extrapolation_text import extrapolation_json, show_extrapolation
+    from commanalyzer.report.profiles.text import extrapolation_json, show_extrapolation
 
     points = parse_targets(targets)
     with shown_progress(out.quiet or out.is_document) as progress:

@@ -109,7 +109,7 @@ def command(
     from commanalyzer.profiles.document import profile_text
     from commanalyzer.profiles.ranks import rank_profiles
     from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
-    from commanalyzer.report.profiles.profile_text import show_profile
+    from commanalyzer.report.profiles.text import show_profile
     from commanalyzer.report.result.text import make_console
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.provenance import require_same_program

@@ -170,7 +170,7 @@ def command(
     if is_allocations:
         advise_allocations(common, asked)
         return
-    from commanalyzer.report.scaling.projection_text import ProjectionReport, projection_json, show_projection
+    from commanalyzer.report.scaling.laws_text import ProjectionReport, projection_json, show_projection
     from commanalyzer.scaling.laws.document import load_laws
     from commanalyzer.scaling.laws.projection import advise, gain_of_best, project
 

@@ -6,7 +6,6 @@ import shlex
 
 from commanalyzer.communication.matrix import CountedRun
 from commanalyzer.foundation.quantities import format_bytes, format_count
-from commanalyzer.report.checking.counted_text import CALLS, PARTS, PARTS_TITLE
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,
@@ -20,6 +19,7 @@ from commanalyzer.report.html.blocks import (
 from commanalyzer.report.html.origin import hashes, provenance_facts, warnings_of
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.report.html.talk import talk_section
+from commanalyzer.report.result.text import CALLS, PARTS, PARTS_TITLE
 from commanalyzer.report.tables import page_table
 
 

@@ -21,8 +21,7 @@ from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
-from commanalyzer.report.result.confidence_text import NOT_FOUND, TITLE, confidence_fields
-from commanalyzer.report.result.text import extent
+from commanalyzer.report.result.text import NOT_FOUND, TITLE, confidence_fields, extent
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import Decomposition

@@ -19,8 +19,13 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.figures.chart import Chart, inline_svg
 from commanalyzer.report.html.blocks import Chapter, Section, explained
 from commanalyzer.report.html.causes import causes_section
-from commanalyzer.report.html.chapters.laws import LawsRequest, allocations_chapter, laws_chapter
-from commanalyzer.report.html.chapters.learning import learning_chapter, tasks_chapter
+from commanalyzer.report.html.chapters import (
+    LawsRequest,
+    allocations_chapter,
+    laws_chapter,
+    learning_chapter,
+    tasks_chapter,
+)
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
 from commanalyzer.report.html.efficiency import efficiency_section

@@ -17,7 +17,7 @@ from commanalyzer.kernels.learning.metrics import Errors
 from commanalyzer.kernels.learning.model import Prediction, TrainedModel
 from commanalyzer.kernels.learning.overheads import OverheadTable, PairOverhead
 from commanalyzer.kernels.learning.runs import DEVICES
-from commanalyzer.report.html.chapters.learning import TRAINING_SCHEMA
+from commanalyzer.report.html.chapters import TRAINING_SCHEMA
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 
 PREDICTION_SCHEMA = "commanalyzer.speedups/1"

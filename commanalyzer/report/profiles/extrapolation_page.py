@@ -31,7 +31,7 @@ from commanalyzer.report.html.blocks import (
     Words,
 )
 from commanalyzer.report.html.page import Page
-from commanalyzer.report.profiles.extrapolation_text import accuracy_fields, group_text, scale_text
+from commanalyzer.report.profiles.text import accuracy_fields, group_text, scale_text
 from commanalyzer.report.tables import page_table
 from commanalyzer.scaling.laws.terms import Floats
 

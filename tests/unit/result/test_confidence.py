@@ -17,8 +17,7 @@ from commanalyzer.division.selection import evenness
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.report.result.json_document import json_text
-from commanalyzer.report.result.confidence_text import confidence_fields
-from commanalyzer.report.result.text import make_console, show_result
+from commanalyzer.report.result.text import confidence_fields, make_console, show_result
 from commanalyzer.result.artifact_header import header_of
 from commanalyzer.result.confidence import Confidence, confidence_of, method_of
 from commanalyzer.result.results import Decomposition

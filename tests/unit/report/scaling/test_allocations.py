@@ -9,7 +9,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.report.figures.chart import inline_svg
-from commanalyzer.report.html.chapters.laws import allocations_chapter
+from commanalyzer.report.html.chapters import allocations_chapter
 from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
 from commanalyzer.report.scaling.allocations_text import (
     AllocationReport,

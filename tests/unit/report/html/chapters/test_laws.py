@@ -9,7 +9,7 @@ import pytest
 
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.html.chapters.laws import LawsRequest, laws_chapter
+from commanalyzer.report.html.chapters import LawsRequest, laws_chapter
 from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.law import Formula, Law
