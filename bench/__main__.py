@@ -26,7 +26,7 @@ from bench.peers import peers
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
 from commanalyzer.recording.instrument.mechanisms import without
-from commanalyzer.report.checking.document_files import markdown_text, show_document
+from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 

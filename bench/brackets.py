@@ -24,7 +24,7 @@ from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.checking.document_files import markdown_text, show_document
+from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 from tests.kernels.table import kernels
 

@@ -31,7 +31,7 @@ from commanalyzer.kernels.composition.expressions import element_time
 from commanalyzer.kernels.composition.models import Composed
 from commanalyzer.kernels.composition.systems import Block, Pattern, System, parse_system
 from commanalyzer.program.frontend.toolchain import find_toolchain
-from commanalyzer.report.checking.document_files import markdown_text
+from commanalyzer.report.checking import markdown_text
 from commanalyzer.scaling.laws.formula_reader import read_formula
 
 _SOURCE = Path(__file__).with_name("composition_threads.c")

@@ -14,7 +14,7 @@ from bench.measuring import Cost, Measured
 from bench.peers import PROGRAMS, Peer
 from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.checking.document_files import markdown_text, show_document
+from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 
 _NONE = "-"

@@ -30,7 +30,7 @@ from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.report.checking.document_files import markdown_text
+from commanalyzer.report.checking import markdown_text
 
 _PROGRAM = Path(__file__).with_suffix(".c")
 _TITLE = "Irregular graphs"

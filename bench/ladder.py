@@ -30,7 +30,7 @@ from bench.ladder_cases import Series, chosen_series
 from bench.ladder_document import Rung, ladder_document, rung_of
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.checking.document_files import markdown_text, show_document
+from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 

@@ -22,7 +22,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_877,
-    "cli": 4_440,
+    "cli": 4_053,
     "communication": 3_107,
     "division": 7_481,
     "foundation": 1_126,
@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 5_477,
     "program": 9_331,
     "recording": 11_647,
-    "report": 7_584,
+    "report": 7_367,
     "result": 2_378,
     "scaling": 6_442,
     ".": 588,

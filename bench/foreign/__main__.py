@@ -22,7 +22,7 @@ from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
-from commanalyzer.report.checking.document_files import show_document
+from commanalyzer.report.checking import show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 

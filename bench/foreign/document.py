@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bench.measuring import Cost
 from commanalyzer.checking.validation.document import Document, Section
-from commanalyzer.report.checking.document_files import markdown_text
+from commanalyzer.report.checking import markdown_text
 
 TITLE = "Programs in other styles"
 _SECTION = re.compile(rf"^## {TITLE}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.machine_options import machine_and_latency_options
-from commanalyzer.cli.parameters.output import (
-    check_outputs,
-    emit_document,
-    force_option,
-    json_option,
-    quiet_option,
-)
-from commanalyzer.request import MODELS
+from commanalyzer.cli.parameters.output import Outputs, output_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,9 +20,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("predicted", type=click.Path(path_type=Path))
-@click.argument("counted", type=click.Path(path_type=Path))
-@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.argument("predicted", type=options.FILE)
+@click.argument("counted", type=options.FILE)
+@options.model_option
 @click.option("--method", default="", help="Predicted decomposition; the cheapest if left out.")
 @click.option("--region", default="", metavar="NAME", help="Marked region of the counted run.")
 @click.option(
@@ -37,20 +31,14 @@ if TYPE_CHECKING:
     help="Measured times of the MPI program: 1=10.2s,4=2.8s, or a file with lines nodes,seconds.",
 )
 @machine_and_latency_options
-@json_option
-@force_option
-@quiet_option("Only the totals.")
+@output_options("Only the totals.")
 def command(
     predicted: Path,
     counted: Path,
-    model: str | None,
-    method: str,
-    region: str,
     times: str | None,
     machine: MachineParameters,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **given: str,
 ) -> None:
     """Compare the result PREDICTED (analyze -o) with the result COUNTED (count -o) of an MPI run.
 
@@ -59,22 +47,22 @@ def command(
 
     With --times, measured times are set against the bounds of the machine (see: commanalyzer bound).
     """
-    check_outputs(None, json_output, force)
-    from commanalyzer.report.checking.comparison_text import comparison_text, show_comparison
+    out.check()
+    from commanalyzer.report.checking import comparison_text, show_comparison
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.comparison.compare import compare
 
-    found = compare(load(predicted), load(counted), model=model or "", method=method, region=region)
+    found = compare(load(predicted), load(counted), **given)  # options that are called like its arguments
     runs = None if times is None else _measured(found, times, machine)
 
     def show(console: Console) -> None:
-        show_comparison(found, console, quiet=quiet)
+        show_comparison(found, console, quiet=out.quiet)
         if runs is not None:
-            from commanalyzer.report.checking.comparison_text import show_measured
+            from commanalyzer.report.checking import show_measured
 
             show_measured(runs, console)
 
-    emit_document(lambda: comparison_text(found, runs), show, json_output, force=force, quiet=quiet)
+    out.emit(lambda: comparison_text(found, runs), show)
 
 
 def _measured(comparison: Comparison, times: str, machine: MachineParameters) -> MeasuredRuns:

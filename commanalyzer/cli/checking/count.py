@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
-from commanalyzer.cli.parameters.output import check_outputs, emit, force_option, json_option, quiet_option
+from commanalyzer.cli.parameters.output import (
+    Outputs,
+    emit,
+    force_option,
+    json_option,
+    quiet_option,
+    together,
+)
 
 
 class _WithCommand(WithProgramArguments):
@@ -20,51 +28,43 @@ class _WithCommand(WithProgramArguments):
 
 
 @click.command(cls=_WithCommand)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the result (*.cmz).")
+@click.option("-o", "--output", type=options.FILE, help="Save the result (*.cmz).")
 @json_option
 @click.option(
     "--region", default="", metavar="NAME", help="Mark or function that the result's matrix covers."
 )
 @click.option("--mpicc", default="", help="Compiler wrapper of the program's MPI, if not beside mpiexec.")
-@click.option("--timeout", type=options.seconds, help="Limit of the run: 60, 10min.")
-@click.option("--profile", type=click.Path(path_type=Path), help="Save the ranks' communication (*.pisa).")
+@click.option("--timeout", "timeout_s", type=options.seconds, help="Limit of the run: 60, 10min.")
+@click.option("--profile", type=options.FILE, help="Save the ranks' communication (*.pisa).")
 @force_option
 @click.option("--all", "every", is_flag=True, help="Show every kind of call.")
 @quiet_option("Only the table of regions.")
-@click.pass_context
+@together(out=Outputs)
 def command(
-    ctx: click.Context,
     output: Path | None,
-    json_output: str | None,
-    region: str,
-    mpicc: str,
-    timeout: float | None,
     profile: Path | None,
-    force: bool,
     every: bool,
-    quiet: bool,
+    out: Outputs,
+    **given: Any,
 ) -> None:
     """Count the bytes and messages that an MPI program's ranks send to each other.
 
     The command after -- is run once, unchanged, with a counting library in every rank. Collectives are
     charged with the least volume that an implementation needs.
     """
-    check_outputs(output, json_output, force)
-    check_outputs(profile, None, force)
+    out.check(output, profile)
     from commanalyzer.checking.counting.launch import CountRequest, count
 
     result = count(
         CountRequest(
-            command=program_arguments(ctx),
-            region=region,
-            mpicc=mpicc,
-            timeout_s=timeout,
-            output_to_stderr=json_output == "-",
+            command=program_arguments(),
+            output_to_stderr=out.is_document,
+            **given,  # options that are called like the fields of the request
         )
     )
-    emit(result, output, json_output, force=force, every=every, quiet=quiet)
+    emit(result, output, out, every=every)
     if profile is not None:
         from commanalyzer.profiles.document import write_profile
         from commanalyzer.profiles.ranks import counted_profile
 
-        write_profile(counted_profile(result, {}), profile, force=force)
+        write_profile(counted_profile(result, {}), profile, force=out.force)

@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,8 +24,14 @@ _MARKDOWN, _HTML = "ACCURACY.md", "accuracy.html"
 _WIDE = 200  # characters of a table when nobody's terminal says otherwise
 
 
+def _names(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
+
+
 @click.command()
-@click.option("--workloads", default="", metavar="NAMES", help="Workloads: heat2d,cg.  [default: all]")
+@click.option(
+    "--workloads", type=_names, default="", metavar="NAMES", help="Workloads: heat2d,cg.  [default: all]"
+)
 @click.option("--nodes", type=options.nodes, default=(), help="Numbers of processes: 4,8.  [default: all]")
 @click.option("--quick", is_flag=True, help="Only the smallest size of each workload, on 4 or 8 processes.")
 @click.option(
@@ -33,30 +39,24 @@ _WIDE = 200  # characters of a table when nobody's terminal says otherwise
 )
 @click.option("--ablation", is_flag=True, help="Leave out one rule of the analysis after the other as well.")
 @click.option(
-    "--cases",
-    type=click.Path(path_type=Path),
-    default=_CASES,
-    show_default=True,
-    help="File that describes the cases.",
+    "--cases", type=options.FILE, default=_CASES, show_default=True, help="File that describes the cases."
 )
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help=f"Directory for {_MARKDOWN} and {_HTML}, or one file (*.md, *.html).",
 )
 @force_option
 @quiet_option("Only the tables; no progress.")
 def command(
-    workloads: str,
-    nodes: tuple[int, ...],
-    quick: bool,
     jobs: int,
     ablation: bool,
     cases: Path,
     output: Path | None,
     force: bool,
     quiet: bool,
+    **selected: Any,
 ) -> None:
     """Compare predictions with the counted bytes of the workloads' MPI counterparts.
 
@@ -68,12 +68,12 @@ def command(
     for path in files:
         require_writable(path, force)
     from commanalyzer.checking.validation.run import CaseSelection
-    from commanalyzer.report.checking.document_files import html_text, markdown_text, show_document
+    from commanalyzer.report.checking import html_text, markdown_text, show_document
     from commanalyzer.report.result.text import make_console
 
-    names = tuple(name.strip() for name in workloads.split(",") if name.strip())
-    words = _command(names, nodes, quick, ablation, cases)
-    document = _document(cases, CaseSelection(names, nodes, quick), ablation, words, quiet, jobs)
+    selection = CaseSelection(**selected)
+    words = _command(selection, ablation, cases)
+    document = _document(cases, selection, ablation, words, quiet, jobs)
     console = make_console(sys.stdout)
     if not console.is_terminal:
         console.width = _WIDE
@@ -98,11 +98,11 @@ def _outputs(output: Path | None) -> tuple[Path, ...]:
     return (output,)
 
 
-def _command(names: tuple[str, ...], nodes: tuple[int, ...], quick: bool, ablation: bool, cases: Path) -> str:
+def _command(selection: CaseSelection, ablation: bool, cases: Path) -> str:
     words = ["commanalyzer", "validate"]
-    words += ["--workloads", ",".join(names)] if names else []
-    words += ["--nodes", ",".join(map(str, nodes))] if nodes else []
-    words += ["--quick"] if quick else []
+    words += ["--workloads", ",".join(selection.workloads)] if selection.workloads else []
+    words += ["--nodes", ",".join(map(str, selection.nodes))] if selection.nodes else []
+    words += ["--quick"] if selection.quick else []
     words += ["--ablation"] if ablation else []
     words += ["--cases", str(cases)] if cases != _CASES else []
     return shlex.join(words)

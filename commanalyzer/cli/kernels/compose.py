@@ -4,50 +4,38 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import (
-    check_outputs,
-    emit_document,
-    force_option,
-    json_option,
-    quiet_option,
-)
+from commanalyzer.cli.parameters.output import Outputs, output_options
 
 
 @click.command()
-@click.argument("design", type=click.Path(path_type=Path))
+@click.argument("design", type=options.FILE)
 @click.option("--system", "expression", default="", help="Another system of the same blocks.")
 @click.option("--at", "sizes", type=options.setting, multiple=True, help="Size: n=4096; repeatable.")
 @click.option("--set", "counts", type=options.setting, multiple=True, help="Count: T=4; repeatable.")
 @click.option("--cores", type=click.IntRange(1), help="Threads that may run.")
 @click.option("--elements", type=click.IntRange(1), help="Elements of the stream.")
-@click.option(
-    "--figure", type=click.Path(path_type=Path), help="Draw the system with its times (.svg, .png)."
-)
-@json_option
-@force_option
-@quiet_option("Only times and counts.")
+@click.option("--figure", type=options.FILE, help="Draw the system with its times (.svg, .png).")
+@output_options("Only times and counts.")
 def command(
     design: Path,
     expression: str,
     sizes: tuple[tuple[str, float], ...],
     counts: tuple[tuple[str, float], ...],
-    cores: int | None,
-    elements: int | None,
     figure: Path | None,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **given: Any,
 ) -> None:
     """Predict how fast the system of DESIGN (TOML) is, what limits it, and which counts are best.
 
     Counts that are given neither in the design nor with --set are found: those that make the system fastest
     on the cores.
     """
-    check_outputs(figure, json_output, force)
+    out.check(figure)
     from commanalyzer.kernels.composition.answer import answer
     from commanalyzer.kernels.composition.design import load_design
     from commanalyzer.kernels.composition.systems import parse_system, with_counts
@@ -64,19 +52,15 @@ def command(
         loaded,
         system=with_counts(system, {name: int(value) for name, value in counts}),
         values={**loaded.values, **dict(sizes)},
-        cores=cores or loaded.cores,
-        elements=elements or loaded.elements,
+        **{name: count for name, count in given.items() if count is not None},  # cores, elements
     )
     found = answer(loaded)
     if figure is not None:
         from commanalyzer.report.kernels.system_drawing import save_system
 
-        save_system(found, figure, force=force)
-    emit_document(
+        save_system(found, figure, force=out.force)
+    out.emit(
         lambda: answer_json(found),
-        lambda console: show_answer(found, console, quiet=quiet),
-        json_output,
+        lambda console: show_answer(found, console, quiet=out.quiet),
         saved=(figure,),
-        force=force,
-        quiet=quiet,
     )

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import (
-    check_outputs,
-    emit_document,
-    force_option,
-    json_option,
-    quiet_option,
-)
-
-
-def _sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
-    return options.nodes(text)
+from commanalyzer.cli.parameters.output import Outputs, output_options
 
 
 @click.command("measure-block")
-@click.argument("sources", nargs=-1, type=click.Path(path_type=Path), metavar="[SOURCE...]")
+@click.argument("sources", nargs=-1, type=options.FILE, metavar="[SOURCE...]")
 @click.option("--function", default="", help="Function to time: void NAME(int *data, size_t n).")
 @click.option("--element", default="int", show_default=True, help="Type of its data: int, double, ...")
-@click.option("--command", "words", default="", help="Time a command instead: './filter {n}'.")
+@click.option("--command", default="", help="Time a command instead: './filter {n}'.")
 @click.option(
     "--sizes",
-    type=_sizes,
+    type=options.nodes,
+    metavar="SIZES",
     default="1024..262144x2",
     show_default=True,
     help="Sizes n: 1024..262144x2 (doubling), 1024-262144:1024 or a list.",
@@ -36,55 +27,38 @@ def _sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option(
     "--repetitions", type=click.IntRange(2), default=256, show_default=True, help="Samples of every size."
 )
-@click.option("--cflags", default="-O2", show_default=True, help="Flags of the compiler.")
-@click.option("--timeout", type=options.seconds, default="10min", show_default=True, help="Limit of it all.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Save times and law (JSON), for compose."
+    "--cflags", "flags", type=options.flags, default="-O2", show_default=True, help="Flags of the compiler."
 )
-@json_option
-@force_option
-@quiet_option("Only the law.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=options.seconds,
+    default="10min",
+    show_default=True,
+    help="Limit of it all.",
+)
+@click.option("-o", "--output", type=options.FILE, help="Save times and law (JSON), for compose.")
+@output_options("Only the law.")
 def command(
-    sources: tuple[Path, ...],
-    function: str,
-    element: str,
-    words: str,
-    sizes: tuple[int, ...],
-    repetitions: int,
-    cflags: str,
-    timeout: float,
     output: Path | None,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **given: Any,
 ) -> None:
     """Measure the run time of a function of the SOURCEs, or of a command, and fit a law to it.
 
     Every call sees fresh data of a fixed random sequence. Measure on an idle machine.
     """
-    check_outputs(output, json_output, force)
+    out.check(output)
     from commanalyzer.kernels.composition.measured import block_json, save_block
     from commanalyzer.kernels.composition.measurement import BlockRequest, measure_block
     from commanalyzer.report.kernels.composition_text import show_block
 
-    request = BlockRequest(
-        sources=sources,
-        function=function,
-        element=element,
-        command=words,
-        sizes=sizes,
-        repetitions=repetitions,
-        flags=tuple(shlex.split(cflags)),
-        timeout_s=timeout,
-    )
-    block = measure_block(request)
+    block = measure_block(BlockRequest(**given))  # options that are called like its fields
     if output is not None:
-        save_block(block, output, force=force)
-    emit_document(
+        save_block(block, output, force=out.force)
+    out.emit(
         lambda: block_json(block),
-        lambda console: show_block(block, console, quiet=quiet),
-        json_output,
+        lambda console: show_block(block, console, quiet=out.quiet),
         saved=(output,),
-        force=force,
-        quiet=quiet,
     )

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.foundation.files import write_text
+from commanalyzer.cli.parameters.output import Outputs, output_options, together
 
-_FILE = click.Path(path_type=Path)
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """The application that moves data between kernels; the names are those of the options."""
+
+    tasks: Path | None
+    overheads: Path | None
+    machine: str
 
 
 @click.command()
-@click.argument("model", type=_FILE)
-@click.argument("inputs", type=_FILE, metavar="FEATURES|TABLE")
+@click.argument("model", type=options.FILE)
+@click.argument("inputs", type=options.FILE, metavar="FEATURES|TABLE")
 @click.option(
     "--devices", type=options.nodes, default=(1, 2, 4, 8, 16, 32, 64), help="Numbers: 2,4,8 or 1-64:x2."
 )
@@ -25,32 +31,27 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--kernel", "names", multiple=True, help="Only this kernel of FEATURES; repeatable.")
 @click.option(
-    "--tasks", type=_FILE, help="Task graph (of tasks --json): also the application of these tasks."
+    "--tasks", type=options.FILE, help="Task graph (of tasks --json): also the application of these tasks."
 )
-@click.option("--overheads", type=_FILE, help="Overheads of range mappers, for Eq. 3.")
+@click.option("--overheads", type=options.FILE, help="Overheads of range mappers, for Eq. 3.")
 @click.option("--machine", default="", metavar="NAME|FILE", help="Machine, for what moving data takes.")
-@json_option
-@force_option
-@quiet_option("Do not say which file was written.")
+@output_options("Do not say which file was written.")
+@together(moved=_Moved)
 def command(
     model: Path,
     inputs: Path,
     devices: tuple[int, ...],
     items: float,
     names: tuple[str, ...],
-    tasks: Path | None,
-    overheads: Path | None,
-    machine: str,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    moved: _Moved,
+    out: Outputs,
 ) -> None:
     """Predict speed-ups of the kernels of FEATURES (of features --run --json) or the runs of TABLE.
 
     Each comes with its uncertainty, and a remark where the model was not trained for it.
     """
-    check_outputs(None, json_output, force)
-    if (overheads is not None or machine) and tasks is None:
+    out.check()
+    if (moved.overheads is not None or moved.machine) and moved.tasks is None:
         raise click.UsageError("--overheads and --machine are for the application of --tasks")
     if items < 0:
         raise click.BadParameter(f"expected 0 or more, found {items:g}", param_hint="--items")
@@ -60,25 +61,20 @@ def command(
     from commanalyzer.kernels.tasks.document import load_tasks
     from commanalyzer.machine.machine_file import find_machine
     from commanalyzer.report.kernels.learning_text import prediction_json, show_prediction
-    from commanalyzer.report.result.text import make_console
 
     trained = load_model(model)
     runs = read_inputs(inputs, devices, items, names)
     found = trained.predict(runs)
     application = None
-    if tasks is not None:
+    if moved.tasks is not None:
         application = predict_application(
-            load_tasks(tasks),
+            load_tasks(moved.tasks),
             runs,
             found.speedups,
-            None if overheads is None else load_overheads(overheads),
-            find_machine(machine) if machine else None,
+            None if moved.overheads is None else load_overheads(moved.overheads),
+            find_machine(moved.machine) if moved.machine else None,
         )
-    if json_output == "-":
-        sys.stdout.write(prediction_json(found, application))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), prediction_json(found, application), force=force)
-    show_prediction(found, application, make_console(sys.stdout))
-    if json_output is not None and not quiet:
-        click.echo(f"wrote {json_output}")
+    out.emit(
+        lambda: prediction_json(found, application),
+        lambda console: show_prediction(found, application, console),
+    )

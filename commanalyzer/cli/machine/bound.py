@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.machine_options import efficiency_option, machine_and_latency_options
-from commanalyzer.cli.parameters.output import (
-    check_outputs,
-    emit_document,
-    force_option,
-    json_option,
-    quiet_option,
-)
+from commanalyzer.cli.parameters.output import Outputs, output_options
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.request import MODELS
-
-if TYPE_CHECKING:
-    from commanalyzer.machine.roofline.traffic import Placement
 
 
 @click.command()
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result", type=options.FILE)
 @click.option(
     "--nodes", type=options.nodes, help="Analysed node counts to show: 4,16 or 2..64x2; all if left out."
 )
 @machine_and_latency_options
-@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@options.model_option
 @click.option("--method", default="", help="Only this decomposition; the best of all if left out.")
 @click.option(
     "--placement",
@@ -40,38 +30,29 @@ if TYPE_CHECKING:
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
 @click.option(
-    "--profile",
-    type=click.Path(path_type=Path),
-    help="Predict the throughput from this profile (*.pisa) on --processor.",
+    "--profile", type=options.FILE, help="Predict the throughput from this profile (*.pisa) on --processor."
 )
-@click.option("--processor", type=click.Path(path_type=Path), help="Core and caches (TOML), with --profile.")
+@click.option("--processor", type=options.FILE, help="Core and caches (TOML), with --profile.")
 @efficiency_option
-@json_option
-@force_option
-@quiet_option("Only the table.")
+@output_options("Only the table.")
 def command(
     result: Path,
-    nodes: tuple[int, ...] | None,
     machine: MachineParameters,
-    model: str | None,
-    method: str,
-    placement: Placement,
     profile: Path | None,
     processor: Path | None,
     efficiency: float,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **given: Any,
 ) -> None:
     """Show the efficiency and the time that RESULT (analyze -o) allows at best on a machine.
 
     Beside the paper's bound (bytes over bandwidth, Eq. 4) stands one that also knows messages, latency and
     collectives; it is the highest of all decompositions in RESULT.
     """
-    check_outputs(None, json_output, force)
+    out.check()
     if not 0.0 < efficiency < 1.0:
         raise click.BadParameter("expected an efficiency between 0 and 1", param_hint="--efficiency")
-    from commanalyzer.report.machine.bound_text import bound_text, show_bound
+    from commanalyzer.report.machine import bound_text, show_bound
     from commanalyzer.result.artifacts import load
 
     if (profile is None) != (processor is None):
@@ -83,11 +64,8 @@ def command(
 
         machine = machine.updated(throughput=throughput_of(profile, load_processor(processor)))
     loaded = load(result)
-    found = loaded.bound(machine, nodes=nodes, model=model or "", method=method, placement=placement)
-    emit_document(
+    found = loaded.bound(machine, **given)  # options that are called like its arguments
+    out.emit(
         lambda: bound_text(found, loaded, efficiency),
-        lambda console: show_bound(found, loaded.program, efficiency, console, quiet=quiet),
-        json_output,
-        force=force,
-        quiet=quiet,
+        lambda console: show_bound(found, loaded.program, efficiency, console, quiet=out.quiet),
     )

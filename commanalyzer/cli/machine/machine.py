@@ -5,73 +5,84 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
-from commanalyzer.cli.parameters.output import force_option, quiet_option
+from commanalyzer.cli.parameters.output import Outputs, force_option, quiet_option, together
 from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
-from commanalyzer.foundation.files import require_writable
+from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.kernels.learning.overheads import OverheadTable
     from commanalyzer.machine.measuring.job import MeasurementRequest
-import datetime
-
-from commanalyzer.foundation.files import write_text
 
 DEFAULT_NODES = (8, 16, 32, 64, 128)
 
 
-def measure_campaign(
-    ctx: click.Context,
-    table: Path,
-    nodes: tuple[int, ...],
-    processes: tuple[int, ...],
-    allocation: str,
-    script: Path | None,
-    sizes: tuple[int, ...] | None,
-    *,
-    force: bool,
+@dataclass(frozen=True, slots=True)
+class _Campaign:
+    """Communication phases to measure; the names are those of the options."""
+
+    campaign: Path | None
+    ppn: tuple[int, ...]
+    allocation: str
+    slurm: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Pairs of range mappers to measure; the names are those of the options."""
+
+    range_mappers: bool
+    elements: int
+    topology: str | None
+    base: str
+
+
+def _measure_campaign(
+    asked: _Campaign, table: Path, nodes: tuple[int, ...], sizes: tuple[int, ...] | None, *, force: bool
 ) -> None:
     """Measure what is missing in the table, or write a Slurm script that does."""
     from commanalyzer.machine.measuring.campaign_job import campaign_script, run_campaign
     from commanalyzer.machine.measuring.mpi import launcher_rank
     from commanalyzer.machine.measuring.phase_campaign import SIZES_BYTES, campaign_points
 
+    script = asked.slurm
     if script is not None:
         text = campaign_script(
             script=script,
             table=table,
             tool=(sys.executable, "-m", "commanalyzer"),
             nodes=nodes,
-            processes=processes,
+            processes=asked.ppn,
         )
         write_text(script, text, force=force)
         click.echo(f"wrote {script}; submit with: bash {script}")
         return
-    points = campaign_points(nodes, processes, sizes=sizes or SIZES_BYTES)
+    points = campaign_points(nodes, asked.ppn, sizes=sizes or SIZES_BYTES)
     try:
-        done = run_campaign(table, points, allocation, lambda text: click.echo(f"note: {text}", err=True))
+        done = run_campaign(
+            table, points, asked.allocation, lambda text: click.echo(f"note: {text}", err=True)
+        )
     except CommAnalyzerError:
         if launcher_rank():
-            ctx.exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
+            click.get_current_context().exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
         raise
     if launcher_rank() == 0:
-        click.echo(f"measured {done} of {len(points)} points of allocation {allocation}: {table}")
+        click.echo(f"measured {done} of {len(points)} points of allocation {asked.allocation}: {table}")
 
 
 @click.command("phases")
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Machine file to write (TOML)."
-)
+@click.argument("table", type=options.FILE)
+@click.option("-o", "--output", required=True, type=options.FILE, help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
 @click.option(
     "--base", default="", metavar="NAME|FILE", help="Machine whose other parameters and units are kept."
@@ -85,13 +96,11 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
 
     Switches and racks are metrics where the base says how many nodes they have ([[units]]).
     """
-    from dataclasses import replace
-
     from commanalyzer.machine.machine_file import find_machine, write_machine
     from commanalyzer.machine.measuring.phase_campaign import read_points
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.machine.phase_times import parse_condition
-    from commanalyzer.report.machine.machine_text import show_machine
+    from commanalyzer.report.machine import show_machine
     from commanalyzer.report.result.text import make_console
     from commanalyzer.scaling.allocations.campaign import machine_of_campaign
 
@@ -106,34 +115,8 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
     click.echo(f"wrote {output}")
 
 
-campaign_options = (
-    click.option(
-        "--campaign",
-        type=click.Path(path_type=Path),
-        metavar="TABLE",
-        help="Measure communication phases instead, into this table (CSV); goes on where it was.",
-    ),
-    click.option(
-        "--nodes", type=options.nodes, help="Nodes of the campaign, else 8..128x2; of --topology, else 16."
-    ),
-    click.option(
-        "--ppn", type=options.nodes, default=(1,), help="Processes per node of the campaign; else 1."
-    ),
-    click.option(
-        "--allocation", default="1", show_default=True, help="Name of this job's nodes in the campaign."
-    ),
-    click.option(
-        "--slurm",
-        type=click.Path(path_type=Path),
-        metavar="SCRIPT",
-        help="Only write a script of the campaign.",
-    ),
-)
-
-
 _PAIRS_TIMEOUT_S = 600.0
 _SIMULATED_NODES = (16,)
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group()
@@ -149,7 +132,7 @@ def list_machines() -> None:
     """List the published machines that --machine knows by name."""
     from commanalyzer.machine.machine_file import published_machines
     from commanalyzer.machine.parameters import load_machine
-    from commanalyzer.report.machine.machine_text import show_machines
+    from commanalyzer.report.machine import show_machines
     from commanalyzer.report.result.text import make_console
 
     machines = {name: load_machine(path) for name, path in published_machines().items()}
@@ -162,16 +145,10 @@ def list_machines() -> None:
 def show(machine: str, every: bool) -> None:
     """Print a published machine or a machine file."""
     from commanalyzer.machine.machine_file import find_machine
-    from commanalyzer.report.machine.machine_text import show_machine
+    from commanalyzer.report.machine import show_machine
     from commanalyzer.report.result.text import make_console
 
     show_machine(find_machine(machine), make_console(sys.stdout), every=every)
-
-
-def _campaign_options(command: F) -> F:
-    for option in reversed(campaign_options):
-        command = option(command)
-    return command
 
 
 class _WithRun(WithProgramArguments):
@@ -185,13 +162,14 @@ class _WithRun(WithProgramArguments):
 
 
 @command.command("measure", cls=_WithRun)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Machine file to write (TOML).")
+@click.option("-o", "--output", type=options.FILE, help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
 @click.option(
     "--sizes", type=options.sizes, help="Message sizes: 8,4KiB,1MiB; default 8 B to 2 MiB in factors of 8."
 )
 @click.option(
     "--repetitions",
+    "num_repetitions",
     type=click.IntRange(6),
     default=100,
     show_default=True,
@@ -199,6 +177,7 @@ class _WithRun(WithProgramArguments):
 )
 @click.option(
     "--series-time",
+    "series_s",
     type=options.seconds,
     default="1s",
     show_default=True,
@@ -207,7 +186,7 @@ class _WithRun(WithProgramArguments):
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random patterns.")
 @click.option(
     "--program",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     metavar="RESULT",
     help="Also the throughput of this analysed program (*.cmz), from runs of the command after --.",
 )
@@ -238,31 +217,34 @@ class _WithRun(WithProgramArguments):
     type=click.Choice(("star", "fat-tree", "torus", "dragonfly")),
     help="--range-mappers on a simulated network of the machine of --base.",
 )
-@_campaign_options
+@click.option(
+    "--campaign",
+    type=options.FILE,
+    metavar="TABLE",
+    help="Measure communication phases instead, into this table (CSV); goes on where it was.",
+)
+@click.option(
+    "--nodes", type=options.nodes, help="Nodes of the campaign, else 8..128x2; of --topology, else 16."
+)
+@click.option("--ppn", type=options.nodes, default=(1,), help="Processes per node of the campaign; else 1.")
+@click.option(
+    "--allocation", default="1", show_default=True, help="Name of this job's nodes in the campaign."
+)
+@click.option("--slurm", type=options.FILE, metavar="SCRIPT", help="Only write a script of the campaign.")
 @force_option
 @quiet_option("Only say which files were written.")
-@click.pass_context
+@together(out=Outputs, pairs=_Pairs, campaign=_Campaign)
 def measure(
-    ctx: click.Context,
     output: Path | None,
     name: str,
     sizes: tuple[int, ...] | None,
-    repetitions: int,
-    series_time: float,
-    seed: int,
     program: Path | None,
     runs: int,
-    base: str,
-    range_mappers: bool,
-    elements: int,
-    topology: str | None,
-    campaign: Path | None,
+    pairs: _Pairs,
+    campaign: _Campaign,
     nodes: tuple[int, ...] | None,
-    ppn: tuple[int, ...],
-    allocation: str,
-    slurm: Path | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **plan: Any,
 ) -> None:
     """Measure network and node, write a machine file for --machine.
 
@@ -270,36 +252,34 @@ def measure(
     throughput is measured. Raw timings are kept beside the machine file (*.samples.json.gz).
     With --campaign, all ranks take part, and the table is for machine phases.
     """
-    if campaign is not None:
-        measure_campaign(ctx, campaign, nodes or DEFAULT_NODES, ppn, allocation, slurm, sizes, force=force)
+    if campaign.campaign is not None:
+        _measure_campaign(campaign, campaign.campaign, nodes or DEFAULT_NODES, sizes, force=out.force)
         return
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     from commanalyzer.machine.measuring.campaign import DEFAULT_SIZES_BYTES, MeasurementPlan
     from commanalyzer.machine.measuring.job import MeasurementRequest
 
-    run = program_arguments(ctx)
-    if topology and not (range_mappers and base):
+    run = program_arguments()
+    if pairs.topology and not (pairs.range_mappers and pairs.base):
         raise click.UsageError("--topology belongs to --range-mappers and needs --base NAME|FILE")
-    if range_mappers:
-        called = name or base or output.stem
-        _measure_pairs(
-            output, called, elements, repetitions, topology, nodes or _SIMULATED_NODES, base, force, quiet
-        )
+    if pairs.range_mappers:
+        called = name or pairs.base or output.stem
+        _measure_pairs(pairs, output, called, plan["num_repetitions"], nodes or _SIMULATED_NODES, out)
         return
     if (program is None) == bool(run):
         raise click.UsageError("--program RESULT and a command after -- belong together")
     request = MeasurementRequest(
         output=output,
         name=name or output.stem,
-        plan=MeasurementPlan(sizes or DEFAULT_SIZES_BYTES, repetitions, series_s=series_time, seed=seed),
-        base=base,
+        plan=MeasurementPlan(sizes or DEFAULT_SIZES_BYTES, **plan),
+        base=pairs.base,
         command=run,
         flops=partial(_flops, program),
         num_runs=runs,
-        force=force,
+        force=out.force,
     )
-    _run(ctx, request, quiet)
+    _run(request, out.quiet)
 
 
 def _flops(program: Path | None) -> float:
@@ -319,11 +299,11 @@ def _flops(program: Path | None) -> float:
     return float(result.work.amount)
 
 
-def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:
+def _run(request: MeasurementRequest, quiet: bool) -> None:
     from commanalyzer.foundation.progress import SilentProgress
     from commanalyzer.machine.measuring.job import run_job
     from commanalyzer.machine.measuring.mpi import launcher_rank
-    from commanalyzer.report.machine.machine_text import show_machine, show_remarks
+    from commanalyzer.report.machine import show_machine, show_remarks
     from commanalyzer.report.progress import LineProgress
     from commanalyzer.report.result.text import make_console
 
@@ -332,7 +312,7 @@ def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:
         done = run_job(request, progress, _say_failure)
     except CommAnalyzerError:
         if launcher_rank():
-            ctx.exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
+            click.get_current_context().exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
         raise
     if done is None:
         return
@@ -349,50 +329,38 @@ def _say_failure(text: str) -> None:
 
 
 def _measure_pairs(
-    output: Path,
-    name: str,
-    elements: int,
-    repetitions: int,
-    topology: str | None,
-    nodes: tuple[int, ...],
-    base: str,
-    force: bool,
-    quiet: bool,
+    asked: _Pairs, output: Path, name: str, repetitions: int, nodes: tuple[int, ...], out: Outputs
 ) -> None:
     """Measure all pairs of range mappers on the ranks of this job, or on a simulated network."""
-    from dataclasses import replace
-
     from commanalyzer.kernels.learning.overheads import save_overheads
     from commanalyzer.report.kernels.learning_text import show_overheads
     from commanalyzer.report.result.text import make_console
 
     table: OverheadTable | None
-    if topology is None:
-        table = _on_ranks(output, elements, repetitions, name, force, quiet)
+    if asked.topology is None:
+        table = _on_ranks(output, asked.elements, repetitions, name, out)
     else:
-        require_writable(output, force)
+        require_writable(output, out.force)
         from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
         from commanalyzer.machine.machine_file import find_machine
         from commanalyzer.machine.simulation.platforms import link_parameters, make_platform
 
-        link = link_parameters(find_machine(base))
-        platform = make_platform(topology, max(nodes), link)
+        link = link_parameters(find_machine(asked.base))
+        platform = make_platform(asked.topology, max(nodes), link)
         tables = [
-            measure_on_platform(platform, p, elements, link.throughput, _PAIRS_TIMEOUT_S) for p in nodes
+            measure_on_platform(platform, p, asked.elements, link.throughput, _PAIRS_TIMEOUT_S) for p in nodes
         ]
         pairs = tuple(pair for one in tables for pair in one.pairs)
-        table = replace(tables[0], machine=f"{name}, {topology}", pairs=pairs)
+        table = replace(tables[0], machine=f"{name}, {asked.topology}", pairs=pairs)
     if table is None:
         return
-    save_overheads(table, output, force=force)
-    if not quiet:
+    save_overheads(table, output, force=out.force)
+    if not out.quiet:
         show_overheads(table, make_console(sys.stdout))
     click.echo(f"wrote {output}")
 
 
-def _on_ranks(
-    output: Path, elements: int, repetitions: int, name: str, force: bool, quiet: bool
-) -> OverheadTable | None:
+def _on_ranks(output: Path, elements: int, repetitions: int, name: str, out: Outputs) -> OverheadTable | None:
     from commanalyzer.foundation.progress import SilentProgress
     from commanalyzer.kernels.learning.range_benchmark import measure_on_ranks
     from commanalyzer.machine.measuring.mpi import launcher_rank, world
@@ -400,6 +368,6 @@ def _on_ranks(
 
     is_first = launcher_rank() == 0
     if is_first:
-        require_writable(output, force)
-    progress = SilentProgress() if quiet or not is_first else LineProgress(sys.stderr)
+        require_writable(output, out.force)
+    progress = SilentProgress() if out.quiet or not is_first else LineProgress(sys.stderr)
     return measure_on_ranks(world(), elements, repetitions, progress, name)

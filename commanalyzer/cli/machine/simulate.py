@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.machine_options import machine_and_latency_options
-from commanalyzer.cli.parameters.output import (
-    check_outputs,
-    emit_document,
-    force_option,
-    json_option,
-    quiet_option,
-    shown_progress,
-)
+from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress, together
 from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.request import MODELS
 
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters
-    from commanalyzer.machine.simulation.mapping import HostOrder
     from commanalyzer.machine.simulation.platforms import Platform
     from commanalyzer.machine.simulation.run import SimulationOptions
     from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -37,11 +28,11 @@ class _Network:
 
     platform: str
     hosts: Path | None
-    least_hosts: int | None
+    platform_nodes: int | None
 
 
 @click.command()
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result", type=options.FILE)
 @click.option(
     "--platform",
     required=True,
@@ -55,9 +46,7 @@ class _Network:
     type=click.IntRange(1),
     help="Nodes of a generated platform; the largest node count if left out.",
 )
-@click.option(
-    "--hosts", type=click.Path(path_type=Path), help="Hosts of a platform file to use, one per line."
-)
+@click.option("--hosts", type=options.FILE, help="Hosts of a platform file to use, one per line.")
 @click.option(
     "--placement",
     type=click.Choice(["order", "random", "near"]),
@@ -65,10 +54,11 @@ class _Network:
     show_default=True,
     help="Hosts of the ranks: in order, random, or partners near each other (generated platforms).",
 )
-@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@options.model_option
 @click.option("--method", default="", help="Decomposition; the cheapest if left out.")
 @click.option(
     "--rounds",
+    "most_rounds",
     type=click.IntRange(1),
     default=500,
     show_default=True,
@@ -76,29 +66,25 @@ class _Network:
 )
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
 @click.option(
-    "--timeout", type=options.seconds, default="10min", show_default=True, help="Limit of one simulation."
+    "--timeout",
+    "timeout_s",
+    type=options.seconds,
+    default="10min",
+    show_default=True,
+    help="Limit of one simulation.",
 )
-@click.option("--keep", type=click.Path(path_type=Path), help="New folder for platform, hosts and traces.")
-@json_option
-@force_option
-@quiet_option("Only the table; no progress.")
+@click.option("--keep", type=options.FILE, help="New folder for platform, hosts and traces.")
+@output_options("Only the table; no progress.")
+@together(asked=_Network)
 def command(
     result: Path,
-    platform: str,
+    asked: _Network,
     nodes: tuple[int, ...] | None,
     machine: MachineParameters,
-    platform_nodes: int | None,
-    hosts: Path | None,
-    placement: HostOrder,
-    model: str | None,
+    model: str,
     method: str,
-    rounds: int,
-    seed: int,
-    timeout: float,
-    keep: Path | None,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **given: Any,
 ) -> None:
     """Simulate the decompositions of RESULT on a cluster that you do not have.
 
@@ -106,25 +92,18 @@ def command(
     replays them with SimGrid, which must be installed (Debian: libsimgrid-dev). Shows simulated time and
     efficiency beside the bound.
     """
-    check_outputs(None, json_output, force)
-    _check_keep(keep, force)
+    out.check()
+    _check_keep(given["keep"], out.force)
     from commanalyzer.machine.simulation.run import SimulationOptions
     from commanalyzer.result.artifacts import load
 
     found = load(result)
-    chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
-    network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)
-    if not quiet:
+    chosen = [found.decomposition(count, model, method) for count in nodes or found.nodes]
+    network = _platform(asked, found, machine, chosen)
+    if not out.quiet:
         _say_unused(machine, is_file=network.name not in _TOPOLOGIES)
-    how = SimulationOptions(
-        seed=seed,
-        placement=placement,
-        most_rounds=rounds,
-        timeout_s=timeout,
-        keep=keep,
-        message_overhead_s=_overhead_s(machine),
-    )
-    _run(found, chosen, network, how, json_output, force, quiet)
+    how = SimulationOptions(message_overhead_s=_overhead_s(machine), **given)
+    _run(found, chosen, network, how, out)
 
 
 def _say_unused(machine: MachineParameters, *, is_file: bool) -> None:
@@ -166,7 +145,7 @@ def _platform(
     most = max((item.nodes for item in chosen), default=1)
     # What the analysis knows of the machine (the measured throughput) completes what is given here.
     link = link_parameters(found.machine.replaced_by(machine))
-    return make_platform(network.platform, max(most, network.least_hosts or 0), link)
+    return make_platform(network.platform, max(most, network.platform_nodes or 0), link)
 
 
 def _run(
@@ -174,13 +153,11 @@ def _run(
     chosen: list[Decomposition],
     network: Platform,
     how: SimulationOptions,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
 ) -> None:
     from commanalyzer.machine.simulation.run import simulate
     from commanalyzer.machine.simulation.smpirun import smpi_version
-    from commanalyzer.report.machine.simulation_text import (
+    from commanalyzer.report.machine import (
         SimulationReport,
         show_simulation,
         simulation_text,
@@ -188,15 +165,12 @@ def _run(
     from commanalyzer.result.provenance import collect_provenance
 
     version = smpi_version()
-    with shown_progress(quiet) as progress:
+    with shown_progress(out.quiet) as progress:
         simulation = simulate(found, chosen, network, how, progress)
     provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
     report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
-    emit_document(
+    out.emit(
         lambda: simulation_text(report),
-        lambda console: show_simulation(report, console, quiet=quiet),
-        json_output,
+        lambda console: show_simulation(report, console, quiet=out.quiet),
         saved=(how.keep,),
-        force=force,
-        quiet=quiet,
     )

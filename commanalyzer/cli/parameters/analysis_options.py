@@ -5,6 +5,7 @@ Options about how values are divided among nodes, shared by the commands that pa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from commanalyzer.request import (
     MODELS,
     AnalysisRequest,
     CompilerOptions,
+    Model,
     ProgramOutput,
 )
 
@@ -32,9 +34,7 @@ _DIVISION = (
         help="Also count this division: u=block2d, 'x[64x32]=block:4x2', 'x=cyclic:16x16'; repeatable.",
     ),
     click.option(
-        "--owner-map",
-        type=click.Path(path_type=Path),
-        help="Also count these owners: CSV (object,index,part) or .npy.",
+        "--owner-map", type=options.FILE, help="Also count these owners: CSV (object,index,part) or .npy."
     ),
     click.option(
         "--imbalance",
@@ -99,13 +99,11 @@ _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
 allow_failure_option = click.option(
     "--allow-failure", is_flag=True, help="Analyse a program that ends with another status than 0, too."
 )
-_CC = click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
-_CFLAGS = click.option(
+cc_option = click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
+cflags_option = click.option(
     "--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'
 )
-_STDIN = click.option(
-    "--stdin", type=click.Path(path_type=Path), help="File for the program's standard input."
-)
+stdin_option = click.option("--stdin", type=options.FILE, help="File for the program's standard input.")
 _OPTIONS = (
     click.option(
         "--nodes",
@@ -148,16 +146,16 @@ _OPTIONS = (
         "--library-model",
         "library_models",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=options.FILE,
         help="TOML file that says what further library functions do; repeatable.",
     ),
-    _CC,
+    cc_option,
     click.option(
         "--fc", default="", help="Your flang for Fortran; otherwise $COMMANALYZER_FC or one in PATH."
     ),
-    _CFLAGS,
+    cflags_option,
     click.option("--ldflags", type=options.flags, default=(), help="Linker flags."),
-    _STDIN,
+    stdin_option,
     click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min."),
     click.option(
         "--plan-timeout",
@@ -208,9 +206,9 @@ class WithProgramArguments(click.Command):
         formatter.write_usage(ctx.command_path, "[OPTIONS] SOURCES...|EXECUTABLE [-- PROGRAM ARGUMENTS...]")
 
 
-def program_arguments(ctx: click.Context) -> tuple[str, ...]:
+def program_arguments() -> tuple[str, ...]:
     """What stood after ``--``."""
-    found = ctx.meta.get(_PROGRAM_ARGUMENTS, ())
+    found = click.get_current_context().meta.get(_PROGRAM_ARGUMENTS, ())
     return tuple(str(argument) for argument in found)
 
 
@@ -235,29 +233,34 @@ def sources_or_result(
 
 
 def interpreted_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what :func:`interpreted_request` needs to a command whose program is interpreted."""
-    for option in (_STDIN, _CFLAGS, _CC):
-        command = option(command)
-    return command
+    """Add options of a program that is interpreted, of sources or a result; the command takes ``request``."""
+
+    @functools.wraps(command)
+    def with_request(
+        *,
+        sources: tuple[Path, ...],
+        cc: str,
+        cflags: tuple[str, ...],
+        stdin: Path | None,
+        regions: tuple[str, ...] = (),
+        **others: Any,
+    ) -> Any:
+        sources, arguments, cflags = sources_or_result(sources, program_arguments(), cflags)
+        request = AnalysisRequest(
+            sources=sources,
+            arguments=arguments,
+            compiler=CompilerOptions(cc, cflags),
+            stdin=stdin,
+            regions=regions,
+        )
+        return command(request=request, **others)
+
+    return cc_option(cflags_option(stdin_option(with_request)))
 
 
-def interpreted_request(
-    ctx: click.Context,
-    sources: tuple[Path, ...],
-    cc: str,
-    cflags: tuple[str, ...],
-    stdin: Path | None,
-    regions: tuple[str, ...] = (),
-) -> AnalysisRequest:
-    """Request of the options added by :func:`interpreted_options`, of sources or a result."""
-    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
-    return AnalysisRequest(
-        sources=sources,
-        arguments=arguments,
-        compiler=CompilerOptions(cc, cflags),
-        stdin=stdin,
-        regions=regions,
-    )
+def models_of(choice: str) -> tuple[Model, ...]:
+    """Communication models behind a choice of one of them or ``both``."""
+    return tuple(m for m in MODELS if choice in (m, "both"))
 
 
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -286,12 +289,12 @@ def request_from(
         CommAnalyzerError: If a value is out of range or a machine file is not usable.
     """
     fields = dict(given)
-    model, memory, disk = (fields.pop(name) for name in ("model", "memory_limit", "disk_limit"))
+    model, memory, disk = (fields.pop(name, None) for name in ("model", "memory_limit", "disk_limit"))
     compiler = (fields.pop(name) for name in ("cc", "cflags", "ldflags", "fc"))
     return AnalysisRequest(
         sources=sources,
         arguments=arguments,
-        models=tuple(m for m in MODELS if model in (m, "both")),
+        models=models_of(model or "volume"),
         compiler=CompilerOptions(*compiler),
         program_output=program_output,
         timeout_s=fields.pop("timeout"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -18,9 +19,20 @@ from commanalyzer.foundation.quantities import (
     parse_throughput,
 )
 from commanalyzer.foundation.work import WorkWeights
-from commanalyzer.request import MAX_NODES, Coarsen
+from commanalyzer.request import MAX_NODES, MODELS, Coarsen
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+FILE = click.Path(path_type=Path)
+
+model_option = click.option(
+    "--model",
+    type=click.Choice(MODELS),
+    callback=lambda _context, _option, model: model or "",
+    help="Communication model; the leading one if left out.",
+)
+node_count_option = click.option(
+    "--nodes", type=click.IntRange(1), help="Node count; the largest analysed one if left out."
+)
 
 
 def class_options(command: _Command) -> _Command:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -49,77 +51,102 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
         yield progress
 
 
-def check_outputs(output: Path | None, json_output: str | None, force: bool) -> None:
-    """Raise before a long run if its results could not be written.
+def together(**kinds: type) -> Callable[[_Command], _Command]:
+    """Hand options that are called like the fields of a dataclass to the command as one value.
 
-    Raises:
-        ArtifactError: If a file exists and ``force`` is false, or cannot be written.
-        ConfigError: If both outputs name the same file.
+    ``together(out=Outputs)`` stands below the options; the command takes ``out``.
     """
-    if output is not None:
-        require_writable(output, force)
-    if json_output is not None and json_output != "-":
-        require_writable(Path(json_output), force)
-        if output is not None and output.resolve() == Path(json_output).resolve():
-            raise ConfigError("expected different files for -o and --json, found one", where=json_output)
+
+    def decorate(command: _Command) -> _Command:
+        @functools.wraps(command)
+        def with_values(*arguments: Any, **given: Any) -> Any:
+            for name, kind in kinds.items():
+                given[name] = kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
+            return command(*arguments, **given)
+
+        return cast(_Command, with_values)
+
+    return decorate
 
 
-def emit_document(
-    document: Callable[[], str],
-    show: Callable[[Console], None],
-    json_output: str | None,
-    *,
-    saved: Sequence[Path | str | None] = (),
-    force: bool = False,
-    quiet: bool = False,
-) -> None:
-    """Write the JSON ``document`` to standard output, or to a file besides showing what it says.
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What a command writes and says: values of ``--json``, ``--force`` and ``--quiet``."""
 
-    Args:
-        document: Its text.
-        show: Prints the same for people.
-        json_output: Where the document goes; ``-`` for standard output, None for nowhere.
-        saved: Files that have been written, to be named; None for none.
-        force: Replace an existing file.
-        quiet: Do not name files.
-    """
-    from commanalyzer.report.result.text import make_console
+    force: bool
+    quiet: bool
+    json_output: str | None = None  # of commands that have no document
 
-    if json_output == "-":
-        sys.stdout.write(document())
-        return
-    if json_output is not None:
-        write_text(Path(json_output), document(), force=force)
-    show(make_console(sys.stdout))
-    for path in (*saved, json_output):
-        if path is not None and not quiet:
-            click.echo(f"wrote {path}")
+    @property
+    def is_document(self) -> bool:
+        """Standard output is the document: nothing else may be mixed into it."""
+        return self.json_output == "-"
+
+    def check(self, *files: Path | None) -> None:
+        """Raise before a long run if its results could not be written.
+
+        Args:
+            *files: What is written besides the document; None for none.
+
+        Raises:
+            ArtifactError: If a file exists and may not be overwritten, or cannot be written.
+            ConfigError: If an output names the same file as the document.
+        """
+        for path in filter(None, files):
+            require_writable(path, self.force)
+        if self.json_output is not None and not self.is_document:
+            require_writable(Path(self.json_output), self.force)
+            if Path(self.json_output).resolve() in (path.resolve() for path in filter(None, files)):
+                raise ConfigError(
+                    "expected different files for -o and --json, found one", where=self.json_output
+                )
+
+    def emit(
+        self,
+        document: Callable[[], str],
+        show: Callable[[Console], None],
+        saved: Sequence[Path | str | None] = (),
+    ) -> None:
+        """Write the JSON ``document`` to standard output, or to a file besides showing what it says.
+
+        Args:
+            document: Its text.
+            show: Prints the same for people.
+            saved: Files that have been written, to be named; None for none.
+        """
+        from commanalyzer.report.result.text import make_console
+
+        if self.is_document:
+            sys.stdout.write(document())
+        else:
+            if self.json_output is not None:
+                write_text(Path(self.json_output), document(), force=self.force)
+            show(make_console(sys.stdout))
+        for path in (*saved, None if self.is_document else self.json_output):
+            if path is not None and not self.quiet:
+                click.echo(f"wrote {path}", err=self.is_document)
 
 
-def emit(
-    result: AnalysisResult,
-    output: Path | None,
-    json_output: str | None,
-    *,
-    force: bool = False,
-    every: bool = False,
-    quiet: bool = False,
-) -> None:
+def output_options(quiet: str) -> Callable[[_Command], _Command]:
+    """Add ``--json``, ``--force``, and ``--quiet`` with its text; the command takes ``out``."""
+
+    def decorate(command: _Command) -> _Command:
+        return json_option(force_option(quiet_option(quiet)(together(out=Outputs)(command))))
+
+    return decorate
+
+
+def emit(result: AnalysisResult, output: Path | None, out: Outputs, *, every: bool = False) -> None:
     """Show ``result`` (unless the document goes to standard output), save it, write its document."""
     from commanalyzer.report.result.json_document import json_text
-    from commanalyzer.report.result.text import make_console, show_result
+    from commanalyzer.report.result.text import show_result
 
-    to_stdout = json_output == "-"
     if output is not None:
         from commanalyzer.result.artifacts import save
 
-        save(result, output, force=force)
-    if json_output is not None and not to_stdout:
-        write_text(Path(json_output), json_text(result), force=force)
-    if to_stdout:
-        sys.stdout.write(json_text(result))
-    else:
-        show_result(result, make_console(sys.stdout), quiet=quiet, every=every)
-    for path in (output, None if to_stdout or json_output is None else Path(json_output)):
-        if path is not None and not quiet:
-            click.echo(f"wrote {path}", err=to_stdout)
+        save(result, output, force=out.force)
+    out.emit(
+        lambda: json_text(result),
+        lambda console: show_result(result, console, quiet=out.quiet, every=every),
+        (output,),
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -12,27 +13,39 @@ from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import (
     WithProgramArguments,
     allow_failure_option,
+    cc_option,
+    cflags_option,
     program_arguments,
+    request_from,
     sources_or_result,
+    stdin_option,
 )
 from commanalyzer.cli.parameters.output import (
-    check_outputs,
+    Outputs,
     force_option,
     json_option,
     quiet_option,
     shown_progress,
+    together,
 )
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.request import AnalysisRequest, CompilerOptions
 
-if TYPE_CHECKING:
-    from commanalyzer.profiles.values import Profile
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What is measured; the names are those of the options."""
+
+    name: str
+    scale: tuple[tuple[str, float], ...]
+    reuse: str
+    windows: tuple[int, ...]
+    parallelism: bool
 
 
 @click.command(cls=WithProgramArguments)
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the profile (*.pisa).")
+@click.argument("sources", nargs=-1, required=True, type=options.FILE)
+@click.option("-o", "--output", type=options.FILE, help="Save the profile (*.pisa).")
 @json_option
 @click.option("--name", default="", help="Name of the application.  [default: the first source's]")
 @click.option(
@@ -62,43 +75,27 @@ if TYPE_CHECKING:
     show_default=True,
     help="Measure the parallelism of instructions, which takes most of the time.",
 )
-@click.option(
-    "--division", type=click.Path(path_type=Path), help="Result (*.cmz) whose division tells ranks apart."
-)
+@click.option("--division", type=options.FILE, help="Result (*.cmz) whose division tells ranks apart.")
 @click.option("--nodes", type=click.IntRange(1), help="Node count of the division.")
-@click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
+@cc_option
 @click.option("--fc", default="", help="Your flang for Fortran.")
-@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
+@cflags_option
 @click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
-@click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
+@stdin_option
 @click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min.")
 @click.option("--memory-limit", type=options.size, help="Limit of the program's memory: 8GB.")
 @allow_failure_option
 @force_option
 @quiet_option("Only the table.")
-@click.pass_context
+@together(out=Outputs, measured=_Measured)
 def command(
-    ctx: click.Context,
     sources: tuple[Path, ...],
     output: Path | None,
-    json_output: str | None,
-    name: str,
-    scale: tuple[tuple[str, float], ...],
-    reuse: str,
-    windows: tuple[int, ...],
-    parallelism: bool,
+    measured: _Measured,
     division: Path | None,
     nodes: int | None,
-    cc: str,
-    fc: str,
-    cflags: tuple[str, ...],
-    ldflags: tuple[str, ...],
-    stdin: Path | None,
-    timeout: float | None,
-    memory_limit: float | None,
-    allow_failure: bool,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **given: Any,
 ) -> None:
     """Measure what SOURCES execute: instructions, parallelism, reuse of memory, branches.
 
@@ -106,54 +103,44 @@ def command(
     ranks of a result's division. A saved result (*.cmz) stands for its sources and arguments, and with
     --nodes for its division.
     """
-    check_outputs(output, json_output, force)
+    out.check(output)
     if nodes is not None and division is None and sources[0].suffix != ".cmz":
         raise ConfigError("expected --division with --nodes, found none", where="--nodes")
+    from commanalyzer.profiles.document import profile_text
     from commanalyzer.profiles.ranks import rank_profiles
     from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
+    from commanalyzer.report.profiles.text import show_profile
+    from commanalyzer.report.result.text import make_console
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.provenance import require_same_program
 
     result = sources[0] if sources[0].suffix == ".cmz" and nodes is not None else None
-    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
+    arguments = program_arguments()
+    sources, arguments, given["cflags"] = sources_or_result(sources, arguments, given["cflags"])
     division = division or result
     divided = None if division is None else load(division)
     if divided is not None and division != result:
         require_same_program(divided, sources, arguments)
-    program = AnalysisRequest(
-        sources=sources,
-        arguments=arguments,
-        compiler=CompilerOptions(cc, cflags, ldflags, fc),
-        stdin=stdin,
-        program_output="stderr" if json_output == "-" else "inherit",
-        timeout_s=timeout,
-        memory_limit_bytes=None if memory_limit is None else int(memory_limit),
-        allow_failure=allow_failure,
+    program = request_from(sources, arguments, given, "stderr" if out.is_document else "inherit")
+    request = ProfileRequest(
+        program,
+        measured.name,
+        dict(measured.scale),
+        measured.reuse == "exact",
+        (measured.windows or DEFAULT_WINDOWS) if measured.parallelism else (),
     )
-    windows = (windows or DEFAULT_WINDOWS) if parallelism else ()
-    request = ProfileRequest(program, name, dict(scale), reuse == "exact", windows)
-    with shown_progress(quiet) as progress:
+    with shown_progress(out.quiet) as progress:
         profile = profile_program(request, progress).profile
     if divided is not None:
         profile = rank_profiles(profile, divided, divided.decomposition(nodes or divided.nodes[0]))
-    _emit(profile, output, json_output, force=force, quiet=quiet)
-
-
-def _emit(
-    profile: Profile, output: Path | None, json_output: str | None, *, force: bool, quiet: bool
-) -> None:
-    """Save the profile and show it; its document is the file."""
-    from commanalyzer.profiles.document import profile_text
-    from commanalyzer.report.profiles.profile_text import show_profile
-    from commanalyzer.report.result.text import make_console
-
-    text, to_stdout = profile_text(profile), json_output == "-"
-    for path in (output, None if to_stdout or json_output is None else Path(json_output)):
-        if path is not None:
-            write_text(path, text, force=force)
-    if to_stdout:
+    text, files = profile_text(profile), [output]
+    if not out.is_document and out.json_output is not None:
+        files.append(Path(out.json_output))
+    for path in filter(None, files):
+        write_text(path, text, force=out.force)
+    if out.is_document:
         sys.stdout.write(text)
     else:
-        show_profile(profile, make_console(sys.stdout), quiet=quiet)
-    if output is not None and not quiet:
-        click.echo(f"wrote {output}", err=to_stdout)
+        show_profile(profile, make_console(sys.stdout), quiet=out.quiet)
+    if output is not None and not out.quiet:
+        click.echo(f"wrote {output}", err=out.is_document)

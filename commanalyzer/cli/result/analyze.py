@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import (
     WithProgramArguments,
     analysis_options,
@@ -15,38 +16,35 @@ from commanalyzer.cli.parameters.analysis_options import (
     request_from,
 )
 from commanalyzer.cli.parameters.output import (
-    check_outputs,
+    Outputs,
     emit,
     force_option,
     jobs_option,
     json_option,
     quiet_option,
     shown_progress,
+    together,
 )
-from commanalyzer.request import AnalysisRequest, ProgramOutput
+from commanalyzer.request import ProgramOutput
 
 
 @click.command(cls=WithProgramArguments)
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @analysis_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the result (*.cmz).")
+@click.option("-o", "--output", type=options.FILE, help="Save the result (*.cmz).")
 @json_option
 @force_option
 @click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
 @jobs_option
 @quiet_option("Only the table; no progress.")
 @click.option("-v", "--verbose", is_flag=True, help="Show compiler warnings and log messages.")
-@click.pass_context
+@together(out=Outputs)
 def command(
-    ctx: click.Context,
-    /,
     sources: tuple[Path, ...],
     output: Path | None,
-    json_output: str | None,
-    force: bool,
     every: bool,
     jobs: int | None,
-    quiet: bool,
+    out: Outputs,
     verbose: bool,
     **given: Any,
 ) -> None:
@@ -55,26 +53,13 @@ def command(
     Instead of sources, give the EXECUTABLE that commanalyzer cc, c++ or fc built.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="%(message)s")
-    check_outputs(output, json_output, force)
+    out.check(output)
     # Our standard output is the document: the program's own must not be mixed into it.
-    program_output: ProgramOutput = "stderr" if json_output == "-" else "inherit"
-    request = request_from(sources, program_arguments(ctx), given, program_output)
-    _analyze(request, output, json_output, jobs, force=force, every=every, quiet=quiet)
-
-
-def _analyze(
-    request: AnalysisRequest,
-    output: Path | None,
-    json_output: str | None,
-    jobs: int | None,
-    *,
-    force: bool,
-    every: bool,
-    quiet: bool,
-) -> None:
+    program_output: ProgramOutput = "stderr" if out.is_document else "inherit"
+    request = request_from(sources, program_arguments(), given, program_output)
     from commanalyzer.division.libraries.concurrency import usable_cores
     from commanalyzer.pipeline import analyze
 
-    with shown_progress(quiet) as progress:
+    with shown_progress(out.quiet) as progress:
         result = analyze(request, progress, jobs or usable_cores())
-    emit(result, output, json_output, force=force, every=every, quiet=quiet)
+    emit(result, output, out, every=every)

@@ -5,17 +5,15 @@ Instead, ``--loops`` tells for each loop whether a recording runs it at native s
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
-from commanalyzer.request import AnalysisRequest, CompilerOptions
+from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, interpreted_options
+from commanalyzer.request import AnalysisRequest
 
 
 @click.command(cls=WithProgramArguments)
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @click.option("--line", type=click.IntRange(1), help="Source line of the store to explain.")
 @click.option(
     "--loops", is_flag=True, help="Instead, list the loops: which repeat without hooks, which do not, why."
@@ -27,29 +25,11 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions
     show_default=True,
     help="Which execution of the line, from 1.",
 )
-@click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
-@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
-@click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
-@click.pass_context
-def command(
-    ctx: click.Context,
-    sources: tuple[Path, ...],
-    line: int | None,
-    loops: bool,
-    occurrence: int,
-    cc: str,
-    cflags: tuple[str, ...],
-    stdin: Path | None,
-) -> None:
+@interpreted_options
+def command(request: AnalysisRequest, line: int | None, loops: bool, occurrence: int) -> None:
     """Show how the value stored by a line of SOURCES came about; interpreted, so use a small problem."""
     if (line is None) != loops:
         raise click.UsageError("give either --line or --loops")
-    request = AnalysisRequest(
-        sources=sources,
-        arguments=program_arguments(ctx),
-        compiler=CompilerOptions(cc, cflags),
-        stdin=stdin,
-    )
     from commanalyzer.pipeline import explain, explain_loops
 
     if line is None:

@@ -8,17 +8,16 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.foundation.files import require_writable
-from commanalyzer.request import MODELS
 
 FORMATS = ("csv", "extrap", "graphml", "hmetis", "json", "matrixmarket", "metis", "partition")
 
 
 @click.command()
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result", type=options.FILE)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What to write.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write.")
-@click.option("--nodes", type=click.IntRange(1), help="Node count; the largest analysed one if left out.")
-@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.option("-o", "--output", type=options.FILE, required=True, help="File to write.")
+@options.node_count_option
+@options.model_option
 @click.option(
     "--param",
     "parameters",
@@ -32,7 +31,7 @@ def command(
     form: str,
     output: Path,
     nodes: int | None,
-    model: str | None,
+    model: str,
     parameters: tuple[tuple[str, float], ...],
     force: bool,
 ) -> None:
@@ -49,5 +48,5 @@ def command(
     from commanalyzer.report.result.exports import export_result
     from commanalyzer.result.artifacts import load
 
-    export_result(load(result), form, output, nodes=nodes, model=model or "", parameters=dict(parameters))
+    export_result(load(result), form, output, nodes=nodes, model=model, parameters=dict(parameters))
     click.echo(f"wrote {output}")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commanalyzer.request import MODELS
+from commanalyzer.cli.parameters import options
 
 if TYPE_CHECKING:
     from commanalyzer.result.results import Decomposition
 
 
 @click.command()
-@click.argument("result", type=click.Path(path_type=Path))
-@click.option("--nodes", type=click.IntRange(1), help="Node count; the largest analysed one if left out.")
-@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.argument("result", type=options.FILE)
+@options.node_count_option
+@options.model_option
 @click.option("--method", default="", help="Decomposition; the cheapest if left out.")
 @click.option(
     "--format",
@@ -28,15 +28,13 @@ if TYPE_CHECKING:
     help="Output form.",
 )
 @click.option("--messages", is_flag=True, help="Messages instead of bytes (csv).")
-def command(
-    result: Path, nodes: int | None, model: str | None, method: str, form: str, messages: bool
-) -> None:
+def command(result: Path, nodes: int | None, model: str, method: str, form: str, messages: bool) -> None:
     """Print who sends how many bytes to whom in the saved RESULT."""
     from commanalyzer.result.artifacts import load
 
     loaded = load(result)
     count = nodes if nodes is not None else max(loaded.nodes, default=1)
-    item = loaded.decomposition(count, model or "", method)
+    item = loaded.decomposition(count, model, method)
     if form == "csv":
         _write_csv(item, messages)
     else:

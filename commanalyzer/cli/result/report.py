@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import force_option, quiet_option
+from commanalyzer.cli.parameters.output import force_option, quiet_option, together
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters, Parameter
-    from commanalyzer.report.html.chapters.laws import LawsRequest
-    from commanalyzer.report.scaling.allocations_text import AllocationReport
+    from commanalyzer.report.html.page import FurtherChapters
 
 PROJECTED_NODES = tuple(2**k for k in range(11))
 
 
+@dataclass(frozen=True, slots=True)
+class _Further:
+    """Files of chapters that are not about a result, and what to project with the laws."""
+
+    laws_file: Path | None
+    sizes: tuple[tuple[str, float], ...]
+    nodes: tuple[int, ...]
+    weak_parameter: str
+    tasks_file: Path | None
+    training_file: Path | None
+    allocations_file: Path | None
+
+    def load(self) -> FurtherChapters:
+        """What the files say that were given."""
+        from commanalyzer.kernels.tasks.document import load_tasks
+        from commanalyzer.report.html.chapters import LawsRequest, load_training
+        from commanalyzer.report.html.page import FurtherChapters
+        from commanalyzer.report.scaling.allocations_text import load_allocations
+        from commanalyzer.scaling.laws.document import load_laws
+
+        laws = self.laws_file
+        return FurtherChapters(
+            LawsRequest(load_laws(laws), dict(self.sizes), self.nodes, self.weak_parameter) if laws else None,
+            load_tasks(self.tasks_file) if self.tasks_file else None,
+            load_training(self.training_file) if self.training_file else None,
+            load_allocations(self.allocations_file) if self.allocations_file else None,
+        )
+
+
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Page to write (*.html)."
-)
+@click.argument("results", nargs=-1, required=True, type=options.FILE)
+@click.option("-o", "--output", type=options.FILE, required=True, help="Page to write (*.html).")
 @click.option(
     "--machine",
     "machine_names",
@@ -48,7 +74,7 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
 @click.option(
     "--laws",
     "laws_file",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="Scaling laws (of fit -o) to show and to project with, on the same machines.",
 )
 @click.option(
@@ -67,44 +93,34 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
 @click.option(
     "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
 )
-@click.option(
-    "--tasks",
-    "tasks_file",
-    type=click.Path(path_type=Path),
-    help="Task graph (of tasks --json) to show.",
-)
+@click.option("--tasks", "tasks_file", type=options.FILE, help="Task graph (of tasks --json) to show.")
 @click.option(
     "--training",
     "training_file",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="What a model was trained on (of learn --insight --json) to show.",
 )
 @click.option(
     "--allocations",
     "allocations_file",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="Allocations (of advise --allocations --json) to show.",
 )
 @click.option(
     "--figures",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
 )
 @force_option
 @quiet_option("Say nothing.")
+@together(further=_Further)
 def command(
     results: tuple[Path, ...],
     output: Path,
     machine_names: tuple[str, ...],
     throughput: float | None,
     folders: tuple[Path, ...],
-    laws_file: Path | None,
-    sizes: tuple[tuple[str, float], ...],
-    nodes: tuple[int, ...],
-    weak_parameter: str,
-    tasks_file: Path | None,
-    training_file: Path | None,
-    allocations_file: Path | None,
+    further: _Further,
     figures: Path | None,
     force: bool,
     quiet: bool,
@@ -113,14 +129,11 @@ def command(
     require_writable(output, force)
     if output.resolve() in {path.resolve() for path in results}:
         raise ConfigError("expected another file for the page, found a result", where=str(output))
-    from commanalyzer.kernels.tasks.document import load_tasks
     from commanalyzer.machine.machine_file import find_machine
-    from commanalyzer.report.html.chapters.learning import load_training
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
     from commanalyzer.result.artifacts import load
 
-    laws = None if laws_file is None else _laws(laws_file, dict(sizes), nodes, weak_parameter)
     machines = [_named(find_machine(name), name) for name in machine_names]
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
@@ -128,11 +141,8 @@ def command(
         named,
         machines=machines,
         folders=tuple(places),
-        laws=laws,
         throughput=_throughput(throughput),
-        tasks=None if tasks_file is None else load_tasks(tasks_file),
-        training=None if training_file is None else load_training(training_file),
-        allocations=None if allocations_file is None else _allocations(allocations_file),
+        further=further.load(),
     )
     if figures is not None:
         require_folder(figures)
@@ -150,19 +160,6 @@ def _throughput(value: float | None) -> Parameter | None:
     from commanalyzer.machine.parameters import Parameter
 
     return None if value is None else Parameter(value, "Flop/s", "given", note="command line")
-
-
-def _laws(path: Path, sizes: dict[str, float], nodes: tuple[int, ...], weak_parameter: str) -> LawsRequest:
-    from commanalyzer.report.html.chapters.laws import LawsRequest
-    from commanalyzer.scaling.laws.document import load_laws
-
-    return LawsRequest(load_laws(path), sizes, nodes, weak_parameter)
-
-
-def _allocations(path: Path) -> AllocationReport:
-    from commanalyzer.report.scaling.allocations_text import load_allocations
-
-    return load_allocations(path)
 
 
 def _named(machine: MachineParameters, name_or_file: str) -> MachineParameters:

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import click
 
-from commanalyzer.cli.parameters.output import check_outputs, emit, force_option, json_option, quiet_option
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.output import Outputs, emit, output_options
 
 
 @click.command()
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result", type=options.FILE)
 @click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
-@json_option
-@force_option
-@quiet_option("Only the table.")
-def command(result: Path, every: bool, json_output: str | None, force: bool, quiet: bool) -> None:
+@output_options("Only the table.")
+def command(result: Path, every: bool, out: Outputs) -> None:
     """Print the saved RESULT (*.cmz)."""
     from commanalyzer.result.artifacts import load
 
-    check_outputs(None, json_output, force)
-    emit(load(result), None, json_output, force=force, every=every, quiet=quiet)
+    out.check()
+    emit(load(result), None, out, every=every)

@@ -6,31 +6,22 @@ from pathlib import Path
 
 import click
 
-from commanalyzer.cli.parameters.output import (
-    check_outputs,
-    emit_document,
-    force_option,
-    json_option,
-    quiet_option,
-)
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.output import Outputs, output_options
 
 
 @click.command()
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("result", type=options.FILE)
 @click.argument("pair", type=click.IntRange(0), nargs=-1, metavar="[SENDER RECEIVER]")
-@click.option("--nodes", type=click.IntRange(1), help="Node count; the largest analysed one if left out.")
+@options.node_count_option
 @click.option("--method", default="", help="Decomposition; the best if left out.")
-@json_option
-@force_option
-@quiet_option("Only the largest variable and line.")
+@output_options("Only the largest variable and line.")
 def command(
     result: Path,
     pair: tuple[int, ...],
     nodes: int | None,
     method: str,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
 ) -> None:
     """Say why the nodes of the saved RESULT communicate.
 
@@ -39,16 +30,10 @@ def command(
     """
     if len(pair) not in (0, 2):
         raise click.UsageError("expected two nodes, SENDER and RECEIVER, or none")
-    check_outputs(None, json_output, force)
+    out.check()
     from commanalyzer.report.result.causes_text import causes_json, show_causes
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.causes import causes_of
 
     found = causes_of(load(result), nodes, (pair[0], pair[1]) if pair else None, method=method)
-    emit_document(
-        lambda: causes_json(found),
-        lambda console: show_causes(found, console, quiet=quiet),
-        json_output,
-        force=force,
-        quiet=quiet,
-    )
+    out.emit(lambda: causes_json(found), lambda console: show_causes(found, console, quiet=out.quiet))

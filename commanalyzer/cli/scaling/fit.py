@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import (
-    check_outputs,
-    emit_document,
-    force_option,
-    json_option,
-    quiet_option,
-)
+from commanalyzer.cli.parameters.output import Outputs, output_options, together
 
 if TYPE_CHECKING:
     from commanalyzer.scaling.laws.data import Observations
@@ -33,10 +27,16 @@ def _position(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
+@dataclass(frozen=True, slots=True)
+class _Opinions:
+    """Other formulas to compare with: of the command Extra-P, of a file."""
+
+    extra_p: str
+    imported: Path | None
+
+
 @click.command()
-@click.argument(
-    "inputs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR|TABLE|RESULT..."
-)
+@click.argument("inputs", nargs=-1, required=True, type=options.FILE, metavar="DIR|TABLE|RESULT...")
 @click.option(
     "--metric",
     "metrics",
@@ -51,6 +51,7 @@ def _position(text: str) -> tuple[str, int]:
     "arguments",
     type=_position,
     multiple=True,
+    callback=lambda _context, _option, positions: dict(positions),
     metavar="NAME=K",
     help="For results: the K-th argument of the program is the parameter NAME; repeatable.",
 )
@@ -66,87 +67,66 @@ def _position(text: str) -> tuple[str, int]:
     "--at", "targets", type=options.setting, multiple=True, help="Also predict at p=1024; repeatable."
 )
 @click.option("--extra-p", "extra_p", default="", metavar="COMMAND", help="Ask Extra-P for a second opinion.")
-@click.option(
-    "--import",
-    "imported",
-    type=click.Path(path_type=Path),
-    help="Compare with the models of an .extra-p file.",
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Save the laws (JSON), for advise and report."
-)
-@click.option(
-    "--export",
-    "exported",
-    type=click.Path(path_type=Path),
-    help="Write the data for Extra-P: .jsonl or .txt.",
-)
-@json_option
-@force_option
-@quiet_option("Only the laws.")
+@click.option("--import", "imported", type=options.FILE, help="Compare with the models of an .extra-p file.")
+@click.option("-o", "--output", type=options.FILE, help="Save the laws (JSON), for advise and report.")
+@click.option("--export", "exported", type=options.FILE, help="Write the data for Extra-P: .jsonl or .txt.")
+@output_options("Only the laws.")
+@together(opinions=_Opinions)
 def command(
     inputs: tuple[Path, ...],
     metrics: str,
-    parameters: tuple[str, ...],
-    arguments: tuple[tuple[str, int], ...],
-    model: str,
     families: tuple[str, ...],
     targets: tuple[tuple[str, float], ...],
-    extra_p: str,
-    imported: Path | None,
+    opinions: _Opinions,
     output: Path | None,
     exported: Path | None,
-    json_output: str | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
+    **read: Any,
 ) -> None:
     """Find how bytes, messages, work and more grow with node count p and the program's parameters.
 
     DIR is the directory of a sweep, TABLE a CSV file, RESULT... are results (*.cmz) of several sizes.
     """
-    check_outputs(output, json_output, force)
-    check_outputs(exported, None, force)
+    out.check(output, exported)
     from commanalyzer.report.scaling.laws_text import predictions_content, show_laws
     from commanalyzer.scaling.laws.data import MACHINE_METRICS, read_observations
     from commanalyzer.scaling.laws.document import laws_json, save_laws
     from commanalyzer.scaling.laws.fit import fit_observations
     from commanalyzer.scaling.laws.law import require_whole
 
-    seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
+    seen = read_observations(inputs, **read)  # options that are called like its arguments
     wanted = tuple(filter(None, metrics.replace(" ", "").split(",")))
     document = fit_observations(seen, inputs, wanted, families)
     hidden = () if metrics else MACHINE_METRICS
     shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in hidden))
     require_whole(shown.laws, dict(targets))
-    others = _second_opinions(seen, shown.laws, extra_p, imported)
+    others = _second_opinions(seen, shown.laws, opinions)
     if exported is not None:
-        _export(seen, shown.laws, exported, force)
+        _export(seen, shown.laws, exported)
     if output is not None:
-        save_laws(document, output, force=force)
-    emit_document(
+        save_laws(document, output, force=out.force)
+    out.emit(
         lambda: laws_json(document, **predictions_content(shown.laws, dict(targets))),
-        lambda console: show_laws(shown, dict(targets), others, console, quiet=quiet),
-        json_output,
-        saved=(exported, output),
-        force=force,
-        quiet=quiet,
+        lambda console: show_laws(shown, dict(targets), others, console, quiet=out.quiet),
+        saved=(
+            exported,
+            output,
+        ),
     )
 
 
-def _second_opinions(
-    seen: Observations, laws: Sequence[Law], extra_p: str, imported: Path | None
-) -> tuple[Law, ...]:
+def _second_opinions(seen: Observations, laws: Sequence[Law], opinions: _Opinions) -> tuple[Law, ...]:
     from commanalyzer.scaling.laws.extrap import import_models, second_opinion
 
-    found: list[Law] = list(import_models(imported)) if imported is not None else []
-    if extra_p:
+    found: list[Law] = list(import_models(opinions.imported)) if opinions.imported is not None else []
+    if opinions.extra_p:
         for law in laws:  # one run each: metrics may have different parameters
             x, names, y = seen.of(law.metric)
-            found += second_opinion(extra_p, x, names, {law.metric: y})
+            found += second_opinion(opinions.extra_p, x, names, {law.metric: y})
     return tuple(found)
 
 
-def _export(seen: Observations, laws: Sequence[Law], path: Path, force: bool) -> None:
+def _export(seen: Observations, laws: Sequence[Law], path: Path) -> None:
     import numpy as np
 
     from commanalyzer.foundation.errors import ConfigError

@@ -18,7 +18,7 @@ from commanalyzer.cli.parameters.analysis_options import (
     program_arguments,
     request_from,
 )
-from commanalyzer.cli.parameters.output import quiet_option
+from commanalyzer.cli.parameters.output import quiet_option, together
 from commanalyzer.foundation.errors import EXIT_INCOMPLETE, EXIT_OK, ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
@@ -33,13 +33,27 @@ _SHARE_OF_MEMORY = 0.8  # of what is available when the sweep starts
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Where points are analysed; at most one is chosen."""
+    """Where points are analysed, of which at most one is chosen, and how."""
 
     jobs: int | None
     mpi: bool
     dask: str
     slurm: Path | None
+    slurm_options: tuple[str, ...]
+    force: bool
     task: int | None
+    memory_budget: float | None
+    retry_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is analysed, and where the results go."""
+
+    axes: tuple[str, ...]
+    points_file: Path | None
+    arguments: tuple[str, ...]
+    output: Path | None
 
 
 class _SweepCommand(WithProgramArguments):
@@ -52,7 +66,7 @@ class _SweepCommand(WithProgramArguments):
 
 
 @click.command(cls=_SweepCommand)
-@click.argument("sources", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, type=options.FILE)
 @click.option(
     "--param",
     "axes",
@@ -61,10 +75,7 @@ class _SweepCommand(WithProgramArguments):
     help="n=64,128 or n=64..512x2; repeatable: all combinations.",
 )
 @click.option(
-    "--points",
-    "points_file",
-    type=click.Path(path_type=Path),
-    help="CSV file of points instead: names in its first line.",
+    "--points", "points_file", type=options.FILE, help="CSV file of points instead: names in its first line."
 )
 @click.option(
     "--args", "arguments", type=options.flags, default=(), help='Arguments of the program: "{n} 20".'
@@ -72,7 +83,7 @@ class _SweepCommand(WithProgramArguments):
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     metavar="DIR",
     help="Directory for the results; a sweep found there is resumed.",
 )
@@ -87,44 +98,28 @@ class _SweepCommand(WithProgramArguments):
 @click.option("--mpi", is_flag=True, help="On the ranks of: mpiexec -n RANKS commanalyzer sweep ...")
 @click.option("--dask", default="", metavar="ADDRESS", help="On the workers of this Dask scheduler.")
 @click.option(
-    "--slurm",
-    type=click.Path(path_type=Path),
-    metavar="SCRIPT",
-    help="Write a Slurm script: one array task per point.",
+    "--slurm", type=options.FILE, metavar="SCRIPT", help="Write a Slurm script: one array task per point."
 )
 @click.option(
     "--slurm-options", type=options.flags, default=(), help='For the script: "--mem=8G --time=1:00:00".'
 )
 @click.option("--task", type=click.IntRange(0), hidden=True, help="Analyse one point of a prepared sweep.")
 @click.option(
-    "--gather",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Only write the table of the points finished in DIR.",
+    "--gather", type=options.FILE, metavar="DIR", help="Only write the table of the points finished in DIR."
 )
 @click.option("--retry-failed", is_flag=True, help="Analyse points again that failed before.")
 @click.option("--force", is_flag=True, help="Overwrite an existing script.")
 @analysis_options
 @quiet_option("Only the table; no progress.")
+@together(asked=_Asked, where=_Where)
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
     sources: tuple[Path, ...],
-    axes: tuple[str, ...],
-    points_file: Path | None,
-    arguments: tuple[str, ...],
-    output: Path | None,
-    jobs: int | None,
-    memory_budget: float | None,
-    mpi: bool,
-    dask: str,
-    slurm: Path | None,
-    slurm_options: tuple[str, ...],
-    task: int | None,
+    asked: _Asked,
+    where: _Where,
     gather: Path | None,
-    retry_failed: bool,
-    force: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
@@ -136,22 +131,20 @@ def command(
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if gather is not None:
         return _gather(gather, quiet)
-    where = _Where(jobs, mpi, dask, slurm, task)
     _check_where(where)
-    arguments = _arguments(ctx, arguments)
+    arguments = _arguments(asked.arguments)
     with ExitStack() as stack:
         engine = _engine(where, stack)
-        if engine is None and mpi:
+        if engine is None and where.mpi:
             return EXIT_OK  # a rank that worked
-        sweep = _sweep(ctx, sources, axes, points_file, arguments, output, given)
-        if task is not None:
-            return _task(sweep, task)
-        if slurm is not None:
-            return _write_script(sweep, slurm, slurm_options, retry_failed, force)
+        sweep = _sweep(ctx, sources, asked, arguments, given)
+        if where.task is not None:
+            return _task(sweep, where.task)
+        if where.slurm is not None:
+            return _write_script(sweep, where.slurm, where)
         if engine is None:
             raise ConfigError("expected a place to analyse points, found none")
-        budget = None if memory_budget is None else int(memory_budget)
-        return _run(sweep, engine, budget or _free_memory(), retry_failed, quiet)
+        return _run(sweep, engine, int(where.memory_budget or 0) or _free_memory(), where.retry_failed, quiet)
 
 
 def _check_where(where: _Where) -> None:
@@ -169,8 +162,8 @@ def _check_where(where: _Where) -> None:
         raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
 
 
-def _arguments(ctx: click.Context, arguments: tuple[str, ...]) -> tuple[str, ...]:
-    after = program_arguments(ctx)
+def _arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    after = program_arguments()
     if after and arguments:
         raise click.UsageError("expected the program's arguments in --args or after --, found both")
     return after or arguments
@@ -179,22 +172,23 @@ def _arguments(ctx: click.Context, arguments: tuple[str, ...]) -> tuple[str, ...
 def _sweep(
     ctx: click.Context,
     sources: tuple[Path, ...],
-    axes: tuple[str, ...],
-    points_file: Path | None,
+    asked: _Asked,
     arguments: tuple[str, ...],
-    output: Path | None,
     given: dict[str, Any],
 ) -> Sweep:
     from commanalyzer.scaling.sweep.points import grid, parse_axis, read_points
     from commanalyzer.scaling.sweep.run import Sweep
 
-    if not sources or output is None:
+    if not sources or asked.output is None:
         raise click.UsageError("expected SOURCES and -o DIR (or --gather DIR)")
-    if bool(axes) == (points_file is not None):
+    if bool(asked.axes) == (asked.points_file is not None):
         raise click.UsageError("expected either --param NAME=VALUES or --points FILE")
-    points = grid([parse_axis(text) for text in axes]) if points_file is None else read_points(points_file)
+    if asked.points_file is None:
+        points = grid([parse_axis(text) for text in asked.axes])
+    else:
+        points = read_points(asked.points_file)
     request = request_from(sources, arguments, given, "discard")
-    return Sweep(request, points, output, ("sweep", *ctx.meta[_COMMAND_LINE]))
+    return Sweep(request, points, asked.output, ("sweep", *ctx.meta[_COMMAND_LINE]))
 
 
 def _engine(where: _Where, stack: ExitStack) -> Engine | None:
@@ -257,14 +251,12 @@ def _finish(outcome: SweepOutcome, quiet: bool) -> int:
     return EXIT_OK if outcome.is_complete else EXIT_INCOMPLETE
 
 
-def _write_script(
-    sweep: Sweep, script: Path, slurm_options: tuple[str, ...], retry_failed: bool, force: bool
-) -> int:
+def _write_script(sweep: Sweep, script: Path, where: _Where) -> int:
     from commanalyzer.scaling.sweep.executors import slurm_script
     from commanalyzer.scaling.sweep.run import prepare_sweep
 
-    require_writable(script, force)
-    outcome = prepare_sweep(sweep, retry_failed=retry_failed)
+    require_writable(script, where.force)
+    outcome = prepare_sweep(sweep, retry_failed=where.retry_failed)
     indices = [index for index, record in enumerate(outcome.records) if record is None]
     if not indices:
         raise ConfigError(
@@ -279,8 +271,8 @@ def _write_script(
         arguments=sweep.command[1:],
         directory=outcome.directory,
         folder=Path.cwd(),
-        options=slurm_options,
+        options=where.slurm_options,
     )
-    write_text(script, text, force=force)
+    write_text(script, text, force=where.force)
     click.echo(f"wrote {script} ({len(indices)} tasks); submit with: bash {script}")
     return EXIT_OK

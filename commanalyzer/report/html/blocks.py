@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -154,35 +154,25 @@ class Chapter:
     @property
     def charts(self) -> tuple[Chart, ...]:
         """All figures, in order."""
-        return tuple(c for section in self.sections for c in charts_of(section.blocks))
+        blocks = (block for section in self.sections for block in unfolded(section.blocks))
+        return tuple(c for block in blocks if isinstance(block, Figures) for c in block.charts)
 
 
-def charts_of(blocks: Sequence[Block]) -> tuple[Chart, ...]:
-    """Return the figures of ``blocks``, folded ones included."""
-    found: list[Chart] = []
+def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
+    """All ``blocks``, those of folds instead of folds."""
     for block in blocks:
-        if isinstance(block, Figures):
-            found.extend(block.charts)
-        elif isinstance(block, Fold):
-            found.extend(charts_of(block.blocks))
-    return tuple(found)
+        if isinstance(block, Fold):
+            yield from unfolded(block.blocks)
+        else:
+            yield block
 
 
 def explained(sections: Sequence[Section]) -> Section | None:
     """Return a section that says what the columns of all tables mean; ``None`` if nothing needs it."""
-    columns = [c for section in sections for table in _tables(section.blocks) for c in table.columns]
+    blocks = (block for section in sections for block in unfolded(section.blocks))
+    columns = [c for block in blocks if isinstance(block, Table) for c in block.columns]
     pairs = dict.fromkeys((c.name, f"{c.meaning[:1].upper()}{c.meaning[1:]}.") for c in columns if c.meaning)
     if not pairs:
         return None
     name = sections[0].name.rpartition("-")[0]
     return Section(f"{name}-columns", "Columns", (Fold("What the columns mean", [Facts(tuple(pairs))]),))
-
-
-def _tables(blocks: Sequence[Block]) -> list[Table]:
-    found: list[Table] = []
-    for block in blocks:
-        if isinstance(block, Table):
-            found.append(block)
-        elif isinstance(block, Fold):
-            found.extend(_tables(block.blocks))
-    return found

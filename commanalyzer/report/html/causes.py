@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -15,12 +16,13 @@ from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.graph.value_graph import HomeKind
-from commanalyzer.program.ir.names.addresses import source_name
-from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Block, Code, CodeLine, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
+from commanalyzer.report.result.causes_text import line_fields
+from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.causes import causes_of
 from commanalyzer.result.provenance import file_hash
-from commanalyzer.result.results import Provenance
+from commanalyzer.result.results import Decomposition, Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +110,22 @@ def _variables(subject: Subject) -> list[Block]:
     amount, objects = items[-1].object_bytes, subject.result.store.objects
     total = max(int(amount.sum()), 1)
     order = [i for i in np.argsort(-amount, kind="stable").tolist() if amount[i]]
-    rows = []
-    for i in order[:_MOST_VARIABLES]:
-        home = objects[i]
-        cells = [home.name, place_of(home), home.function, _KINDS[home.kind]]
-        cells += [format_bytes(int(d.object_bytes[i])) if d.object_bytes[i] else "" for d in items]
-        share = int(amount[i]) / total
-        rows.append(Row((*cells, format_percent(share)), share=share))
-    columns = [
-        Column("variable", is_number=False, meaning="array or scalar whose values are sent"),
-        Column("declared at", is_number=False, meaning="allocation or declaration"),
-        Column("in", is_number=False, meaning="function"),
-        Column("kind", is_number=False),
-        *(Column(count_nodes(d.nodes)) for d in items),
-        Column("share", meaning="of all bytes on the most nodes"),
-    ]
-    more = f"; {len(order) - len(rows)} smaller ones left out" if len(order) > len(rows) else ""
-    return [Table(f"Variables by bytes on {items[-1].nodes} nodes{more}", tuple(columns), tuple(rows))]
+    shown = order[:_MOST_VARIABLES]
+
+    def moved(item: Decomposition, variable: int) -> str:
+        return format_bytes(int(item.object_bytes[variable])) if item.object_bytes[variable] else ""
+
+    fields: tuple[Field[int], ...] = (
+        worded("variable", lambda i: objects[i].name, "array or scalar whose values are sent"),
+        worded("declared at", lambda i: place_of(objects[i]), "allocation or declaration"),
+        worded("in", lambda i: objects[i].function, "function"),
+        worded("kind", lambda i: _KINDS[objects[i].kind]),
+        *(numeric(count_nodes(d.nodes), partial(moved, d)) for d in items),
+        numeric("share", lambda i: format_percent(int(amount[i]) / total), "of all bytes on the most nodes"),
+    )
+    more = f"; {len(order) - len(shown)} smaller ones left out" if len(order) > len(shown) else ""
+    caption = f"Variables by bytes on {items[-1].nodes} nodes{more}"
+    return [page_table(caption, shown, fields, share=lambda i: int(amount[i]) / total)]
 
 
 def _lines(subject: Subject) -> list[Block]:
@@ -140,31 +141,10 @@ def _lines(subject: Subject) -> list[Block]:
 
 
 def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
-    columns = (
-        Column("line", is_number=False),
-        Column("function", is_number=False),
-        Column(
-            "needs", meaning="bytes that come from other nodes because this line reads them or adds to them"
-        ),
-        Column("makes", meaning="bytes of values computed here that go to other nodes"),
-        Column("share", meaning="of the bytes needed"),
-    )
-    rows = [
-        Row(
-            (
-                f"{t.file}:{t.line}" if t.file else "input or unknown",
-                ", ".join(dict.fromkeys(map(source_name, t.functions))),
-                format_bytes(t.needed_bytes) if t.needed_bytes else "",
-                format_bytes(t.made_bytes) if t.made_bytes else "",
-                format_percent(t.needed_bytes / total),
-            ),
-            share=t.needed_bytes / total,
-        )
-        for t in found[:_MOST_LINES]
-    ]
-    more = f"; {len(found) - len(rows)} smaller ones left out" if len(found) > len(rows) else ""
+    shown = found[:_MOST_LINES]
+    more = f"; {len(found) - len(shown)} smaller ones left out" if len(found) > len(shown) else ""
     caption = f"Source lines on {nodes} nodes; a value that several lines read is shared among them{more}"
-    return Table(caption, columns, tuple(rows))
+    return page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
 
 
 def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Block]:

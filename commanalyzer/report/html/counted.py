@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shlex
 
-from commanalyzer.communication.matrix import CallCounts, CountedRun
+from commanalyzer.communication.matrix import CountedRun
 from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,
-    Column,
     Facts,
     Points,
-    Row,
     Section,
-    Table,
     Tile,
     Tiles,
     Words,
@@ -22,6 +19,8 @@ from commanalyzer.report.html.blocks import (
 from commanalyzer.report.html.origin import hashes, provenance_facts, warnings_of
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.report.html.talk import talk_section
+from commanalyzer.report.result.text import CALLS, PARTS, PARTS_TITLE
+from commanalyzer.report.tables import page_table
 
 
 def counted_chapter(subject: Subject, counted: CountedRun) -> Chapter:
@@ -34,65 +33,16 @@ def counted_chapter(subject: Subject, counted: CountedRun) -> Chapter:
         Tile("Per rank", format_bytes(traffic.total_bytes / counted.ranks), "sent, on average"),
         Tile("Messages", format_count(traffic.total_messages)),
     )
+    several = len(result.decompositions) > 1
+    parts = page_table(PARTS_TITLE, result.decompositions, PARTS, is_marked=lambda d: d.best and several)
+    calls = page_table("Calls; collectives are charged at their least volume", counted.calls, CALLS)
     sections = (
-        Section(f"{subject.name}-summary", "Summary", (Tiles(tiles), _parts(subject))),
+        Section(f"{subject.name}-summary", "Summary", (Tiles(tiles), parts)),
         talk_section(subject.name, [(counted.ranks, traffic.comm_bytes, None)], participant="rank"),
-        Section(f"{subject.name}-calls", "Calls", (_calls(counted),)),
+        Section(f"{subject.name}-calls", "Calls", (calls,)),
         Section(f"{subject.name}-recording", "Warnings and provenance", _origin(subject, counted)),
     )
     return Chapter(subject.name, subject.title, f"Counted: {shlex.join(result.command)}", sections)
-
-
-def _parts(subject: Subject) -> Table:
-    columns = (
-        Column("part of the run", is_number=False),
-        Column("bytes"),
-        Column("exactly"),
-        Column("per rank"),
-        Column("messages"),
-    )
-    rows = [
-        Row(
-            (
-                d.method,
-                format_bytes(d.comm_bytes),
-                f"{d.comm_bytes:,}",
-                format_bytes(d.comm_bytes / d.nodes),
-                format_count(d.communication.total_messages),
-            ),
-            is_marked=d.best and len(subject.result.decompositions) > 1,
-        )
-        for d in subject.result.decompositions
-    ]
-    return Table("Counted communication between different ranks", columns, tuple(rows))
-
-
-def _calls(counted: CountedRun) -> Table:
-    columns = (
-        Column("call", is_number=False),
-        Column("communicator", is_number=False),
-        Column("region", is_number=False),
-        Column("root"),
-        Column("calls"),
-        Column("passed by ranks", meaning="count times datatype size, summed over ranks"),
-        Column("charged", meaning="bytes between different ranks; collectives at their least volume"),
-        Column("to itself", meaning="bytes that ranks send to themselves, in no matrix"),
-    )
-    rows = tuple(Row(_cells(call)) for call in counted.calls)
-    return Table("Calls; collectives are charged at their least volume", columns, rows)
-
-
-def _cells(call: CallCounts) -> tuple[str, ...]:
-    return (
-        call.name,
-        call.communicator,
-        "/".join(call.region),
-        str(call.root) if call.root >= 0 else "",
-        format_count(call.operations),
-        format_bytes(call.given_bytes),
-        format_bytes(call.charged_bytes),
-        format_bytes(call.self_bytes) if call.self_bytes else "",
-    )
 
 
 def _origin(subject: Subject, counted: CountedRun) -> tuple[Block, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -24,23 +23,15 @@ from commanalyzer.report.figures.territory import (
     shaped_arrays,
     touching,
 )
-from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Block, Figures, Fold, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, counted_graph
+from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.results import Decomposition
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PARTS = 1024
-_COLUMNS = (
-    Column("decomposition", is_number=False, meaning="how the values were divided"),
-    Column("bytes", meaning="all bytes sent between nodes"),
-    Column("over best", meaning="bytes over those of the best"),
-    Column("messages", meaning="one per pair of nodes and round"),
-    Column("partners", meaning="nodes that a node exchanges something with: mean, most"),
-    Column("imbalance", meaning="work of the most loaded node over the mean"),
-    Column("found in", meaning="time that it took"),
-)
 
 
 def shape_of(subject: Subject) -> tuple[ValueGraph, Shaped] | None:
@@ -143,22 +134,31 @@ def _table(subject: Subject, best: Decomposition) -> Table:
     candidates = sorted(subject.candidates(best), key=lambda d: (d.comm_bytes, d.method))
     most = max((d.comm_bytes for d in candidates), default=0)
     model = f", model {best.model}" if len(subject.result.models) > 1 else ""
-    rows = tuple(_row(d, best, most) for d in candidates)
-    return Table(
-        f"All {len(rows)} candidates on {count_nodes(best.nodes)}{model}, the best marked", _COLUMNS, rows
+    fields: tuple[Field[Decomposition], ...] = (
+        worded("decomposition", lambda d: d.method, "how the values were divided"),
+        numeric("bytes", lambda d: format_bytes(d.comm_bytes), "all bytes sent between nodes"),
+        numeric("over best", lambda d: _over(d, best), "bytes over those of the best"),
+        numeric(
+            "messages",
+            lambda d: format_count(d.communication.total_messages),
+            "one per pair of nodes and round",
+        ),
+        numeric(
+            "partners",
+            lambda d: f"{d.neighbours.mean():.1f}, {d.neighbours.max()}",
+            "nodes that a node exchanges something with: mean, most",
+        ),
+        numeric("imbalance", lambda d: f"{d.imbalance:.3f}", "work of the most loaded node over the mean"),
+        numeric("found in", lambda d: format_seconds(d.seconds), "time that it took"),
+    )
+    return page_table(
+        f"All {len(candidates)} candidates on {count_nodes(best.nodes)}{model}, the best marked",
+        candidates,
+        fields,
+        share=lambda d: d.comm_bytes / most if most else None,
+        is_marked=lambda d: d.best,
     )
 
 
-def _row(item: Decomposition, best: Decomposition, most: int) -> Row:
-    partners = item.neighbours
-    ratio = item.comm_bytes / best.comm_bytes if best.comm_bytes else math.nan
-    cells = (
-        item.method,
-        format_bytes(item.comm_bytes),
-        f"{ratio:.2f}" if math.isfinite(ratio) else "",
-        format_count(item.communication.total_messages),
-        f"{partners.mean():.1f}, {partners.max()}",
-        f"{item.imbalance:.3f}",
-        format_seconds(item.seconds),
-    )
-    return Row(cells, is_marked=item.best, share=item.comm_bytes / most if most else None)
+def _over(item: Decomposition, best: Decomposition) -> str:
+    return f"{item.comm_bytes / best.comm_bytes:.2f}" if best.comm_bytes else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from commanalyzer.foundation.quantities import (
     format_bandwidth,
@@ -14,6 +13,7 @@ from commanalyzer.foundation.quantities import (
     format_seconds,
     format_throughput,
 )
+from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, ScalingBound
 from commanalyzer.report.figures.chart import Chart, Values
@@ -21,8 +21,8 @@ from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
-from commanalyzer.report.result.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
-from commanalyzer.report.result.text import extent
+from commanalyzer.report.result.text import NOT_FOUND, TITLE, confidence_fields, extent
+from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import Decomposition
 
@@ -35,39 +35,16 @@ _METHOD = (
 _NO_LATENCY = "{} has no latency: both bounds count bytes only."
 _GIVE = "--machine NAME|FILE, --throughput"
 _TIMES = ("latency", "message_overhead", "gap", "allreduce")
-_COLUMNS = (
-    Column("nodes", meaning="number of parts, one per node"),
-    Column("decomposition", is_number=False, meaning="how the values were divided"),
-    Column("bytes", meaning="all bytes sent between nodes, C"),
-    Column("per node", meaning="bytes / nodes"),
-    Column("messages", meaning="all values of a pair of nodes and a round travel together"),
-    Column("bytes/{}", meaning="communication intensity C / W"),
-    Column("imbalance", meaning="work of the most loaded node over the mean"),
-    Column("at most", meaning="upper end where collapsed versions leave doubt"),
-)
-_BOUND_COLUMNS = (
-    Column("nodes"),
-    Column("bound (Eq. 4)", meaning="best possible efficiency by bytes and bandwidth of a link"),
-    Column("with latency", meaning="best possible efficiency of this decomposition, messages counted"),
-    Column("speed-up", meaning="over one node, with latency"),
-    Column("time", meaning="least time, with latency"),
-    Column("communication", meaning="what of it is communication that does not hide"),
-    Column("binds", is_number=False, meaning="what takes most of the time, and of the communication"),
-    Column("decomposition", is_number=False, meaning="where the bound with latency is highest"),
-)
 
 
 def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
     """How bytes, efficiency and speed-up depend on the number of nodes."""
-    rows = tuple(Row(_cells(d)) for d in subject.bests)
-    blocks: list[Block] = [
-        Table(f"Least communication per node count, {extent(subject.result)}", _columns(subject), rows)
-    ]
+    caption = f"Least communication per node count, {extent(subject.result)}"
+    blocks: list[Block] = [page_table(caption, subject.bests, _fields(subject.result.work.unit))]
     known = confidence_of(subject.bests if subject.result.counted else subject.result.decompositions)
-    leading = tuple(Row(confidence_cells(c)) for c in known if c.best.model == subject.largest.model)
+    leading = [c for c in known if c.best.model == subject.largest.model]
     if leading:
-        heads = tuple(Column(name, is_number=name == COLUMNS[0]) for name in COLUMNS)
-        blocks.append(Table(TITLE, heads, leading))
+        blocks.append(page_table(TITLE, leading, confidence_fields()))
     missing = _without_bound(subject)
     if missing:
         blocks.append(Words(missing))
@@ -81,44 +58,60 @@ def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sect
     return Section(f"{subject.name}-efficiency", "Node counts and efficiency", tuple(blocks))
 
 
-def _columns(subject: Subject) -> tuple[Column, ...]:
-    """Columns with the unit of the work in their names."""
-    unit = subject.result.work.unit
-    return tuple(replace(column, name=column.name.format(unit)) for column in _COLUMNS)
-
-
-def _cells(item: Decomposition) -> tuple[str, ...]:
-    traffic = item.communication
-    exact = traffic.low_bytes == traffic.high_bytes
+def _fields(unit: WorkUnit) -> tuple[Field[Decomposition], ...]:
     return (
-        str(item.nodes),
-        item.method if item.is_balanced else f"{NOT_FOUND}; nearest: {item.method}",
-        format_bytes(traffic.total_bytes),
-        format_bytes(traffic.total_bytes / item.nodes),
-        format_count(traffic.total_messages),
-        f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no work",
-        f"{item.imbalance:.3f}",
-        "exact" if exact else format_bytes(traffic.high_bytes),
+        numeric("nodes", lambda d: str(d.nodes), "number of parts, one per node"),
+        worded(
+            "decomposition",
+            lambda d: d.method if d.is_balanced else f"{NOT_FOUND}; nearest: {d.method}",
+            "how the values were divided",
+        ),
+        numeric("bytes", lambda d: format_bytes(d.comm_bytes), "all bytes sent between nodes, C"),
+        numeric("per node", lambda d: format_bytes(d.comm_bytes / d.nodes), "bytes / nodes"),
+        numeric(
+            "messages",
+            lambda d: format_count(d.communication.total_messages),
+            "all values of a pair of nodes and a round travel together",
+        ),
+        numeric(
+            f"bytes/{unit}",
+            lambda d: f"{d.intensity:.3g}" if math.isfinite(d.intensity) else "no work",
+            "communication intensity C / W",
+        ),
+        numeric("imbalance", lambda d: f"{d.imbalance:.3f}", "work of the most loaded node over the mean"),
+        numeric("at most", _at_most, "upper end where collapsed versions leave doubt"),
     )
+
+
+def _at_most(item: Decomposition) -> str:
+    traffic = item.communication
+    return "exact" if traffic.low_bytes == traffic.high_bytes else format_bytes(traffic.high_bytes)
 
 
 def _bound_table(found: ScalingBound) -> Table:
-    rows = tuple(
-        Row(
-            (
-                str(p.num_nodes),
-                format_percent(p.paper_efficiency),
-                format_percent(p.efficiency),
-                f"{p.speedup:.3g}",
-                format_seconds(p.time_s),
-                format_seconds(p.times.exposed_s),
-                binding(p),
-                p.method,
-            )
-        )
-        for p in found.points
+    fields: tuple[Field[BoundPoint], ...] = (
+        numeric("nodes", lambda p: str(p.num_nodes)),
+        numeric(
+            "bound (Eq. 4)",
+            lambda p: format_percent(p.paper_efficiency),
+            "best possible efficiency by bytes and bandwidth of a link",
+        ),
+        numeric(
+            "with latency",
+            lambda p: format_percent(p.efficiency),
+            "best possible efficiency of this decomposition, messages counted",
+        ),
+        numeric("speed-up", lambda p: f"{p.speedup:.3g}", "over one node, with latency"),
+        numeric("time", lambda p: format_seconds(p.time_s), "least time, with latency"),
+        numeric(
+            "communication",
+            lambda p: format_seconds(p.times.exposed_s),
+            "what of it is communication that does not hide",
+        ),
+        worded("binds", binding, "what takes most of the time, and of the communication"),
+        worded("decomposition", lambda p: p.method, "where the bound with latency is highest"),
     )
-    return Table(f"Best efficiency on {machine_name(found.machine)}", _BOUND_COLUMNS, rows)
+    return page_table(f"Best efficiency on {machine_name(found.machine)}", found.points, fields)
 
 
 def binding(point: BoundPoint) -> str:

@@ -13,6 +13,7 @@ from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
 from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.report.result.text import work_line
+from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.results import AnalysisResult
 
 
@@ -107,21 +108,19 @@ def hashes(result: AnalysisResult) -> tuple[Fold, ...]:
 
 
 def _machine_table(machine: MachineParameters) -> Table:
-    columns = (
-        Column("parameter", is_number=False),
-        Column("value"),
-        Column("source", is_number=False),
-        Column("date", is_number=False),
-        Column("note", is_number=False),
+    fields: tuple[Field[tuple[str, Parameter]], ...] = (
+        worded("parameter", lambda item: KINDS[item[0]].meaning),
+        numeric("value", lambda item: KINDS[item[0]].show(item[1].value)),
+        worded("source", lambda item: item[1].source),
+        worded("date", lambda item: item[1].date),
+        worded("note", lambda item: _note(item[1])),
     )
-    rows = tuple(_row(name, parameter) for name, parameter in machine.parameters.items())
-    return Table(f"Machine {machine.name}".rstrip(), columns, rows)
+    return page_table(f"Machine {machine.name}".rstrip(), machine.parameters.items(), fields)
 
 
-def _row(name: str, parameter: Parameter) -> Row:
-    kind = KINDS[name]
+def _note(parameter: Parameter) -> str:
     notes = [parameter.note] if parameter.note else []
     if parameter.curve is not None:
         axes = (("node counts", parameter.curve.nodes), ("message sizes", parameter.curve.message_bytes))
         notes += [f"known for {len(points)} {axis}" for axis, points in axes if points]
-    return Row((kind.meaning, kind.show(parameter.value), parameter.source, parameter.date, "; ".join(notes)))
+    return "; ".join(notes)

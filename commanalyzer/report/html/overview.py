@@ -14,27 +14,23 @@ from commanalyzer.foundation.quantities import (
     format_percent,
     format_work,
 )
-from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.report.figures.chart import short_name
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
 from commanalyzer.report.html.efficiency import binding
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name, place_of
-from commanalyzer.report.result.confidence_text import NOT_FOUND, advice_lines
+from commanalyzer.report.result.text import NOT_FOUND, advice_lines, largest_names
 from commanalyzer.result.results import Decomposition
 
 GOOD_EFFICIENCY = 0.8
-_LARGE_SHARE = 0.05
-_MOST_NAMED = 3
 
 
 def overview_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
     """Numbers that stand out, and sentences; bounds are those of the first machine."""
     found = bounds[0] if bounds else None
     sentences = [_amount(subject), *_causes(subject), *_growth(subject)]
-    sentences += advice_lines(
-        subject.candidates(subject.largest), ", ".join(_names(subject.largest, subject))
-    )
+    names = largest_names(subject.largest, subject.result.store.objects)
+    sentences += advice_lines(subject.candidates(subject.largest), ", ".join(names))
     sentences += _efficiency(subject, found)
     sentences += _caution(subject)
     return Section(
@@ -88,16 +84,6 @@ def _amount(subject: Subject) -> str:
     )
 
 
-def _names(item: Decomposition, subject: Subject) -> list[str]:
-    """Variables in memory that cause most of the communication, by name."""
-    objects, amount = subject.result.store.objects, item.object_bytes
-    total = int(amount.sum())
-    memory = (HomeKind.GLOBAL, HomeKind.HEAP, HomeKind.STACK)
-    order = np.argsort(-amount, kind="stable").tolist()
-    large = [objects[i] for i in order if int(amount[i]) > _LARGE_SHARE * total]
-    return list(dict.fromkeys(o.name for o in large if o.kind in memory))[:_MOST_NAMED]
-
-
 def _causes(subject: Subject) -> list[str]:
     amount, objects = subject.largest.object_bytes, subject.result.store.objects
     total = int(amount.sum())
@@ -107,7 +93,7 @@ def _causes(subject: Subject) -> list[str]:
     place = place_of(objects[top])
     where = f" ({place})" if place else ""
     share = format_percent(int(amount[top]) / total)
-    names = _names(subject.largest, subject)
+    names = largest_names(subject.largest, objects)
     others = [f"`{name}`" for name in names if name != objects[top].name]
     more = f"; next comes {' and '.join(others)}" if others else ""
     return [f"{share} of these bytes are values of `{objects[top].name}`{where}{more}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_work
 from commanalyzer.foundation.version import tool_version
+from commanalyzer.foundation.work import WorkCounts
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.figures.chart import Chart, inline_svg
-from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
+from commanalyzer.report.html.blocks import Chapter, Section, explained
 from commanalyzer.report.html.causes import causes_section
-from commanalyzer.report.html.chapters.laws import LawsRequest, allocations_chapter, laws_chapter
-from commanalyzer.report.html.chapters.learning import learning_chapter, tasks_chapter
+from commanalyzer.report.html.chapters import (
+    LawsRequest,
+    allocations_chapter,
+    laws_chapter,
+    learning_chapter,
+    tasks_chapter,
+)
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
 from commanalyzer.report.html.efficiency import efficiency_section
@@ -28,7 +34,8 @@ from commanalyzer.report.html.overview import overview_section
 from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, machines_of
 from commanalyzer.report.html.talk import talk_section
 from commanalyzer.report.scaling.allocations_text import AllocationReport
-from commanalyzer.result.results import AnalysisResult
+from commanalyzer.report.tables import Field, numeric, page_table, worded
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,6 +49,32 @@ class NamedResult:
 
     name: str
     result: AnalysisResult
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherChapters:
+    """What a page shows besides results.
+
+    Attributes:
+        laws: Scaling laws, and what to project with them.
+        tasks: Task graph.
+        training: What a model was trained on.
+        allocations: Allocations.
+    """
+
+    laws: LawsRequest | None = None
+    tasks: TaskGraph | None = None
+    training: Mapping[str, Any] | None = None
+    allocations: AllocationReport | None = None
+
+    def chapters(self, machines: Sequence[MachineParameters]) -> list[Chapter]:
+        """A chapter of each; laws are projected on ``machines``."""
+        return [
+            *([laws_chapter(self.laws, machines)] if self.laws else []),
+            *([tasks_chapter(self.tasks)] if self.tasks else []),
+            *([learning_chapter(self.training)] if self.training else []),
+            *([allocations_chapter(self.allocations)] if self.allocations else []),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +100,8 @@ def make_page(
     *,
     machines: Sequence[MachineParameters] = (),
     folders: Sequence[Path] = (),
-    laws: LawsRequest | None = None,
     throughput: Parameter | None = None,
-    tasks: TaskGraph | None = None,
-    training: Mapping[str, Any] | None = None,
-    allocations: AllocationReport | None = None,
+    further: FurtherChapters | None = None,
 ) -> Page:
     """Return the report of one result or several.
 
@@ -79,11 +109,8 @@ def make_page(
         results: Predictions and counted runs.
         machines: Machines of the bounds; each result's own when there is none.
         folders: Where source files are looked for.
-        laws: Scaling laws to show, and what to project with them.
         throughput: Throughput of one node, Flop/s, for machines that do not say it.
-        tasks: Task graph to show.
-        training: What a model was trained on, to show.
-        allocations: Allocations to show.
+        further: What else to show.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.
@@ -95,15 +122,9 @@ def make_page(
     chapters = [_chapter(subject) for subject in subjects]
     if len(subjects) > 1:
         chapters.insert(0, _comparison(subjects))
-    if laws is not None:
+    if further is not None:
         complete = dict.fromkeys(m for subject in subjects for m in subject.machines)
-        chapters.append(laws_chapter(laws, tuple(complete)))
-    if tasks is not None:
-        chapters.append(tasks_chapter(tasks))
-    if training is not None:
-        chapters.append(learning_chapter(training))
-    if allocations is not None:
-        chapters.append(allocations_chapter(allocations))
+        chapters += further.chapters(tuple(complete))
     chapters = [_with_columns(chapter) for chapter in chapters]
     title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
     return Page(f"CommAnalyzer: {title}", tuple(chapters))
@@ -176,50 +197,43 @@ def _sections(subject: Subject) -> tuple[Section, ...]:
 
 def _comparison(subjects: Sequence[Subject]) -> Chapter:
     """One line per result and node count."""
-    columns = (
-        Column("result", is_number=False),
-        Column("nodes"),
-        Column("decomposition", is_number=False),
-        Column("work"),
-        Column("bytes"),
-        Column("per node"),
-        Column("messages"),
-        Column("intensity", meaning="bytes per operation of W"),
-        Column("efficiency", meaning="best possible with latency on the first machine"),
-        Column("warnings"),
+    rows = [(subject, item) for subject in subjects for item in subject.bests]
+    efficiency = {
+        (id(subject), point.num_nodes): format_percent(point.efficiency)
+        for subject in subjects
+        if subject.result.counted is None
+        for found in subject.bounds[:1]
+        for point in found.points
+    }
+
+    def work(row: tuple[Subject, Decomposition], form: Callable[[WorkCounts], str]) -> str:
+        result = row[0].result
+        return form(result.work) if result.counted is None and result.work.amount else ""
+
+    fields: tuple[Field[tuple[Subject, Decomposition]], ...] = (
+        worded("result", lambda row: row[0].title),
+        numeric("nodes", lambda row: str(row[1].nodes)),
+        worded("decomposition", lambda row: row[1].method),
+        numeric("work", lambda row: work(row, lambda w: format_work(w.amount, w.unit))),
+        numeric("bytes", lambda row: format_bytes(row[1].comm_bytes)),
+        numeric("per node", lambda row: format_bytes(row[1].comm_bytes / row[1].nodes)),
+        numeric("messages", lambda row: format_count(row[1].communication.total_messages)),
+        numeric(
+            "intensity",
+            lambda row: work(row, lambda w: f"{row[1].intensity:.3g} B/{w.unit}"),
+            "bytes per operation of W",
+        ),
+        numeric(
+            "efficiency",
+            lambda row: efficiency.get((id(row[0]), row[1].nodes), ""),
+            "best possible with latency on the first machine",
+        ),
+        numeric("warnings", lambda row: str(len(warnings_of(row[0].result)) or "")),
     )
-    rows = [row for subject in subjects for row in _comparison_rows(subject)]
-    table = Table("All results side by side", columns, tuple(rows))
+    table = page_table("All results side by side", rows, fields)
     counts = f"{len(subjects)} results, at most {MOST_SHOWN_NODES} node counts pictured of each"
     section = Section("comparison-table", "Side by side", (table,))
     return Chapter("comparison", "Comparison", counts, (section,))
-
-
-def _comparison_rows(subject: Subject) -> list[Row]:
-    result = subject.result
-    bests = subject.bests
-    bounds = subject.bounds[:1] if result.counted is None else ()
-    efficiency = {p.num_nodes: format_percent(p.efficiency) for found in bounds for p in found.points}
-    rows = []
-    for item in bests:
-        known = result.counted is None and result.work.amount
-        rows.append(
-            Row(
-                (
-                    subject.title,
-                    str(item.nodes),
-                    item.method,
-                    format_work(result.work.amount, result.work.unit) if known else "",
-                    format_bytes(item.comm_bytes),
-                    format_bytes(item.comm_bytes / item.nodes),
-                    format_count(item.communication.total_messages),
-                    f"{item.intensity:.3g} B/{result.work.unit}" if known else "",
-                    efficiency.get(item.nodes, ""),
-                    str(len(warnings_of(result)) or ""),
-                )
-            )
-        )
-    return rows
 
 
 def _prose(text: str) -> str:

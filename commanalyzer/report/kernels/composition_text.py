@@ -11,8 +11,10 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_count, format_percent, format_seconds
 from commanalyzer.kernels.composition.answer import Answer
+from commanalyzer.kernels.composition.expressions import Sum
 from commanalyzer.kernels.composition.formulas import formula_of, formula_of_sum
-from commanalyzer.kernels.composition.measured import MeasuredBlock
+from commanalyzer.kernels.composition.measured import MeasuredBlock, SizeTimes
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.formula import accuracy_text, law_text
 
 SCHEMA = "commanalyzer.composition/1"
@@ -47,17 +49,20 @@ def show_answer(found: Answer, console: Console, *, quiet: bool = False) -> None
 
 
 def _stages(found: Answer) -> Table:
-    table = Table(title="Sums of block times, the largest decides", title_justify="left")
-    for name, justify in (("sum", "left"), ("time", "right"), ("idle", "right"), ("formula in us", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left")
-    values = found.design.values
-    for total in sorted(found.time.form.sums, key=lambda s: -float(found.time.sum_at(s, values)[0])):
-        seconds = float(found.time.sum_at(total, values)[0])
-        idle = 1 - seconds / found.element_time_s if found.element_time_s else 0.0
-        table.add_row(
-            str(total), format_seconds(seconds), format_percent(idle), formula_of_sum(found.time, total)
-        )
-    return table
+    def seconds(total: Sum) -> float:
+        return float(found.time.sum_at(total, found.design.values)[0])
+
+    def idle(total: Sum) -> float:
+        return 1 - seconds(total) / found.element_time_s if found.element_time_s else 0.0
+
+    fields: tuple[Field[Sum], ...] = (
+        worded("sum", str),
+        numeric("time", lambda total: format_seconds(seconds(total))),
+        numeric("idle", lambda total: format_percent(idle(total))),
+        worded("formula in us", lambda total: formula_of_sum(found.time, total)),
+    )
+    slowest = sorted(found.time.form.sums, key=seconds, reverse=True)
+    return terminal_table(slowest, fields, "Sums of block times, the largest decides")
 
 
 def _lines(found: Answer) -> list[str]:
@@ -111,19 +116,16 @@ def answer_json(found: Answer) -> str:
 def show_block(block: MeasuredBlock, console: Console, *, quiet: bool = False) -> None:
     """Print the times of a block and its law; only the law with ``quiet``."""
     if not quiet:
-        table = Table(title=f"{block.name}, one call", title_justify="left")
-        for name in (block.parameter, "median", "95 % interval", "mean", "samples", "calls"):
-            table.add_column(name, justify="right")
-        for t in block.times:
-            low, high = format_seconds(t.seconds.low), format_seconds(t.seconds.high)
-            table.add_row(
-                f"{t.size:g}",
-                format_seconds(t.seconds.median),
-                f"{low} - {high}",
-                format_seconds(t.mean_s),
-                str(t.seconds.num_values),
-                str(t.calls_per_sample),
-            )
-        console.print(table)
+        fields: tuple[Field[SizeTimes], ...] = (
+            numeric(block.parameter, lambda t: f"{t.size:g}"),
+            numeric("median", lambda t: format_seconds(t.seconds.median)),
+            numeric(
+                "95 % interval", lambda t: " - ".join(map(format_seconds, (t.seconds.low, t.seconds.high)))
+            ),
+            numeric("mean", lambda t: format_seconds(t.mean_s)),
+            numeric("samples", lambda t: str(t.seconds.num_values)),
+            numeric("calls", lambda t: str(t.calls_per_sample)),
+        )
+        console.print(terminal_table(block.times, fields, f"{block.name}, one call"))
     error = accuracy_text(block.law.formula)
     console.print(Text(f"time = {law_text(block.law)} s (error of prediction {error})"))

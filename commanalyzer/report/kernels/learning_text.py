@@ -14,9 +14,10 @@ from commanalyzer.foundation.quantities import format_bytes, format_seconds
 from commanalyzer.kernels.learning.inputs import Application
 from commanalyzer.kernels.learning.insight import Insight
 from commanalyzer.kernels.learning.model import Prediction, SpeedupErrors, TrainedModel
-from commanalyzer.kernels.learning.overheads import OverheadTable
+from commanalyzer.kernels.learning.overheads import OverheadTable, PairOverhead
 from commanalyzer.kernels.learning.runs import DEVICES
-from commanalyzer.report.html.chapters.learning import TRAINING_SCHEMA
+from commanalyzer.report.html.chapters import TRAINING_SCHEMA
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 
 PREDICTION_SCHEMA = "commanalyzer.speedups/1"
 _RULES = {
@@ -169,16 +170,14 @@ def show_insight(insight: Insight, console: Console) -> None:
 
 def show_overheads(table: OverheadTable, console: Console) -> None:
     """Print the overheads of range mappers, the largest first."""
-    shown = Table(title=f"{table.machine}, {table.elements} x {table.elements} floats")
-    for name in ("write -> read", "nodes", "moved", "moving", "adding", "rho"):
-        shown.add_column(name, justify="left" if name == "write -> read" else "right")
-    for p in sorted(table.pairs, key=lambda p: (p.num_nodes, -p.rho)):
-        shown.add_row(
-            f"{p.write} -> {p.read}",
-            str(p.num_nodes),
-            format_bytes(p.moved_bytes),
-            format_seconds(p.moving_s),
-            format_seconds(p.adding_s),
-            f"{p.rho:.3f}",
-        )
-    console.print(shown)
+    fields: tuple[Field[PairOverhead], ...] = (
+        worded("write -> read", lambda p: f"{p.write} -> {p.read}"),
+        numeric("nodes", lambda p: str(p.num_nodes)),
+        numeric("moved", lambda p: format_bytes(p.moved_bytes)),
+        numeric("moving", lambda p: format_seconds(p.moving_s)),
+        numeric("adding", lambda p: format_seconds(p.adding_s)),
+        numeric("rho", lambda p: f"{p.rho:.3f}"),
+    )
+    pairs = sorted(table.pairs, key=lambda p: (p.num_nodes, -p.rho))
+    title = f"{table.machine}, {table.elements} x {table.elements} floats"
+    console.print(terminal_table(pairs, fields, title, title_justify="center"))

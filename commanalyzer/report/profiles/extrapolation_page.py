@@ -31,7 +31,8 @@ from commanalyzer.report.html.blocks import (
     Words,
 )
 from commanalyzer.report.html.page import Page
-from commanalyzer.report.profiles.extrapolation_text import error_text, group_text, model_text, scale_text
+from commanalyzer.report.profiles.text import accuracy_fields, group_text, scale_text
+from commanalyzer.report.tables import page_table
 from commanalyzer.scaling.laws.terms import Floats
 
 if TYPE_CHECKING:
@@ -273,27 +274,7 @@ def _radar_values(profile: Profile) -> tuple[list[str], Floats]:
 
 
 def _table(made: Made) -> Section:
-    columns = (
-        Column("class", is_number=False),
-        Column("metric", is_number=False),
-        Column("type", is_number=False, meaning="what is modelled; Percentage: the product with LSys"),
-        Column("model", is_number=False),
-        Column("terms", is_number=False),
-        Column("R2", meaning="coefficient of determination of the metric in the training runs"),
-        Column("training", meaning="mean relative error; abs: mean difference of a function's values"),
-        Column("test", meaning="likewise, in test runs"),
-        Column("inspect", is_number=False, meaning="why this model should be looked at"),
-    )
-    rows = []
-    for a in made.accuracy:
-        own = next(c for c in made.models.classes if c.name == a.class_name).models[a.metric]
-        kind = own.setup.type
-        numbers = (f"{a.r2:.3f}", error_text(a.train, kind), error_text(a.test, kind))
-        terms = model_text(own.parts)
-        flags = "; ".join(a.flags)
-        cells = (a.class_name, a.metric, kind, own.setup.model, terms, *numbers, flags)
-        rows.append(Row(cells, is_marked=bool(a.flags)))
-    table = Table("All models", columns, tuple(rows))
+    table = page_table("All models", made.accuracy, accuracy_fields(made), is_marked=lambda a: bool(a.flags))
     advice = Words(
         (
             "Look at models that are marked: drop suspicious last terms, forbid impossible trends with "

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.report.result.text import place_of_home
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.causes import Causes, VariableTraffic
 
 SCHEMA = "commanalyzer.causes/1"
@@ -25,28 +25,16 @@ def show_causes(causes: Causes, console: Console, *, quiet: bool = False) -> Non
     if not causes.comm_bytes:
         return
     most = 1 if quiet else _MOST
-    variables = Table(title="Variables whose values are sent", title_justify="left")
-    for name, justify in (
-        ("variable", "left"),
-        ("elements", "left"),
-        ("values", "right"),
-        ("bytes", "right"),
-    ):
-        variables.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
-    variables.add_column("share", justify="right")
-    for item in causes.variables[:most]:
-        share = format_percent(item.comm_bytes / causes.comm_bytes)
-        cells = (place_of_home(item.variable), _elements(item), format_count(item.values))
-        variables.add_row(*map(Text, (*cells, format_bytes(item.comm_bytes), share)))
-    console.print(variables)
-    lines = Table(title="Source lines that read or make them", title_justify="left")
-    lines.add_column("line", overflow="fold")
-    lines.add_column("function", overflow="fold")
-    for name in ("needs", "makes", "share"):
-        lines.add_column(name, justify="right")
-    for line in causes.lines[:most]:
-        lines.add_row(*map(Text, _cells(line, causes.comm_bytes)))
-    console.print(lines)
+    variables: tuple[Field[VariableTraffic], ...] = (
+        worded("variable", lambda item: place_of_home(item.variable), overflow="fold"),
+        worded("elements", _elements, overflow="fold"),
+        numeric("values", lambda item: format_count(item.values), overflow="fold"),
+        numeric("bytes", lambda item: format_bytes(item.comm_bytes), overflow="fold"),
+        numeric("share", lambda item: format_percent(item.comm_bytes / causes.comm_bytes)),
+    )
+    console.print(terminal_table(causes.variables[:most], variables, "Variables whose values are sent"))
+    fields = line_fields(causes.comm_bytes)
+    console.print(terminal_table(causes.lines[:most], fields, "Source lines that read or make them"))
     for kind, items in (("variables", causes.variables), ("lines", causes.lines)):
         if len(items) > most and not quiet:
             console.print(Text(f"{len(items) - most} smaller {kind} are in --json"))
@@ -104,12 +92,22 @@ def _elements(item: VariableTraffic) -> str:
     return f"[{item.first}]" if item.first == item.last else f"[{item.first}] to [{item.last}]"
 
 
-def _cells(line: LineTraffic, total: int) -> tuple[str, ...]:
-    needed, made = line.needed_bytes, line.made_bytes
+def line_fields(total: int) -> tuple[Field[LineTraffic], ...]:
+    """Columns of source lines; shares are of ``total`` bytes."""
     return (
-        f"{line.file}:{line.line}" if line.file else "input or unknown",
-        ", ".join(dict.fromkeys(map(source_name, line.functions))),
-        format_bytes(needed) if needed else "",
-        format_bytes(made) if made else "",
-        format_percent(needed / total),
+        worded("line", lambda t: f"{t.file}:{t.line}" if t.file else "input or unknown", overflow="fold"),
+        worded(
+            "function", lambda t: ", ".join(dict.fromkeys(map(source_name, t.functions))), overflow="fold"
+        ),
+        numeric(
+            "needs",
+            lambda t: format_bytes(t.needed_bytes) if t.needed_bytes else "",
+            "bytes that come from other nodes because this line reads them or adds to them",
+        ),
+        numeric(
+            "makes",
+            lambda t: format_bytes(t.made_bytes) if t.made_bytes else "",
+            "bytes of values computed here that go to other nodes",
+        ),
+        numeric("share", lambda t: format_percent(t.needed_bytes / total), "of the bytes needed"),
     )

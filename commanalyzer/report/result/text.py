@@ -1,4 +1,8 @@
-"""A result as text for a terminal: tables that fit its width, no colour where there is no terminal."""
+"""A result as text for a terminal: tables that fit its width, no colour where there is no terminal.
+
+How far the best divisions can be trusted, and what a programmer can do about the communication, in words;
+a counted MPI run.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,15 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TextIO
+from typing import Any, TextIO
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.division.selection import headline
+from commanalyzer.communication.matrix import CallCounts, CountedRun
+from commanalyzer.division.selection import cheapest_regular, headline
 from commanalyzer.foundation.quantities import (
     format_bandwidth,
     format_bytes,
@@ -25,17 +31,170 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkCounts, WorkUnit
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
-from commanalyzer.report.checking.counted_text import show_counted
-from commanalyzer.report.result.confidence_text import (
-    COLUMNS,
-    NOT_FOUND,
-    TITLE,
-    advice_lines,
-    confidence_cells,
-)
 from commanalyzer.report.result.matrix_text import matrix_lines
-from commanalyzer.result.confidence import confidence_of
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
+
+_WORTH_SAYING = 1.1
+
+
+def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]:
+    """Sentences about the candidates of one node count and model.
+
+    Args:
+        candidates: All of them, exactly one of them best.
+        arrays: Names of the arrays that cross most, for the comparison.
+    """
+    best = next(d for d in candidates if d.best)
+    lines = _comparison(candidates, arrays)
+    bound = best.lower_bound_bytes
+    if bound and best.comm_bytes:
+        lines.append(
+            f"Provable minimum on {best.nodes} nodes with equal work: {format_bytes(bound)} "
+            f"(found: {best.comm_bytes / bound:.2f} times that; {best.bound_source})"
+        )
+    return lines
+
+
+def _comparison(candidates: list[Decomposition], arrays: str) -> list[str]:
+    """Blocks against slabs."""
+    cheapest = cheapest_regular(candidates)
+    if cheapest is None:
+        return []
+    of = f" of {arrays}" if arrays and " of " not in cheapest.method else ""
+    lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
+    slabs = [d for d in candidates if d.grid and sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]
+    for slab in sorted(slabs, key=lambda d: d.comm_bytes)[:1]:
+        if slab.comm_bytes >= _WORTH_SAYING * max(cheapest.comm_bytes, 1):
+            times = slab.comm_bytes / max(cheapest.comm_bytes, 1)
+            more = f"{times:.1f} times" if cheapest.comm_bytes else format_bytes(slab.comm_bytes)
+            lines.append(f"1D slabs ({slab.method}) move {more} more than {cheapest.method}")
+    return lines
+
+
+TITLE = "How the best divisions compare"
+NOT_FOUND = "no balanced division found"
+
+
+def confidence_fields() -> tuple[Field[Confidence], ...]:
+    """Columns of a table with a line per node count."""
+    return (
+        numeric("nodes", lambda known: str(known.best.nodes)),
+        worded("cheapest regular division", lambda known: _compared(known, known.regular)),
+        worded("another method", lambda known: _compared(known, known.other)),
+        worded("provable minimum", _over_bound),
+    )
+
+
+def _over_bound(known: Confidence) -> str:
+    return "not known" if known.times_bound is None else f"best is {known.times_bound:.2f} times it"
+
+
+def _compared(known: Confidence, other: Decomposition | None) -> str:
+    if other is None:
+        return "none found"
+    if other is known.best:
+        return "is the best"
+    far = "" if other.is_balanced else f", imbalance {other.imbalance:.2f}"
+    return f"{other.method}: {difference(known.ratio(other), other)}{far}"
+
+
+def difference(ratio: float, other: Decomposition) -> str:
+    """How much another division sends beside the best, in words."""
+    if not math.isfinite(ratio):
+        return f"{format_bytes(other.comm_bytes)} where the best sends nothing"
+    if ratio >= 2.0:
+        return f"{ratio:.1f} times as much"
+    return f"{100 * (ratio - 1):+.0f} %" if abs(ratio - 1) >= 0.005 else "as much"
+
+
+_TOP_CALLS = 12
+
+
+def show_counted(
+    result: AnalysisResult, counted: CountedRun, console: Console, *, quiet: bool, every: bool
+) -> None:
+    """Print what was counted.
+
+    Args:
+        result: Result of the count.
+        counted: Its counts per call.
+        console: Where to.
+        quiet: Only the table of regions.
+        every: All calls, not only those with the most bytes.
+    """
+    if not quiet:
+        _show_run(result, counted, console)
+    console.print(_regions(result))
+    if quiet:
+        return
+    console.print(_calls(counted, every))
+    item = result.best(counted.ranks)
+    console.print(Text(f"{item.method}:"))
+    for line in matrix_lines(item.communication):
+        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+
+
+def _show_run(result: AnalysisResult, counted: CountedRun, console: Console) -> None:
+    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    grid.add_row("counted", Text(shlex.join(result.command)))
+    grid.add_row("ranks", str(counted.ranks))
+    grid.add_row("MPI", Text(counted.mpi or "unknown"))
+    if result.recording.exit_status:
+        grid.add_row("exit status", str(result.recording.exit_status))
+    console.print(grid)
+    console.print()
+
+
+PARTS: tuple[Field[Decomposition], ...] = (
+    worded("part of the run", lambda d: d.method),
+    numeric("bytes", lambda d: format_bytes(d.comm_bytes)),
+    numeric("exactly", lambda d: f"{d.comm_bytes:,}"),
+    numeric("per rank", lambda d: format_bytes(d.comm_bytes / d.nodes)),
+    numeric("messages", lambda d: format_count(d.communication.total_messages)),
+)
+PARTS_TITLE = "Counted communication between different ranks"
+CALLS: tuple[Field[CallCounts], ...] = (
+    worded("call", lambda call: call.name),
+    worded("communicator", lambda call: call.communicator, overflow="fold"),
+    worded("region", lambda call: "/".join(call.region), overflow="fold"),
+    numeric("root", lambda call: str(call.root) if call.root >= 0 else ""),
+    numeric("calls", lambda call: format_count(call.operations)),
+    numeric(
+        "passed by ranks",
+        lambda call: format_bytes(call.given_bytes),
+        "count times datatype size, summed over ranks",
+    ),
+    numeric(
+        "charged",
+        lambda call: format_bytes(call.charged_bytes),
+        "bytes between different ranks; collectives at their least volume",
+    ),
+    numeric(
+        "to itself",
+        lambda call: format_bytes(call.self_bytes) if call.self_bytes else "",
+        "bytes that ranks send to themselves, in no matrix",
+    ),
+)
+
+
+def _regions(result: AnalysisResult) -> Table:
+    best = [d for d in result.decompositions if d.best and len(result.decompositions) > 1]
+    part: Field[Decomposition] = worded(
+        "part of the run", lambda d: f"{d.method} *" if d in best else d.method
+    )
+    return terminal_table(result.decompositions, (part, *PARTS[1:]), PARTS_TITLE)
+
+
+def _calls(counted: CountedRun, every: bool) -> Table:
+    shown = counted.calls if every else counted.calls[:_TOP_CALLS]
+    more = f", {len(counted.calls) - len(shown)} more with --all" if len(shown) < len(counted.calls) else ""
+    with_regions = any(call.region for call in counted.calls)
+    fields = [field for field in CALLS if with_regions or field.name != "region"]
+    return terminal_table(shown, fields, f"Calls; collectives at their least volume{more}")
 
 
 def work_line(work: WorkCounts) -> str:
@@ -140,7 +299,7 @@ def show_result(
 
 def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, every: bool) -> None:
     if not quiet:
-        _show_run(result, console)
+        _result_show_run(result, console)
     _show_decompositions(result, console, every)
     for sentence in result.left_out if every else ():
         console.print(Text(f"not tried {sentence}"))
@@ -159,7 +318,7 @@ def coarse_line(vertices: int, *, is_all: bool) -> str:
     return f"{which} were found {where}; bytes are counted on the full graph (--coarsen)."
 
 
-def _show_run(result: AnalysisResult, console: Console) -> None:
+def _result_show_run(result: AnalysisResult, console: Console) -> None:
     work, recording, graph = result.work, result.recording, result.store
     grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
@@ -271,12 +430,8 @@ def _show_confidence(result: AnalysisResult, console: Console) -> None:
     known = [c for c in confidence_of(result.decompositions) if c.best.model == result.models[0]]
     if not known:
         return
-    table = Table(title=TITLE, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in COLUMNS:
-        table.add_column(name, justify="right" if name == COLUMNS[0] else "left")
-    for item in known:
-        table.add_row(*map(Text, confidence_cells(item)))
-    console.print(table)
+    look: dict[str, Any] = {"box": None, "padding": (0, 2, 0, 0), "pad_edge": False}
+    console.print(terminal_table(known, confidence_fields(), TITLE, **look))
     console.print()
 
 
@@ -319,21 +474,20 @@ def _show_largest(result: AnalysisResult, console: Console) -> None:
     for line in object_lines(item, result.store.objects):
         console.print(Text(line))
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-    for line in advice_lines(candidates, _names_of_largest(item, result.store.objects)):
+    for line in advice_lines(candidates, ", ".join(largest_names(item, result.store.objects))):
         console.print(Text(line))
     console.print()
     for line in matrix_lines(item.communication):
         console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
 
 
-def _names_of_largest(item: Decomposition, objects: tuple[HomeObject, ...]) -> str:
-    """Names of the variables in memory that cause most traffic."""
-    order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
+def largest_names(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
+    """Names of at most three variables in memory that cause most traffic."""
+    order = np.argsort(-item.object_bytes, kind="stable").tolist()
     total = int(item.object_bytes.sum())
     kinds = (HomeKind.GLOBAL, HomeKind.HEAP, HomeKind.STACK)
     large = (objects[i] for i in order if 20 * int(item.object_bytes[i]) > total)
-    moved = (o for o in large if o.kind in kinds)
-    return ", ".join(list(dict.fromkeys(o.name for o in moved))[:3])
+    return list(dict.fromkeys(o.name for o in large if o.kind in kinds))[:3]
 
 
 def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from rich.text import Text
 from commanalyzer.foundation.documents import number, parse_json
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.scaling.allocations.decisions import (
     AllocationLimits,
     Configurations,
@@ -73,27 +74,32 @@ def show_allocations(report: AllocationReport, console: Console, *, every: bool 
 
 
 def _table(report: AllocationReport, shown: Sequence[int], *, every: bool) -> Table:
-    found = report.found
     title = "All configurations (front: *)" if every else "Fewest cores for each time (Pareto front)"
-    table = Table(title=title, title_justify="left")
-    heads = ("nodes", "per node", "cores", "compute", "communication", "time", "efficiency", "core-hours")
-    for name in (*heads, "remarks"):
-        table.add_column(name, justify="left" if name == "remarks" else "right")
-    hours = found.core_hours(report.limits.cores_per_node)
-    for k in shown:
-        star = " *" if every and k in report.decision.front else ""
-        table.add_row(
-            f"{found.nodes[k]}{star}",
-            str(found.processes[k]),
-            str(found.cores[k]),
-            format_seconds(found.compute_s[k]),
-            format_seconds(found.comm_s[k]) if math.isfinite(found.comm_s[k]) else "?",
-            format_seconds(found.time_s[k]) if math.isfinite(found.time_s[k]) else "?",
-            format_percent(found.efficiency[k]) if math.isfinite(found.efficiency[k]) else "?",
-            f"{hours[k]:.3g}",
-            ", ".join(remarks_of(report, k)),
-        )
-    return table
+    stars = set(report.decision.front if every else ())
+    nodes: Field[int] = numeric("nodes", lambda k: f"{report.found.nodes[k]}{' *' if k in stars else ''}")
+    return terminal_table(shown, (nodes, *configuration_fields(report)[1:]), title)
+
+
+def configuration_fields(report: AllocationReport) -> tuple[Field[int], ...]:
+    """Columns of configurations, which are numbered."""
+    found, hours = report.found, report.found.core_hours(report.limits.cores_per_node)
+
+    def known(form: Callable[[float], str], values: Floats) -> Callable[[int], str]:
+        return lambda k: form(values[k]) if math.isfinite(values[k]) else "?"
+
+    return (
+        numeric("nodes", lambda k: str(found.nodes[k])),
+        numeric("per node", lambda k: str(found.processes[k]), "processes per node"),
+        numeric("cores", lambda k: str(found.cores[k])),
+        numeric("compute", lambda k: format_seconds(found.compute_s[k])),
+        numeric("communication", known(format_seconds, found.comm_s)),
+        numeric("time", known(format_seconds, found.time_s)),
+        numeric(
+            "efficiency", known(format_percent, found.efficiency), "time of one process over cores times time"
+        ),
+        numeric("core-hours", lambda k: f"{hours[k]:.3g}"),
+        worded("remarks", lambda k: ", ".join(remarks_of(report, k))),
+    )
 
 
 def remarks_of(report: AllocationReport, index: int) -> list[str]:

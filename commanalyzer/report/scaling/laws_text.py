@@ -1,15 +1,22 @@
-"""Laws and projections as text for a terminal."""
+"""Laws, projections and advice as text for a terminal, and as a JSON document."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.machine import machine_line
+from commanalyzer.report.scaling.allocations_text import memory_line
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import (
     accuracy_text,
@@ -20,6 +27,7 @@ from commanalyzer.scaling.laws.formula import (
     number_text,
 )
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
+from commanalyzer.scaling.laws.projection import Advice, Projection
 from commanalyzer.scaling.laws.terms import Floats
 
 _MOST_SHOWN = 3
@@ -54,16 +62,15 @@ def show_laws(
 
 
 def _table(laws: Sequence[Law]) -> Table:
-    table = Table(title="Scaling laws", title_justify="left")
-    for name in ("metric", "law", "reads as", "family"):
-        table.add_column(name, overflow="fold")
-    for name in ("prediction error", "points"):
-        table.add_column(name, justify="right")
-    for law in laws:
-        family = _FAMILY.get(law.formula.family, law.formula.family)
-        error = accuracy_text(law.formula)
-        table.add_row(law.metric, law_text(law), law_name(law), family, error, str(law.num_points))
-    return table
+    fields: tuple[Field[Law], ...] = (
+        worded("metric", lambda law: law.metric, overflow="fold"),
+        worded("law", law_text, overflow="fold"),
+        worded("reads as", law_name, overflow="fold"),
+        worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family), overflow="fold"),
+        numeric("prediction error", lambda law: accuracy_text(law.formula)),
+        numeric("points", lambda law: str(law.num_points)),
+    )
+    return terminal_table(laws, fields, "Scaling laws")
 
 
 def _remarks(law: Law) -> list[str]:
@@ -127,3 +134,181 @@ def _opinion(laws: Sequence[Law], other: Law, targets: Mapping[str, float]) -> l
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= value < 1e12 else number_text(value) if value else "0"
+
+
+SCHEMA = "commanalyzer.projection/1"
+_ENDS = tuple(f"{name}{end}" for name in ("comm_bytes", "efficiency") for end in ("", "_low", "_high"))
+_ARRAYS = ("work_flop", *_ENDS, "time_s", "time_low_s", "time_high_s", "speedup", "node_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionReport:
+    """What laws say of larger problems on a machine.
+
+    Attributes:
+        document: Laws.
+        machine: Machine.
+        curves: Strong scaling, which the advice is about, and others.
+        advice: What to ask for.
+        cores_per_node: For core-hours.
+        gain: Strong scaling with the best division, where the curves are of plain blocks.
+    """
+
+    document: LawsDocument
+    machine: MachineParameters
+    curves: Sequence[Projection]
+    advice: Advice
+    cores_per_node: int
+    gain: Projection | None = None
+
+
+def show_projection(report: ProjectionReport, console: Console, *, quiet: bool = False) -> None:
+    """Print curves and advice; only the advice with ``quiet``."""
+    document, curves = report.document, report.curves
+    if not quiet:
+        console.print(Text(f"{document.program} on {machine_line(report.machine)}"))
+        for curve in curves:
+            console.print(_projection_table(curve, report.cores_per_node))
+    lines = advice_lines(curves[0], report.advice, report.cores_per_node)
+    if report.gain is not None:
+        lines += _gain_lines(curves[0], report.gain, report.advice)
+    doubts = dict.fromkeys(n for law in document.laws if law.metric.endswith("_per_round") for n in law.notes)
+    for line in [*lines, *_projection_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)]:
+        console.print(Text(line))
+
+
+def _projection_table(curve: Projection, cores_per_node: int) -> Table:
+    sizes = ", ".join(f"{name} = {size_text(values[0])}" for name, values in curve.sizes.items())
+    growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
+    title = f"{curve.kind} scaling, {sizes}" + (f", {growing[0]} growing" if growing else "")
+    table = Table(title=title, title_justify="left")
+    heads = ["nodes", *growing, "work", "bytes", "efficiency", f"{100 * CONFIDENCE:.0f} % band", "least time"]
+    for name in (*heads, "speed-up", "core-hours"):
+        table.add_column(name, justify="right")
+    hours = curve.core_hours(cores_per_node)
+    for i, nodes in enumerate(curve.nodes.tolist()):
+        ends = (curve.efficiency_low[i], curve.efficiency_high[i])
+        band = "none" if curve.lacking else " - ".join(map(format_percent, ends))
+        table.add_row(
+            f"{nodes}{' *' if curve.is_beyond[i] else ''}",
+            *(size_text(curve.sizes[name][i]) for name in growing),
+            format_count(curve.work_flop[i]),
+            format_bytes(curve.comm_bytes[i]),
+            format_percent(curve.efficiency[i]),
+            band,
+            format_seconds(curve.time_s[i]),
+            f"{curve.speedup[i]:.3g}",
+            f"{hours[i]:.3g}",
+        )
+    return table
+
+
+def size_text(value: float) -> str:
+    """A size to run: every digit where it is a whole number."""
+    return f"{value:.0f}" if value % 1 == 0 else f"{value:.6g}"
+
+
+def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> list[str]:
+    """What to ask for, in words."""
+    memory = memory_line(curve.node_bytes, curve.node_bytes_limit)
+    if advice.fastest is None:
+        return ["No node count has memory for the program", memory]
+    wanted = format_percent(advice.least_efficiency)
+    if advice.largest is None:
+        lines = [f"No node count reaches an efficiency of {wanted}"]
+    else:
+        is_plain = curve.lacking or advice.largest_certain == advice.largest
+        on = f"certain on {advice.largest_certain}" if advice.largest_certain else "not certain on any"
+        certain = "" if is_plain else f" ({on})"
+        where = _at(curve, advice.largest)
+        lines = [
+            f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
+        ]
+    few = curve.nodes[~curve.has_memory]
+    if len(few):
+        lines.append(f"Not advised, as the program does not fit: {_nodes(int(few.max()))} and fewer")
+    if advice.largest == curve.nodes[-1]:
+        lines.append(f"  (no more were considered: try --nodes ..{16 * int(curve.nodes[-1])})")
+    lines.append(f"Fastest: {_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
+    if advice.cheapest is None:
+        lines.append(f"No node count is done within {format_seconds(advice.deadline_s or 0.0)}")
+    else:
+        hours = float(curve.core_hours(cores_per_node)[curve.nodes.tolist().index(advice.cheapest)])
+        within = f" within {format_seconds(advice.deadline_s)}" if advice.deadline_s is not None else ""
+        lines.append(
+            f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
+            f"{_at(curve, advice.cheapest)}"
+        )
+    return [*lines, memory]
+
+
+def _gain_lines(curve: Projection, gain: Projection, advice: Advice) -> list[str]:
+    """What the best division found changes; nothing where it has no fewer bytes."""
+    alone = advice.largest is None or advice.largest == 1
+    if advice.fastest is None:
+        return []
+    i = curve.nodes.tolist().index(advice.fastest if alone else advice.largest or 1)
+    if not gain.comm_bytes[i] < curve.comm_bytes[i]:
+        return ["All this is of plain blocks; the best division found has no fewer bytes"]
+    nodes = int(curve.nodes[i])
+    fewer = f"{format_bytes(gain.comm_bytes[i])} instead of {format_bytes(curve.comm_bytes[i])}"
+    return [
+        f"All this is of plain blocks; the best division found (--division best) has on {_nodes(nodes)} "
+        f"{fewer}: {_at(gain, nodes)}"
+    ]
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' if count != 1 else ''}"
+
+
+def _at(curve: Projection, nodes: int) -> str:
+    i = curve.nodes.tolist().index(nodes)
+    efficiency = format_percent(curve.efficiency[i])
+    return f"{format_seconds(curve.time_s[i])} at least, efficiency {efficiency} at most"
+
+
+def _projection_remarks(curves: Sequence[Projection]) -> list[str]:
+    lines = []
+    if any(curve.is_beyond.any() for curve in curves):
+        lines.append("* outside of the data of the laws: extrapolated")
+    lines += [f"no band: too few runs; {runs}" for runs in curves[0].lacking]
+    if curves[0].missing:
+        lines.append(
+            f"No laws of {', '.join(curves[0].missing)}: their time is left out, and the bound is above that "
+            "of commanalyzer bound (fit a sweep or results without --metric to have them)"
+        )
+    return lines
+
+
+def projection_json(report: ProjectionReport) -> str:
+    """JSON text: machine, advice, and the arrays of each curve."""
+    document, machine, cores, gain = report.document, report.machine, report.cores_per_node, report.gain
+    content = {
+        "schema": SCHEMA,
+        "program": document.program,
+        "confidence": CONFIDENCE,
+        "machine": asdict(machine),
+        "laws": {law.metric: law.parameters for law in document.laws},
+        "provenance": dict(document.provenance),
+        "advice": asdict(report.advice),
+        "cores_per_node": cores,
+        "node_bytes_limit": None if machine.memory is None else machine.memory.value,
+        "curves": [curve_arrays(curve, cores) for curve in report.curves],
+        "best_division": None if gain is None else curve_arrays(gain, cores),
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def curve_arrays(curve: Projection, cores_per_node: int = 1) -> dict[str, object]:
+    """Plain lists of one curve by name, for figures and files."""
+    return {
+        "kind": curve.kind,
+        "nodes": curve.nodes.tolist(),
+        "sizes": {name: values.tolist() for name, values in curve.sizes.items()},
+        **{name: or_null(getattr(curve, name)) for name in _ARRAYS},
+        "core_hours": curve.core_hours(cores_per_node).tolist(),
+        "is_beyond": curve.is_beyond.tolist(),
+        "missing_laws": list(curve.missing),
+        "runs_to_add": list(curve.lacking),
+    }

@@ -16,9 +16,8 @@ from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.selection import evenness
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.report.result.confidence_text import confidence_cells
 from commanalyzer.report.result.json_document import json_text
-from commanalyzer.report.result.text import make_console, show_result
+from commanalyzer.report.result.text import confidence_fields, make_console, show_result
 from commanalyzer.result.artifact_header import header_of
 from commanalyzer.result.confidence import Confidence, confidence_of, method_of
 from commanalyzer.result.results import Decomposition
@@ -84,7 +83,7 @@ def test_cheapest_balanced_of_each_kind() -> None:
     assert known.regular is items[4]
     assert known.other is items[3]
     assert known.times_bound == 2.0
-    assert confidence_cells(known) == (
+    assert tuple(field.cell(known) for field in confidence_fields()) == (
         "4",
         "blocks 2x2: +50 %",
         "mt-kahypar km1 refined: +10 %",
@@ -113,7 +112,7 @@ def test_a_cheaper_regular_division_beyond_the_balance_limit_is_named() -> None:
     best = found("metis cut", 100, best=True)
     known = Confidence.of([best, found("blocks 2x2", 60, imbalance=1.2)])
     assert "the regular division blocks 2x2 sends 40 % less than this, with 1.20 times" in known.doubt
-    assert confidence_cells(known)[1] == "blocks 2x2: -40 %, imbalance 1.20"
+    assert tuple(field.cell(known) for field in confidence_fields())[1] == "blocks 2x2: -40 %, imbalance 1.20"
     assert Confidence.of([best, found("blocks 2x2", 60, imbalance=2.0)]).doubt == ""
     assert Confidence.of([best, found("blocks 2x2", 90, imbalance=1.2)]).doubt == ""
 
@@ -122,7 +121,7 @@ def test_a_division_that_sends_nothing_is_compared_without_ratios() -> None:
     known = Confidence.of([found("metis cut", 0, best=True), found("slabs 4", 8), found("mt-kahypar km1", 0)])
     assert known.ratio(known.best) == 1.0
     assert known.regular is not None and math.isinf(known.ratio(known.regular))
-    assert confidence_cells(known)[1:3] == (
+    assert tuple(field.cell(known) for field in confidence_fields())[1:3] == (
         "slabs 4: 24 B where the best sends nothing",
         "mt-kahypar km1: as much",
     )

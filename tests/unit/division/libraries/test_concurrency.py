@@ -116,7 +116,9 @@ def _hold() -> None:
 
 
 def test_a_call_ends_with_the_process_that_asks_even_if_that_is_killed() -> None:
-    code = f"from {__name__} import *; from {__name__} import _hold; LibraryCaller(1, 0.0).call(_hold, Limit())"
+    code = (
+        f"from {__name__} import *; from {__name__} import _hold; LibraryCaller(1, 0.0).call(_hold, Limit())"
+    )
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, bufsize=0) as process:
         assert process.stderr is not None
         assert process.stderr.read(4) == b"held"

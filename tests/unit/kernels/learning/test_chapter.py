@@ -9,7 +9,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.report.figures.chart import inline_svg
-from commanalyzer.report.html.chapters.learning import learning_chapter, load_training
+from commanalyzer.report.html.chapters import learning_chapter, load_training
 
 DOCUMENT = {
     "schema": "commanalyzer.training/1",

@@ -11,7 +11,7 @@ from commanalyzer.cli.main import main
 from commanalyzer.kernels.composition.systems import parse_system
 from commanalyzer.kernels.patterns.find import FoundPattern, find_patterns
 from commanalyzer.recording.record import compile_request
-from commanalyzer.report.kernels.patterns_text import remarks
+from commanalyzer.report.kernels.text import remarks
 from commanalyzer.request import AnalysisRequest
 from tests.unit.kernels.patterns.loops import LOOPS, Sample, program
 

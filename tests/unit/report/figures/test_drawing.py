@@ -18,7 +18,7 @@ from commanalyzer.report.figures.matrix import draw_matrix, draw_network, hidden
 from commanalyzer.report.figures.roofline import draw_roofline, eq4, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
-from commanalyzer.report.machine.bound_text import bound_text
+from commanalyzer.report.machine import bound_text
 from tests.samples import sample_result
 
 MATRIX = np.array([[0, 2000, 0], [40, 0, 1], [0, 0, 0]], dtype=np.int64)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.machine.bound_text import bound_text, show_bound
+from commanalyzer.report.machine import bound_text, show_bound
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.results import AnalysisResult, WorkCounts
 from tests.samples import sample_decomposition, sample_result

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from commanalyzer.division.selection import leading
-from commanalyzer.report.result.confidence_text import advice_lines
-from commanalyzer.report.result.text import make_console, show_candidates
+from commanalyzer.report.result.text import advice_lines, make_console, show_candidates
 from commanalyzer.result.results import Decomposition
 from tests.samples import sample_decomposition
 

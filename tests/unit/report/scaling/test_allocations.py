@@ -9,8 +9,8 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.report.figures.chart import inline_svg
-from commanalyzer.report.html.chapters.laws import allocations_chapter
-from commanalyzer.report.html.page import NamedResult, make_page, render_page
+from commanalyzer.report.html.chapters import allocations_chapter
+from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
 from commanalyzer.report.scaling.allocations_text import (
     AllocationReport,
     allocations_json,
@@ -87,7 +87,7 @@ def test_damaged_documents_are_refused(damage: str, tmp_path: Path) -> None:
 
 
 def test_a_page_shows_allocations_and_loads_nothing() -> None:
-    page = make_page([NamedResult("sample", sample_result())], allocations=_report())
+    page = make_page([NamedResult("sample", sample_result())], further=FurtherChapters(allocations=_report()))
     text = read_page(render_page(page))
     assert "Allocations of jacobi" in text.headings
     assert "Nodes and processes to ask for" in text.headings

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.report.checking.comparison_text import comparison_document, show_comparison
+from commanalyzer.report.checking import comparison_document, show_comparison
 from commanalyzer.report.result.json_document import json_text
 from commanalyzer.report.result.text import make_console, show_result
 from commanalyzer.result.artifacts import load, save

@@ -10,7 +10,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.checking.comparison_text import comparison_text, show_measured
+from commanalyzer.report.checking import comparison_text, show_measured
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.comparison.compare import Comparison, compare
 from commanalyzer.result.comparison.measured import measured_runs, parse_times

@@ -15,8 +15,8 @@ from commanalyzer.machine.machine_file import find_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.machine.roofline.traffic import node_traffic
-from commanalyzer.report.machine.bound_text import machine_line
-from commanalyzer.report.scaling.projection_text import advice_lines, curve_arrays, size_text
+from commanalyzer.report.machine import machine_line
+from commanalyzer.report.scaling.laws_text import advice_lines, curve_arrays, size_text
 from commanalyzer.scaling.laws.document import LawsDocument, load_laws, save_laws
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.law import Law

@@ -9,8 +9,8 @@ import pytest
 
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.html.chapters.laws import LawsRequest, laws_chapter
-from commanalyzer.report.html.page import NamedResult, make_page, render_page
+from commanalyzer.report.html.chapters import LawsRequest, laws_chapter
+from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.law import Formula, Law
 from commanalyzer.scaling.laws.terms import Factor
@@ -37,7 +37,7 @@ def _document() -> LawsDocument:
 def test_laws_and_projection_have_a_chapter() -> None:
     request = LawsRequest(_document(), {"n": 1000.0}, (1, 4, 11), weak_parameter="n")
     named = [NamedResult("x", sample_result())]
-    page = read_page(render_page(make_page(named, machines=[MACHINE], laws=request)))
+    page = read_page(render_page(make_page(named, machines=[MACHINE], further=FurtherChapters(laws=request))))
     assert page.headings[-4:] == ["Laws of heat", "Scaling laws", "Projection on m", "Columns"]
     text = " ".join(page.text.split())
     assert "10 n (p - 1)" in text

@@ -1,21 +1,25 @@
-"""Chapter of scaling laws: formulas, and what they project for larger problems and more nodes.
+"""Chapters of the page that are not about one result: laws, allocations, tasks, learning.
 
-Chapter of allocations: front, choices, lines for Slurm.
+Formulas, and what they project; front, choices, lines for Slurm; kernels with their range mappers; features.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
+from commanalyzer.kernels.tasks.graph import Kernel, RangeAccess, TaskGraph
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_front, draw_speedup
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,
@@ -28,20 +32,21 @@ from commanalyzer.report.html.blocks import (
     Words,
 )
 from commanalyzer.report.html.subject import machine_name
-from commanalyzer.report.scaling.projection_text import advice_lines, size_text
+from commanalyzer.report.kernels.task_files import tasks_chart
+from commanalyzer.report.kernels.text import range_text
+from commanalyzer.report.scaling.allocations_text import (
+    AllocationReport,
+    configuration_fields,
+    decision_lines,
+)
+from commanalyzer.report.scaling.laws_text import advice_lines, size_text
+from commanalyzer.report.tables import Field, numeric, page_table, worded
+from commanalyzer.scaling.allocations.decisions import sbatch_lines
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import accuracy_text, law_name, law_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
 from commanalyzer.scaling.laws.projection import Projection, advise, project
-from commanalyzer.scaling.laws.terms import NODES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-from typing import TYPE_CHECKING
-
-from commanalyzer.report.figures.scaling import draw_front
-from commanalyzer.report.scaling.allocations_text import AllocationReport, decision_lines, remarks_of
-from commanalyzer.scaling.allocations.decisions import sbatch_lines
+from commanalyzer.scaling.laws.terms import NODES, Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +60,7 @@ def allocations_chapter(report: AllocationReport) -> Chapter:
         Words((f"Communication by {report.model}, on {report.machine or 'the given machine'}.",)),
         Points(lines),
         Figures((_chart(report),)),
-        _allocations_table(report),
+        page_table("Fewest cores for each time (Pareto front)", decision.front, configuration_fields(report)),
     ]
     if decision.fastest is not None:
         script = " ".join(f"`{line}`" for line in sbatch_lines(found, decision.fastest))
@@ -63,39 +68,6 @@ def allocations_chapter(report: AllocationReport) -> Chapter:
     section = Section("allocations-front", "Nodes and processes to ask for", tuple(blocks))
     title = f"Allocations of {PurePath(report.program).name}"
     return Chapter("allocations", title, "Predicted time of nodes x processes per node", (section,))
-
-
-def _allocations_table(report: AllocationReport) -> Table:
-    found = report.found
-    hours = found.core_hours(report.limits.cores_per_node)
-    columns = (
-        Column("nodes"),
-        Column("per node", meaning="processes per node"),
-        Column("cores"),
-        Column("compute"),
-        Column("communication"),
-        Column("time"),
-        Column("efficiency", meaning="time of one process over cores times time"),
-        Column("core-hours"),
-        Column("remarks", is_number=False),
-    )
-    rows = [
-        Row(
-            (
-                str(found.nodes[k]),
-                str(found.processes[k]),
-                str(found.cores[k]),
-                format_seconds(found.compute_s[k]),
-                format_seconds(found.comm_s[k]),
-                format_seconds(found.time_s[k]),
-                format_percent(found.efficiency[k]),
-                f"{hours[k]:.3g}",
-                ", ".join(remarks_of(report, k)),
-            )
-        )
-        for k in report.decision.front
-    ]
-    return Table("Fewest cores for each time (Pareto front)", columns, tuple(rows))
 
 
 def _chart(report: AllocationReport) -> Chart:
@@ -219,32 +191,30 @@ def _projection(request: LawsRequest, machine: MachineParameters, number: int) -
 
 def _table(curve: Projection) -> Table:
     growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
-    columns = (
-        Column("nodes", meaning="with a star: outside of the data of a law"),
-        *(Column(name) for name in growing),
-        Column("work"),
-        Column("bytes"),
-        Column("efficiency", meaning="best possible"),
-        Column("band"),
-        Column("least time"),
-        Column("speed-up"),
+    band = zip(
+        map(format_percent, curve.efficiency_low), map(format_percent, curve.efficiency_high), strict=True
     )
-    rows = [
-        Row(
-            (
-                f"{format_count(nodes)}{' *' if curve.is_beyond[i] else ''}",
-                *(size_text(curve.sizes[name][i]) for name in growing),
-                format_count(curve.work_flop[i]),
-                format_bytes(curve.comm_bytes[i]),
-                format_percent(curve.efficiency[i]),
-                f"{format_percent(curve.efficiency_low[i])} to {format_percent(curve.efficiency_high[i])}",
-                format_seconds(curve.time_s[i]),
-                f"{curve.speedup[i]:.3g}",
-            )
-        )
-        for i, nodes in enumerate(curve.nodes.tolist())
+    bands = [" to ".join(ends) for ends in band]
+    fields: list[Field[int]] = [
+        numeric(
+            "nodes",
+            lambda i: f"{format_count(int(curve.nodes[i]))}{' *' if curve.is_beyond[i] else ''}",
+            "with a star: outside of the data of a law",
+        ),
+        *(numeric(name, partial(_size, curve.sizes[name])) for name in growing),
+        numeric("work", lambda i: format_count(curve.work_flop[i])),
+        numeric("bytes", lambda i: format_bytes(curve.comm_bytes[i])),
+        numeric("efficiency", lambda i: format_percent(curve.efficiency[i]), "best possible"),
+        numeric("band", lambda i: bands[i]),
+        numeric("least time", lambda i: format_seconds(curve.time_s[i])),
+        numeric("speed-up", lambda i: f"{curve.speedup[i]:.3g}"),
     ]
-    return Table(f"{curve.kind.capitalize()} scaling; * outside of the data", columns, tuple(rows))
+    caption = f"{curve.kind.capitalize()} scaling; * outside of the data"
+    return page_table(caption, range(len(curve.nodes)), fields)
+
+
+def _size(values: Floats, index: int) -> str:
+    return size_text(values[index])
 
 
 def _charts(projections: Sequence[Projection], number: int, machine: str) -> tuple[Chart, ...]:
@@ -299,3 +269,132 @@ def _numbers(projections: Sequence[Projection]) -> dict[str, Values]:
         "efficiency_high": joined("efficiency_high"),
         "time_s": joined("time_s"),
     }
+
+
+def tasks_chapter(graph: TaskGraph) -> Chapter:
+    """Picture, kernels and flows of a task graph."""
+    words = Words(
+        (
+            f"{len(graph.tasks)} executions of {len(graph.kernels)} kernels in the order of the program. On"
+            f" average {graph.parallelism():.2f} of them could run at once; the critical path is marked.",
+        )
+    )
+    sections = (
+        Section("tasks-graph", "Task graph", (words, Figures((tasks_chart(graph),)))),
+        Section("tasks-kernels", "Kernels and range mappers", (_kernels(graph),)),
+        Section("tasks-flows", "Bytes between tasks", (_moved(graph),)),
+    )
+    return Chapter("tasks", "Tasks", "What flows between the kernels of one run", sections)
+
+
+def _kernels(graph: TaskGraph) -> Table:
+    fields: tuple[Field[tuple[Kernel, RangeAccess]], ...] = (
+        worded("kernel", lambda row: row[0].name),
+        worded("work items", lambda row: range_text(row[0]), "extents of the range, of the first execution"),
+        worded("access", lambda row: row[1].mode),
+        worded("buffer", lambda row: row[1].buffer),
+        worded(
+            "range mapper", lambda row: str(row[1].mapper), "which elements a block of work items accesses"
+        ),
+        worded("index", lambda row: ", ".join(row[1].index), "per dimension of the buffer; * for all"),
+    )
+    rows = [(kernel, access) for kernel in graph.kernels for access in kernel.accesses]
+    return page_table("Accessors of each kernel", rows, fields)
+
+
+def _moved(graph: TaskGraph) -> Table:
+    columns = (
+        Column("nodes"),
+        Column("bytes moved", meaning="between nodes that execute blocks of each task's work items"),
+        Column("flows", meaning="pairs of tasks and a buffer between which values are moved"),
+    )
+    rows = [
+        Row(
+            (
+                str(p),
+                format_bytes(moved),
+                format_count(sum(1 for edge in graph.edges if edge.moved_bytes[k])),
+            )
+        )
+        for k, (p, moved) in enumerate(zip(graph.nodes, graph.moved_bytes(), strict=True))
+    ]
+    return Table("All tasks together", columns, tuple(rows))
+
+
+TRAINING_SCHEMA = "commanalyzer.training/1"
+
+
+def load_training(path: Path) -> Mapping[str, Any]:
+    """Document of ``learn --insight --json``.
+
+    Raises:
+        ArtifactError: If it is missing, another document, or has no insight.
+    """
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
+        if content["schema"] != TRAINING_SCHEMA:
+            raise ValueError(f"schema {content['schema']}")
+        insight = content["insight"]
+        count = len(insight["kernels"])
+        rows = [[number(d) for d in row] for row in insight["distances"]]
+        if len(rows) != count or any(len(row) != count for row in rows):
+            raise ValueError("distances that are no square")
+        _ = [(str(r["name"]), number(r["score"])) for r in insight["ranking"]]
+        _ = [[number(e[k]) for k in ("mse", "msle", "mape", "r2")] for e in insight["ablation"].values()]
+        return dict(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        found = getattr(error, "strerror", None) or error
+        raise ArtifactError(
+            f"expected what a model was trained on, found: {found}",
+            where=str(path),
+            hint="commanalyzer learn TABLE -o MODEL --insight --json FILE",
+        ) from error
+
+
+def learning_chapter(content: Mapping[str, Any]) -> Chapter:
+    """Distances, ranking and ablation of a training document."""
+    insight = content["insight"]
+    groups = "; ".join(", ".join(map(str, group)) for group in insight["clusters"])
+    words = Words((f"Kernels whose static features are alike (distance below 0.1): {groups}.",))
+    chart = _distances(insight["kernels"], insight["distances"])
+    ranked: tuple[Field[Mapping[str, Any]], ...] = (
+        worded("feature", lambda r: str(r["name"])),
+        numeric("R2 with those before", lambda r: f"{r['score']:.4f}"),
+    )
+    ranking = page_table("Features by greedy selection", insight["ranking"], ranked)
+    compared: tuple[Field[tuple[str, Mapping[str, float]]], ...] = (
+        worded("features", lambda item: str(item[0])),
+        numeric("MSE", lambda item: f"{item[1]['mse']:.2f}"),
+        numeric("MSLE", lambda item: f"{item[1]['msle']:.4f}"),
+        numeric("MAPE %", lambda item: f"{item[1]['mape']:.2f}"),
+        numeric("R2", lambda item: f"{item[1]['r2']:.3f}"),
+    )
+    errors = page_table("Errors on kernels that were left out", insight["ablation"].items(), compared)
+    sections = (
+        Section("learning-distances", "Which kernels are alike", (words, Figures((chart,)))),
+        Section("learning-features", "Which features matter", (ranking, errors)),
+    )
+    return Chapter("learning", "Learned speed-ups", "What the features of the training runs tell", sections)
+
+
+def _distances(names: Sequence[str], distances: Sequence[Sequence[float]]) -> Chart:
+    side = max(3.5, 0.2 * len(names) + 1.5)
+
+    def draw(figure: Figure) -> None:
+        ax = figure.add_subplot()
+        image = ax.imshow(distances, cmap="gray", vmin=0.0, vmax=1.0, interpolation="none")
+        ax.set_xticks(range(len(names)), names, rotation=90)
+        ax.set_yticks(range(len(names)), names)
+        ax.tick_params(length=0)
+        figure.colorbar(image, ax=ax, shrink=0.8, label="cosine distance")
+
+    def numbers() -> dict[str, Values]:
+        pairs = [(a, b, distances[i][j]) for i, a in enumerate(names) for j, b in enumerate(names)]
+        return {
+            "kernel": [a for a, _, _ in pairs],
+            "other kernel": [b for _, b, _ in pairs],
+            "cosine distance": [d for _, _, d in pairs],
+        }
+
+    text = f"Cosine distances of the static features of {len(names)} kernels, dark where they are alike."
+    return Chart("learning-distances", "Distances of kernels", text, (side + 1.0, side), draw, numbers)

@@ -1,58 +1,57 @@
-"""A comparison of predicted and counted communication, as text and as JSON.
+"""Counted and measured runs beside predictions, as text and as JSON.
 
-Measured times against the bounds, as text and for JSON.
+A document of a validation on the terminal, as Markdown and as HTML.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from html import escape
+from operator import itemgetter
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.checking.validation.document import Document, Section
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
-from commanalyzer.report.machine.bound_text import machine_line
+from commanalyzer.report.machine import machine_line
 from commanalyzer.report.result.text import object_lines
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.comparison.compare import Comparison, accuracy, ratio
 from commanalyzer.result.comparison.measured import MeasuredPoint, MeasuredRuns
-
-_COLUMNS = ("nodes", "time", "least time", "efficiency", "with latency", "bound (Eq. 4)", "reached")
+from commanalyzer.result.results import Decomposition
 
 
 def show_measured(runs: MeasuredRuns, console: Console) -> None:
     """Print the gap between ``runs`` and the bounds."""
     console.print()
-    table = Table(title="Measured times and the best possible", title_justify="left")
-    for name in _COLUMNS:
-        table.add_column(name, justify="right")
-    table.add_column("gap: extra traffic, other", justify="right")
-    table.add_column("binds")
-    for point in runs.points:
-        table.add_row(*_cells(point))
-    console.print(table)
+    console.print(terminal_table(runs.points, _MEASURED, "Measured times and the best possible"))
     console.print(Text(f"bounds for {machine_line(runs.machine)}"))
     for remark in runs.remarks:
         console.print(Text(f"warning: {remark}", style="yellow"))
 
 
-def _cells(point: MeasuredPoint) -> tuple[str, ...]:
-    excess = point.traffic_excess_s
+def _gap(point: MeasuredPoint) -> str:
+    excess, other = point.traffic_excess_s, point.other_excess_s
     traffic = "not counted" if excess is None else format_seconds(excess)
-    other = format_seconds(abs(point.other_excess_s))
-    gap = f"{traffic}, {'-' if point.other_excess_s < 0 else ''}{other}"
-    return (
-        str(point.num_nodes),
-        format_seconds(point.time_s),
-        format_seconds(point.bound.time_s),
-        format_percent(point.efficiency),
-        format_percent(point.bound.efficiency),
-        format_percent(point.bound.paper_efficiency),
-        format_percent(point.reached),
-        gap if point.num_nodes > 1 else "",
-        point.bound.times.binds,
-    )
+    sign = "-" if other < 0 else ""
+    return f"{traffic}, {sign}{format_seconds(abs(other))}" if point.num_nodes > 1 else ""
+
+
+_MEASURED: tuple[Field[MeasuredPoint], ...] = (
+    numeric("nodes", lambda p: str(p.num_nodes)),
+    numeric("time", lambda p: format_seconds(p.time_s)),
+    numeric("least time", lambda p: format_seconds(p.bound.time_s)),
+    numeric("efficiency", lambda p: format_percent(p.efficiency)),
+    numeric("with latency", lambda p: format_percent(p.bound.efficiency)),
+    numeric("bound (Eq. 4)", lambda p: format_percent(p.bound.paper_efficiency)),
+    numeric("reached", lambda p: format_percent(p.reached)),
+    numeric("gap: extra traffic, other", _gap),
+    worded("binds", lambda p: p.bound.times.binds),
+)
 
 
 def measured_document(runs: MeasuredRuns) -> Json:
@@ -120,15 +119,15 @@ def _quality(predicted: int, counted: int) -> tuple[str, str]:
 
 
 def _candidates(comparison: Comparison) -> Table:
-    table = Table(title="All predicted decompositions", title_justify="left")
-    table.add_column("model")
-    table.add_column("decomposition")
-    for name in ("bytes", "ratio", "accuracy"):
-        table.add_column(name, justify="right")
-    for item in comparison.candidates:
-        quality = _quality(item.comm_bytes, comparison.counted.comm_bytes)
-        table.add_row(item.model, Text(item.method), f"{item.comm_bytes:,}", *quality)
-    return table
+    counted = comparison.counted.comm_bytes
+    fields: tuple[Field[Decomposition], ...] = (
+        worded("model", lambda d: d.model),
+        worded("decomposition", lambda d: d.method),
+        numeric("bytes", lambda d: f"{d.comm_bytes:,}"),
+        numeric("ratio", lambda d: _quality(d.comm_bytes, counted)[0]),
+        numeric("accuracy", lambda d: _quality(d.comm_bytes, counted)[1]),
+    )
+    return terminal_table(comparison.candidates, fields, "All predicted decompositions")
 
 
 def _matrix_lines(comparison: Comparison) -> list[str]:
@@ -225,3 +224,80 @@ def comparison_text(comparison: Comparison, measured: MeasuredRuns | None = None
     if measured is not None:
         document["measured"] = measured_document(measured)
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def show_document(document: Document, console: Console, *, quiet: bool = False) -> None:
+    """Print ``document``; only the tables with ``quiet``."""
+    for section in document.sections:
+        if quiet and not section.columns:
+            continue
+        if not quiet:
+            for text in (*section.paragraphs, *section.items):
+                console.print(Text(text.replace("**", "").replace("`", "")))
+        if section.columns:
+            fields = [
+                Field(name, itemgetter(i), i >= section.text_columns, "", {"overflow": "fold"})
+                for i, name in enumerate(section.columns)
+            ]
+            console.print(terminal_table(section.rows, fields, section.title))
+
+
+_STYLE = (
+    "body{font:15px/1.5 sans-serif;margin:2em auto;max-width:80em;padding:0 1em}"
+    "table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}"
+    "td,th{border:1px solid #ccc;padding:2px 8px;text-align:left}.n{text-align:right}"
+)
+
+
+def markdown_text(document: Document) -> str:
+    """Markdown with one table per section."""
+    parts = [f"# {document.title}", *(_markdown(section) for section in document.sections)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(section: Section) -> str:
+    blocks = [f"## {section.title}", *section.paragraphs]
+    if section.columns:
+        marks = ["---" if i < section.text_columns else "---:" for i in range(len(section.columns))]
+        lines = [section.columns, marks, *section.rows]
+        blocks.append(
+            "\n".join("| " + " | ".join(_document_cell(cell) for cell in line) + " |" for line in lines)
+        )
+    if section.items:
+        blocks.append("\n".join(f"* {item}" for item in section.items))
+    return "\n\n".join(blocks)
+
+
+def _document_cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def html_text(document: Document) -> str:
+    """One HTML page that needs nothing else."""
+    title = escape(document.title)
+    body = "".join(_html(section) for section in document.sections)
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{title}</h1>{body}</body></html>\n"
+    )
+
+
+def _html(section: Section) -> str:
+    text = [f"<h2>{escape(section.title)}</h2>", *(f"<p>{_inline(p)}</p>" for p in section.paragraphs)]
+    if section.columns:
+        lines = [_line(section, section.columns, "th"), *(_line(section, row, "td") for row in section.rows)]
+        text.append(f"<table>{''.join(lines)}</table>")
+    if section.items:
+        text.append(f"<ul>{''.join(f'<li>{_inline(item)}</li>' for item in section.items)}</ul>")
+    return "".join(text)
+
+
+def _line(section: Section, cells: tuple[str, ...], tag: str) -> str:
+    kinds = ["" if i < section.text_columns else ' class="n"' for i in range(len(cells))]
+    return f"<tr>{''.join(f'<{tag}{k}>{_inline(c)}</{tag}>' for k, c in zip(kinds, cells, strict=True))}</tr>"
+
+
+def _inline(text: str) -> str:
+    """Bold and code as in Markdown, everything else plain."""
+    text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", text)

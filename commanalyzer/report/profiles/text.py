@@ -1,26 +1,98 @@
-"""Classes and extrapolation as text for a terminal, and extrapolation as JSON."""
+"""Profiles, classes and extrapolation as text for a terminal, and extrapolation as JSON."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
 from commanalyzer.profiles.extrapolation.accuracy import Accuracy
 from commanalyzer.profiles.extrapolation.functions import CDF, END, LARGEST, GridCount
-from commanalyzer.profiles.extrapolation.models import Part
+from commanalyzer.profiles.extrapolation.models import MetricModel, Part
 from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
+from commanalyzer.profiles.metrics import metrics_of
+from commanalyzer.profiles.mix import GROUPS
+from commanalyzer.profiles.values import Exchange, Profile, RankProfile
+from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.formula import formula_text
 from commanalyzer.scaling.laws.law import Formula, Law
 
+_SHOWN = ("F0load", "F0store", "F0addr", "F0int", "F0fp", "F0control", "F0vector", "F0other")
+_CACHES = ((32 << 10, "32 KiB"), (1 << 20, "1 MiB"), (32 << 20, "32 MiB"))
+_MOST_RANKS = 32
+
+
+def show_profile(profile: Profile, console: Console, *, quiet: bool = False) -> None:
+    """Print the metrics of a sequential profile, or a table of the ranks of a division."""
+    if len(profile.ranks) == 1:
+        _show_rank(profile.ranks[0], console)
+    else:
+        _show_ranks(profile, console)
+    for remark in () if quiet else profile.remarks:
+        console.print(Text(f"note: {remark}"))
+
+
+def _show_rank(rank: RankProfile, console: Console) -> None:
+    table = Table(show_header=False)
+    table.add_column("metric")
+    table.add_column("value", justify="right")
+    found = metrics_of(rank, 1)
+    table.add_row("instructions", format_count(int(rank.mix.instructions)))
+    for name in _SHOWN:
+        share = float(found.mixes[name].sum())
+        if share:
+            table.add_row(f"  {name} ({_meaning(name)})", format_percent(share))
+    for entry in rank.parallelism:
+        window = f"window {entry.window}" if entry.window else "no window"
+        spans = f"{entry.out_of_order.mean[0]:.2f}, in order {entry.in_order.mean[0]:.2f}"
+        table.add_row(f"instructions per cycle, {window}", spans)
+    for reuse in rank.data_reuse:
+        hits = [f"{name} {format_percent(reuse.at_most(size / reuse.line_bytes))}" for size, name in _CACHES]
+        table.add_row(f"hits of an LRU cache, lines of {reuse.line_bytes} bytes", ", ".join(hits))
+    table.add_row("memory touched", format_bytes(rank.footprint.data_bytes))
+    if rank.branches is not None:
+        table.add_row("entropy of branches, bits", f"{rank.branches.last_entropy:.4f}")
+        table.add_row("best mispredictions", format_percent(rank.branches.best_misprediction))
+    table.add_row("registers read, written per instruction", _registers(rank))
+    console.print(table)
+
+
+def _meaning(name: str) -> str:
+    return name.removeprefix("F0") if name in GROUPS else name
+
+
+def _registers(rank: RankProfile) -> str:
+    total = max(rank.mix.instructions, 1.0)
+    return f"{rank.register_reads / total:.2f}, {rank.register_writes / total:.2f}"
+
+
+def _show_ranks(profile: Profile, console: Console) -> None:
+    def of(form: Callable[[Exchange], str]) -> Callable[[RankProfile], str]:
+        return lambda rank: form(rank.exchange) if rank.exchange else ""
+
+    fields: tuple[Field[RankProfile], ...] = (
+        numeric("rank", lambda rank: str(rank.process_id)),
+        numeric("instructions", lambda rank: format_count(int(rank.mix.instructions))),
+        numeric("memory", lambda rank: format_bytes(rank.footprint.data_bytes)),
+        numeric("sent", of(lambda exchange: format_bytes(exchange.sent_bytes))),
+        numeric("received", of(lambda exchange: format_bytes(exchange.received_bytes.sum()))),
+        numeric("messages", of(lambda exchange: format_count(int(exchange.sent_messages)))),
+        numeric("from", of(lambda exchange: str(len(exchange.source)))),
+    )
+    console.print(terminal_table(profile.ranks[:_MOST_RANKS], fields))
+    if len(profile.ranks) > _MOST_RANKS:
+        console.print(Text(f"and {len(profile.ranks) - _MOST_RANKS} more ranks"))
+
+
 SCHEMA = "commanalyzer.extrapolation/1"
-_MOST_RANKS = 8
+_EXTRAPOLATION_MOST_RANKS = 8
 _MOST_GROUPS = 30
 
 
@@ -65,8 +137,8 @@ def group_text(group: RankGroup) -> str:
 
 
 def _ranks(ranks: Sequence[int]) -> str:
-    shown = " ".join(map(str, ranks[:_MOST_RANKS]))
-    more = f" ... ({len(ranks)})" if len(ranks) > _MOST_RANKS else ""
+    shown = " ".join(map(str, ranks[:_EXTRAPOLATION_MOST_RANKS]))
+    more = f" ... ({len(ranks)})" if len(ranks) > _EXTRAPOLATION_MOST_RANKS else ""
     return shown + more or "-"
 
 
@@ -75,24 +147,50 @@ def show_extrapolation(
 ) -> None:
     """Print the models with their accuracy (only those to be inspected if ``quiet``), and predictions."""
     shown = [a for a in made.accuracy if a.flags or not quiet]
-    table = Table()
-    for name in ("class", "metric", "type", "model", "terms"):
-        table.add_column(name, overflow="fold")
-    for name in ("R2", "train", "test"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("inspect", style="bold")
-    for a in shown:
-        own = next(c for c in made.models.classes if c.name == a.class_name).models[a.metric]
-        terms = model_text(own.parts)
-        numbers = (f"{a.r2:.3f}", error_text(a.train, own.setup.type), error_text(a.test, own.setup.type))
-        flags = "; ".join(a.flags)
-        table.add_row(a.class_name, a.metric, own.setup.type, own.setup.model, terms, *numbers, flags)
+    table = terminal_table(shown, accuracy_fields(made))
     if shown:
         console.print(table)
     flagged = sum(1 for a in made.accuracy if a.flags)
     console.print(Text(f"{len(made.accuracy)} models, {flagged} to be inspected"))
     for run in runs:
         _show_run(run, console)
+
+
+def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
+    """Columns of models with their accuracy."""
+    models = {c.name: c.models for c in made.models.classes}
+
+    def own(a: Accuracy) -> MetricModel:
+        return models[a.class_name][a.metric]
+
+    return (
+        worded("class", lambda a: a.class_name, overflow="fold"),
+        worded("metric", lambda a: a.metric, overflow="fold"),
+        worded(
+            "type",
+            lambda a: own(a).setup.type,
+            "what is modelled; Percentage: the product with LSys",
+            overflow="fold",
+        ),
+        worded("model", lambda a: own(a).setup.model, overflow="fold"),
+        worded("terms", lambda a: model_text(own(a).parts), overflow="fold"),
+        numeric(
+            "R2",
+            lambda a: f"{a.r2:.3f}",
+            "coefficient of determination of the metric in the training runs",
+            no_wrap=True,
+        ),
+        numeric(
+            "training",
+            lambda a: error_text(a.train, own(a).setup.type),
+            "mean relative error; abs: mean difference of a function's values",
+            no_wrap=True,
+        ),
+        numeric(
+            "test", lambda a: error_text(a.test, own(a).setup.type), "likewise, in test runs", no_wrap=True
+        ),
+        worded("inspect", lambda a: "; ".join(a.flags), "why this model should be looked at", style="bold"),
+    )
 
 
 def _show_run(run: ExtrapolatedRun, console: Console) -> None:

@@ -1,1 +1,0 @@
-"""Counted and measured runs beside predictions, as text and pages."""

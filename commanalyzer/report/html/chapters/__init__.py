@@ -1,1 +1,0 @@
-"""Chapters of the page that are not about one result: laws, tasks, learning, allocations."""

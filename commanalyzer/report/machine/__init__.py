@@ -1,1 +1,0 @@
-"""Machines, bounds and simulated runs as text and JSON."""
