@@ -1,7 +1,7 @@
 """How many bytes of memory have one label: four, or one in programs that work on smaller values.
 
-A program works on smaller values if its loops both load and store elements of fewer than four bytes at indices,
-or through pointers that advance, which count in steps that are no multiple of four bytes.
+A program works on smaller values if its loops both load and store elements of fewer than four bytes at
+indices, or through pointers that advance, which count in steps that are no multiple of four bytes.
 """
 
 from __future__ import annotations

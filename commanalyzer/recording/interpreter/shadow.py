@@ -50,7 +50,7 @@ class Shadow:
         """Return labels and exactness of a loaded register.
 
         ``float`` kinds are identified by their first word; integers have every fourth byte as a source.
-        Scalars of 1, 2, 4 and 8 bytes are exact copies if these are whole words, except integers like ``i24``.
+        Scalars of 1, 2, 4 and 8 bytes are exact copies if these are whole words; others, such as ``i24``, not.
         """
         if type_.kind not in _AGGREGATES:
             return self._load_scalar(type_, address)
@@ -95,8 +95,8 @@ class Shadow:
     def _settle(self, address: int, size: int, home: Home) -> None:
         """The version ``home`` of a workspace lives in the words that a store touched."""
         if home.kind == "temporary":
-            self._words_of[home] = len(self._touched(address, size))
-            for word in self._touched(address, size):
+            self._words_of[home] = len(self._memory.touched_words(address, size))
+            for word in self._memory.touched_words(address, size):
                 self._memory.set_value_at(word, home)
 
     def _value_at(self, address: int) -> Home:
@@ -129,7 +129,7 @@ class Shadow:
 
     def fill(self, address: int, size: int) -> None:
         """Apply memset: every touched word gets a value without sources."""
-        for word in self._touched(address, size):
+        for word in self._memory.touched_words(address, size):
             self.create(max(word, address), NO_LABELS)
         self._memory.own(address, size)
 
@@ -145,7 +145,7 @@ class Shadow:
                 self._memory.own(target, size)
             return
         whole: dict[int, Home] = {}
-        for word in self._touched(target, size):
+        for word in self._memory.touched_words(target, size):
             if word >= target and word + self._word_bytes <= target + size:
                 whole[word] = self._value_at(word - target + source)
         self._refer(whole.items())
@@ -157,9 +157,6 @@ class Shadow:
     def _replicate(self, address: int, size: int, homes: tuple[Home, ...]) -> None:
         self._memory.own(address, size)
         self._refer(zip(range(address, address + size, self._word_bytes), homes, strict=False))
-
-    def _touched(self, address: int, size: int) -> range:
-        return self._memory.touched_words(address, size)
 
 
 @lru_cache(maxsize=4096)
