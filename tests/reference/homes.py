@@ -51,7 +51,7 @@ class WordIndex:
         word: int64[W], all words that occur, increasing.
         vertex: int32[W], the memory vertex that each is, or is a part of.
         home: int64[M], word of each memory vertex, increasing.
-        width_bytes: uint8[M], width of the widest value stored there; where none was, 8 or, if what lies 4
+        width_bytes: uint8[M], width of the widest value stored there; where none was, 8, or if what lies 4
             bytes behind it (or 2, or 1, where words are bytes) in the extent is a home as well, so many.
     """
 

@@ -50,7 +50,7 @@ class Shadow:
         """Return labels and exactness of a loaded register.
 
         ``float`` kinds are identified by their first word; integers have every fourth byte as a source.
-        Scalars of 1, 2, 4 and 8 bytes are exact copies if these are whole words; others, such as ``i24``, not.
+        Scalars of 1, 2, 4 and 8 bytes are exact copies if these are whole words; others (``i24``) not.
         """
         if type_.kind not in _AGGREGATES:
             return self._load_scalar(type_, address)
