@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.graph.reading.tables import CHUNK, Tables
-from commanalyzer.recording.abi import ADDRESS_MASK, EXTENT_GLOBAL
+from commanalyzer.recording.abi import EXTENT_GLOBAL
 from commanalyzer.recording.instrument.sites import ObjectRecord
 from commanalyzer.recording.trace import Trace
 
@@ -25,7 +25,7 @@ Bool = NDArray[np.bool_]
 
 _DENSE_LIMIT = 1 << 28  # words of named memory (1 GiB) that are numbered without looking which are used
 _BLOCK_BITS = 12  # words per block of larger memory
-_GAP = 4  # dense numbers between ranges: no value reaches from one into the next
+_MOST_BYTES = 16  # of a value: ranges are so far apart that none reaches from one into the next
 _BELOW, _ABOVE = -(1 << 62), 1 << 62  # sentinels
 
 
@@ -49,18 +49,19 @@ class Ranges:
     size: int
 
     @classmethod
-    def of(cls, starts: Int64, lengths: Int64, extent: Int64, block_bits: int = 0) -> Ranges:
+    def of(cls, starts: Int64, lengths: Int64, extent: Int64, word_bytes: int, block_bits: int = 0) -> Ranges:
         """Ranges in any order; with ``block_bits``, blocks are numbered instead of words."""
+        gap = _MOST_BYTES // word_bytes
         order = np.argsort(starts, kind="stable")
         starts, lengths, extent = starts[order], lengths[order], extent[order]
-        numbers = (lengths >> block_bits) + _GAP
+        numbers = (lengths >> block_bits) + gap
         base = np.cumsum(numbers) - (lengths >> block_bits)
         return cls(
             np.concatenate([[_BELOW], starts, [_ABOVE]]).astype(np.int64),
             np.concatenate([[0], lengths]).astype(np.int64),
             np.concatenate([[0], base]).astype(np.int64),
             np.concatenate([[-1], extent]).astype(np.int64),
-            int(numbers.sum()) + _GAP,
+            int(numbers.sum()) + gap,
         )
 
     def number(self, words: Int64) -> Int64:
@@ -88,24 +89,28 @@ class Homes:
             of one (``-1 - distance``).
         width: uint8[ranges.size], width of the widest value stored there, 0 if none was.
         count: Number of memory vertices; they are numbered in the order of their words.
+        word_bytes: Bytes of a word.
     """
 
     ranges: Ranges
     vertex: Int32
     width: UInt8
     count: int
+    word_bytes: int
 
     def widths(self) -> Iterator[tuple[Int64, UInt8]]:
         """Yield dense numbers of homes, some at a time, and the width of the widest value stored there.
 
-        An input that was never stored has no store that tells its width; its neighbours do: 4 bytes when the
-        next word is a home, else 8.
+        An input that was never stored has no store that tells its width; its neighbours do: as many bytes
+        as lie before the next home, if these are 4 (or 2, or 1, where words are bytes), else 8.
         """
         for first in range(0, len(self.vertex), CHUNK):
             home = first + np.flatnonzero(self.vertex[first : first + CHUNK] >= 0)
             width = self.width[home]
             unknown = np.flatnonzero(width == 0)
-            width[unknown] = np.where(self.vertex[home[unknown] + 1] >= 0, 4, 8)
+            width[unknown] = 8
+            for size in (size for size in (4, 2, 1) if size >= self.word_bytes):
+                width[unknown[self.vertex[home[unknown] + size // self.word_bytes] >= 0]] = size
             yield home, width
 
 
@@ -121,8 +126,9 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64, variables: Seque
     starts, lengths, extent = _named_extents(trace)
     is_large = int(lengths.sum()) > _DENSE_LIMIT
     shift = _BLOCK_BITS if is_large else 0
-    ranges = Ranges.of(starts, lengths, extent, shift)
-    width, is_read, outside = _marked(tables, ranges, site_width, shift)
+    word_bytes = trace.word_bytes
+    ranges = Ranges.of(starts, lengths, extent, word_bytes, shift)
+    width, is_read, outside = _marked(tables, ranges, site_width, shift, word_bytes)
     if is_large:
         starts, lengths, extent = _touched(ranges, (width > 0) | is_read)
     if is_large or len(outside):
@@ -130,25 +136,26 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64, variables: Seque
             np.append(starts, outside),
             np.append(lengths, np.ones(len(outside), np.int64)),
             np.append(extent, np.full(len(outside), -1)),
+            word_bytes,
         )
-        width, is_read, _ = _marked(tables, ranges, site_width, 0)
+        width, is_read, _ = _marked(tables, ranges, site_width, 0, word_bytes)
     extents, is_constant = trace.extents, np.array([v.is_constant for v in variables] or [False])
     is_global = extents["kind"] == EXTENT_GLOBAL
     is_literal = is_global & is_constant[np.where(is_global, extents["object"], 0)]
     for r in np.flatnonzero(np.append(is_literal, False)[ranges.extent]).tolist():  # one step per table
         is_read[ranges.base[r] : ranges.base[r] + ranges.length[r]] = False
-    vertex = _numbered(width, is_read)
-    return Homes(ranges, vertex, width, int(vertex.max(initial=-1)) + 1)
+    vertex = _numbered(width, is_read, word_bytes)
+    return Homes(ranges, vertex, width, int(vertex.max(initial=-1)) + 1, word_bytes)
 
 
-def _numbered(width: UInt8, is_read: Bool) -> Int32:
+def _numbered(width: UInt8, is_read: Bool, word_bytes: int) -> Int32:
     """Return ``vertex`` of :class:`Homes`.
 
     A word that nobody stores to and that is covered by a wider value is a part of that value.
     """
     is_home, distance = (width > 0) | is_read, np.zeros(len(width), np.uint8)
-    for words in (3, 2, 1):  # the nearest one counts
-        distance[words:][(width[words:] == 0) & (width[:-words] > 4 * words)] = words
+    for words in range(_MOST_BYTES // word_bytes - 1, 0, -1):  # the nearest one counts
+        distance[words:][(width[words:] == 0) & (width[:-words] > word_bytes * words)] = words
     is_home &= distance == 0
     vertex = np.cumsum(is_home, dtype=np.int32)
     vertex -= 1
@@ -161,8 +168,8 @@ def _numbered(width: UInt8, is_read: Bool) -> Int32:
 def _named_extents(trace: Trace) -> tuple[Int64, Int64, Int64]:
     """First words, lengths in words and numbers of the extents that differ, in order."""
     extents = np.asarray(trace.extents)
-    starts = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)
-    lengths = ((extents["size"] + np.uint64(3)) >> np.uint64(2)).astype(np.int64)
+    starts = trace.words_at(extents["start"])
+    lengths = -(-extents["size"].astype(np.int64) // trace.word_bytes)
     order = np.lexsort((lengths, starts))
     starts, lengths, number = starts[order], lengths[order], order.astype(np.int64)
     kept = np.ones(len(starts), bool)
@@ -171,12 +178,14 @@ def _named_extents(trace: Trace) -> tuple[Int64, Int64, Int64]:
     return starts[kept], lengths[kept], number[kept]
 
 
-def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, Int64]:
+def _marked(
+    tables: Tables, ranges: Ranges, site_width: Int64, shift: int, word_bytes: int
+) -> tuple[UInt8, Bool, Int64]:
     """Widths stored and what is read, per dense number or block; distinct words in no range."""
     from commanalyzer.graph.reading.trace_kernels import CACHED, mark
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
-    places = ranges.starts, ranges.length, ranges.base, shift
+    places = ranges.starts, ranges.length, ranges.base, shift, word_bytes
     row_of = np.full(int(tables.names.max(initial=-1)) + 1, -1, np.int64)  # that labels call by each name
     row_of[tables.names] = np.arange(len(tables.names))
     known, cache = (tables.heads, row_of, site_width, places), np.zeros(CACHED + 1, np.int64)

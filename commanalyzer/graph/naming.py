@@ -24,7 +24,6 @@ from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.recording.abi import (
-    ADDRESS_MASK,
     EXTENT_GLOBAL,
     EXTENT_HEAP,
     EXTENT_PART,
@@ -58,7 +57,7 @@ def parts_of(
     if not len(noted):
         return found
     address = noted["start"].astype(np.int64)
-    crossed = _crossed(np.unique((address & ADDRESS_MASK) >> 2), tables)
+    crossed = _crossed(np.unique(trace.words_at(noted["start"])), tables)
     pieces: dict[tuple[int, int], list[_Piece]] = {}
     for place, piece in _pieces(trace, address, noted["object"].astype(np.int64), crossed, allocations):
         pieces.setdefault(place, []).append(piece)
@@ -84,7 +83,7 @@ def _pieces(
     which = np.searchsorted(start, address, side="right") - 1
     within = address - start[which]
     is_known = (which >= 0) & (within < extents["size"].astype(np.int64)[which])
-    is_crossed = np.isin((address & ADDRESS_MASK) >> 2, crossed)
+    is_crossed = np.isin(trace.words_at(address), crossed)
     rows = [n for n in np.unique(path[is_crossed]).tolist() if not allocations.named(n).is_piece]
     is_known &= ~is_crossed & ~np.isin(path, rows)  # what else points to rows of one array is none
     for n in np.flatnonzero(is_known).tolist():  # one step per pointer in the source and block
@@ -183,13 +182,13 @@ def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tupl
         shift = int(ranges.starts[which] - ranges.base[which])
         number = int(ranges.extent[which])
         if number < 0:
-            offset[here] = (dense[here] + shift) * 4
+            offset[here] = (dense[here] + shift) * trace.word_bytes
             continue
         extent = trace.extents[number]
-        shift -= (int(extent["start"]) & ADDRESS_MASK) >> 2
+        shift -= int(trace.words_at(extent["start"]))
         within = offset[here]
-        np.multiply(dense[here], 4, out=within)
-        within += 4 * shift + int(extent["offset"])
+        np.multiply(dense[here], trace.word_bytes, out=within)
+        within += trace.word_bytes * shift + int(extent["offset"])
         numbers, shifts = names.resolve(extent, within)
         object_of[here] = numbers
         within -= shifts

@@ -124,7 +124,7 @@ class Limits:
     below: int | str
 
 
-_OFFSETS = 1 << 44  # bytes: addresses of the recorder's shadow have as many (recording/abi.py, ADDRESS_MASK)
+_OFFSETS = 1 << 44  # bytes: addresses of the recorder's shadow have as many at most
 _FINITE = 0x7FF << 52  # bits of infinity; those of finite numbers that are not negative lie below
 _TIMES = 1 << 62
 LIMITS = {

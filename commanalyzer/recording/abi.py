@@ -23,7 +23,7 @@ ROW_UPDATE = 32
 ROW_FAMILY = 64
 ROW_COMPACT = 256
 COMPACT_BITS = 29
-COMPACT_FIRST = 0x680000000000 % 2**44 // 4
+COMPACT_FIRST = 1 << 41
 FAMILY_SUM = 1 << 63
 
 ORDER_INSIDE = 0xFFFFFFFF
@@ -89,23 +89,24 @@ HEADER = np.dtype(
     [
         ("magic", "<u8"),
         ("abi_version", "<u8"),
+        ("word_bytes", "<u8"),
         ("sections", [("offset", "<u8"), ("count", "<u8")], (len(SECTIONS),)),
         ("statistics", STATISTICS),
     ]
 )
 
 
-ABI_VERSION = 20
+ABI_VERSION = 21
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
-EXACT = EXACT_8 | EXACT_4
+EXACT_SMALL = 1 << 58
+EXACT = EXACT_8 | EXACT_4 | EXACT_SMALL
 REGISTER = 1 << 62
 ADDRESS = 1 << 61
 CONTROL = 1 << 60
 WORD_MASK = (1 << 42) - 1
 NOTHING = REGISTER | WORD_MASK
-ADDRESS_MASK = (1 << 44) - 1
 
 MAX_INLINE_LABELS = 8
 MAX_LABELS = 48
@@ -118,6 +119,7 @@ VARIADICS_BYTES = 8 + 64 * 24
 
 PREFIX = "ca_"
 MARKER = "__ca_instrumented"
+OF_BYTES = "__ca_words_are_bytes"  # defined where they are: such a module needs a recorder of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,7 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_register_many", "i64", ("i32", "i32", "ptr"), "name a register value, more labels"),
         Hook("ca_join", "i64", ("i32", "i32", "ptr"), "one label for several"),
         Hook("ca_copy_4", "void", ("i32", "i64", "i64"), "replicating store of a word"),
+        Hook("ca_copy_part", "void", ("i32", "i64", "i32", "i64"), "replicating store of less than 4 bytes"),
         Hook("ca_copy_8", "void", ("i32", "i64", "i64", "i64"), "replicating store of two words"),
         Hook("ca_copy_value", "void", ("i32", "i64", "i64"), "replicating store of an 8-byte value"),
         Hook("ca_store_unknown", "void", ("i32", "i64", "i32", "i32", "ptr"), "label tells if it replicates"),

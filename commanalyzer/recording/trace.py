@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import TraceError
-from commanalyzer.recording.abi import ABI_VERSION, HEADER, SECTIONS, TRACE_MAGIC
+from commanalyzer.recording.abi import ABI_VERSION, HEADER, SECTIONS, TRACE_MAGIC, WORD_MASK
 
 Column = NDArray[np.void]
 Counters = NDArray[np.uint64]
@@ -59,6 +60,7 @@ class Trace:
         blocks: Where the blocks of each path are.
         order: uint32, rows as they occurred, with marks; empty unless it was asked for.
         statistics: Recording quality.
+        word_bytes: Bytes of a word: 4, or 1 where the program works on smaller values.
     """
 
     cells: Column
@@ -75,6 +77,11 @@ class Trace:
     blocks: Column
     order: NDArray[np.uint32]
     statistics: TraceStatistics
+    word_bytes: int = 4
+
+    def words_at(self, addresses: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """The words that addresses lie in."""
+        return (addresses.astype(np.int64) // self.word_bytes) & WORD_MASK
 
 
 def read_trace(path: Path) -> Trace:
@@ -113,4 +120,5 @@ def read_trace(path: Path) -> Trace:
     return Trace(
         **columns,
         statistics=TraceStatistics(*(int(statistics[name]) for name in TraceStatistics.__dataclass_fields__)),
+        word_bytes=int(header["word_bytes"]),
     )

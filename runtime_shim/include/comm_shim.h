@@ -6,22 +6,24 @@
  *
  * LABELS. A label names one source value in 64 bits; 0 means "no source":
  *
- *    63       62       61        60        59        58 .. 42   41 ............. 0
- *   +--------+--------+---------+---------+---------+----------+------------------+
- *   | EXACT8 | REG    | ADDRESS | CONTROL | EXACT4  |    0     | word or row      |
- *   +--------+--------+---------+---------+---------+----------+------------------+
+ *    63       62       61        60        59        58      57 .. 42   41 ............. 0
+ *   +--------+--------+---------+---------+---------+-------+----------+------------------+
+ *   | EXACT8 | REG    | ADDRESS | CONTROL | EXACT4  | SMALL |    0     | word or row      |
+ *   +--------+--------+---------+---------+---------+-------+----------+------------------+
  *
- *   word     memory value: (address mod 2^44) / 4 of its home
+ *   word     memory value: (address mod 2^44) / 4 of its home, or address mod 2^42, see CA_UNIT_BITS
  *   REG      register value: the index of the row that defines it (same site and sources = same row);
  *            also a lifetime of a workspace word, which is identified in the same way
  *   CONTROL  the value selects, ADDRESS  the value addresses a pure count
  *   bits 57 to 42, with CA_ORDERED: which version of the word it is; no part of the name that rows have
  *   EXACT    the register that carries the label is an unchanged copy of the value, which has 8 or 4 bytes
  *            (never on REG; a widening cast of a 4-byte value is an EXACT4 copy)
+ *   SMALL    where words are bytes: it has 1 byte, or, with EXACT4, 2
  *
  * SHADOW. One 64-bit entry per aligned 4-byte word of the program: 0 = the word holds a value whose home is the
  * word itself (the default, so that ordinary stores do not write), otherwise the label of the value replicated
- * there. Addresses are folded to 44 bits; Linux places program, heap and stack in disjoint 44-bit ranges.
+ * there. Addresses are folded to 44 bits; Linux places program, heap and stack in disjoint 44-bit ranges. Where words
+ * are bytes (CA_UNIT_BITS 0), to 42 bits; the arena is smaller and lies between programs at low and at random addresses.
  *
  *   program word a  ->  CA_SHADOW_BASE + ((a mod 2^44) / 4) * 8
  *
@@ -31,7 +33,8 @@
  * MEMORY MAP (virtual, reserved without committing)
  *   0x110000000000 - 0x310000000000   shadow (32 TiB)
  *   0x310000000000 - 0x310804000000   changes (32 GiB, then 64 MiB)
- *   0x680000000000 - 0x6c0000000000   arena: heap blocks and local arrays of the program (4 TiB)
+ *   0x680000000000 - 0x6c0000000000   arena: heap blocks and local arrays of the program (4 TiB); of bytes:
+ *   0x681000000000 - 0x691000000000   (1 TiB)
  *
  * ROWS. A row is a distinct chain (site, sink, labels). The log keeps them in order of first occurrence; the
  * cursor predicts that the row after the last matched one comes next, so a repeated time step costs a hash
@@ -46,7 +49,12 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 20u
+#define CA_ABI_VERSION 21u
+
+#ifndef CA_UNIT_BITS
+#define CA_UNIT_BITS 2 /* address bits within a word: a word has 4 bytes, or 1 in programs that work on smaller values */
+#endif
+#define CA_WORD_BYTES (1u << CA_UNIT_BITS)
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -56,19 +64,21 @@ extern "C" {
 #define CA_COARSE_BASE 0x310800000000ull
 #define CA_COARSE_BYTES 0x4000000ull
 #define CA_COARSE_PAGE 21u
-#define CA_ARENA_BASE 0x680000000000ull
-#define CA_ARENA_BYTES 0x40000000000ull
-#define CA_ADDRESS_MASK 0xfffffffffffull
+#define CA_ARENA_BASE (CA_UNIT_BITS ? 0x680000000000ull : 0x681000000000ull)
+#define CA_ARENA_BYTES (CA_UNIT_BITS ? 0x40000000000ull : 0x10000000000ull)
+#define CA_WORD_MASK 0x3ffffffffffull
+#define CA_ADDRESS_MASK ((CA_WORD_MASK + 1) * CA_WORD_BYTES - 1)
 
 #define CA_EXACT_8 (1ull << 63)
 #define CA_EXACT_4 (1ull << 59)
-#define CA_EXACT (CA_EXACT_8 | CA_EXACT_4)
+#define CA_EXACT_SMALL (1ull << 58)
+#define CA_EXACT (CA_EXACT_8 | CA_EXACT_4 | CA_EXACT_SMALL)
 #define CA_REG (1ull << 62)
 #define CA_ADDRESS (1ull << 61)
 #define CA_CONTROL (1ull << 60)
 #define CA_ROLES (CA_ADDRESS | CA_CONTROL)
 /* Content of a workspace word that has no source: constants, input. Never 0, so that stores to it are seen. */
-#define CA_NOTHING (CA_REG | (CA_ADDRESS_MASK >> 2))
+#define CA_NOTHING (CA_REG | CA_WORD_MASK)
 
 /* Hash and number of occurrences of a row: what the fast path touches. */
 struct ca_cell {
@@ -86,9 +96,9 @@ struct ca_cell {
 #define CA_ROW_FAMILY 64u    /* the sums and stores of whole loops; the labels say which, see below */
 #define CA_ROW_COMPACT 256u  /* labels are 32-bit: REG, then ADDRESS and CONTROL, then a row or a word */
 
-/* Compact labels name rows, and words of the arena's first 2 GiB, by 29 bits. */
+/* Compact labels name rows, and words of the arena's first 2 GiB where words have 4 bytes, by 29 bits. */
 #define CA_COMPACT_BITS 29u
-#define CA_COMPACT_FIRST ((CA_ARENA_BASE & CA_ADDRESS_MASK) >> 2)
+#define CA_COMPACT_FIRST 0x20000000000ull
 
 /* "Labels" of a family: segments, whose rows follow each other. Each is a number of loops, one in the other, with
  * the number of entries in the upper 16 bits, the rounds of each loop, the outermost first, and the entries; each
@@ -211,6 +221,7 @@ struct ca_statistics {
 struct ca_trace_header {
   uint64_t magic;
   uint64_t abi_version;
+  uint64_t word_bytes;
   struct {
     uint64_t offset; /* bytes from the start of the file */
     uint64_t count;  /* elements */

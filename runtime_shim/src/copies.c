@@ -23,7 +23,7 @@ static struct copied *entries; /* the first is of no word */
 static uint32_t *number_of;    /* by word, 0 for none */
 
 bool ca_copies_reserve(void) {
-  number_of = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *number_of);
+  number_of = ca_map((CA_WORD_MASK + 1) * sizeof *number_of);
   bool is_reserved = number_of && ca_section_reserve(&ca_copies, 1ull << 36);
   entries = is_reserved ? ca_column_push(&ca_copies, sizeof *entries) : NULL;
   return entries;

@@ -57,10 +57,10 @@ static struct ca_stream read_number(struct family *family, uint64_t first, const
                                     uint64_t turn) {
   struct ca_stream stream = {.first = first, .count = family->num_loops + !!terms};
   for (uint32_t d = 0; d < stream.count; d++) {
-    uint64_t bytes = (uint64_t)((int64_t)changes[d] >> 2);
+    uint64_t bytes = (uint64_t)((int64_t)changes[d] >> CA_UNIT_BITS);
     family->parts |= bytes;
-    stream.first += (uint64_t)((int64_t)((changes[d] & 3) + turn * bytes) >> 2);
-    stream.strides[d] = (uint64_t)((int64_t)(bytes * family->period) >> 2);
+    stream.first += (uint64_t)((int64_t)(ca_within(changes[d]) + turn * bytes) >> CA_UNIT_BITS);
+    stream.strides[d] = (uint64_t)((int64_t)(bytes * family->period) >> CA_UNIT_BITS);
     stream.rounds[d] = d < family->num_loops ? family->rounds[d] : terms;
   }
   return stream;
@@ -76,7 +76,7 @@ static uint32_t read_entry(struct family *family, const uint64_t *given, uint64_
   if (head & IS_SUM && (terms < FEWEST_TERMS || terms * width > MOST_TERMS))
     return 0;
   struct entry *entry = &family->entries[family->num_entries++];
-  *entry = (struct entry){.terms = terms, .words = head >> 56 & 15, .first_label = family->num_labels};
+  *entry = (struct entry){.terms = terms, .words = head >> 56 & 31, .first_label = family->num_labels};
   if (!terms)
     entry->sink = read_number(family, ca_word(given[1]), given + 2, 0, turn);
   at += terms ? 1 : 1 + family->num_loops;
@@ -115,7 +115,7 @@ static bool read_family(struct family *family, uint32_t count, const uint64_t *g
     return false;
   if (family->num_sums ? ca_workspace.exists : rounds < FEWEST_ROUNDS)
     return false;
-  if (!(family->parts & 3))
+  if (!ca_within(family->parts))
     return true;
   if (family->num_loops > 1 || family->num_sums)
     return false;
@@ -302,7 +302,7 @@ static uint32_t write_segments(struct family *family, uint64_t round, uint64_t *
  * its own, as the others find a value of the word's own there. */
 static uint32_t write_over_copy(struct family *family, uint64_t *content) {
   const struct entry *store = &family->entries[0];
-  uint64_t rounds = family->rounds[0], round = 0, before[15];
+  uint64_t rounds = family->rounds[0], round = 0, before[16];
   family->rounds[0] = 1;
   uint32_t first = write_segment(family, &round, content);
   family->rounds[0] = rounds;
@@ -368,8 +368,8 @@ static void count_row(const struct family *family, uint64_t loop_hash, uint64_t 
  * loaded from or the label, of the first round, and its changes; results are given by their number among the sums;
  *   sums, in at most four loops: site | labels of a term << 32 | mask of loaded ones, behind that of initial labels
  * << 40 | initial labels << 56 | 1 << 62, terms, the initial labels and the labels of a term as those of stores.
- * Changes are those per round of each loop, then, of labels of a term, per term: four times the bytes and, where the
- * bytes are no multiple of four, the place in the word that the address begins with. */
+ * Changes are those per round of each loop, then, of labels of a term, per term: the bytes times those
+ * of a word and, where they are no multiple of these, the place in the word that the address begins with. */
 CA_SLOW uint32_t ca_family(uint64_t hash, uint64_t changes, uint64_t rounds, uint32_t count, const uint64_t *given) {
   uint64_t content[MOST_WORDS];
   struct family family;

@@ -12,7 +12,7 @@ uint64_t ca_result_parts[16];
 CA_HOOK uint64_t ca_load(uint64_t address) { return ca_value_at(ca_word(address)); }
 
 /* Label of the second word of an 8-byte integer: 0 when both words hold one value. */
-CA_HOOK uint64_t ca_load_high(uint64_t address) { return ca_value_at(ca_word(address) + 1); }
+CA_HOOK uint64_t ca_load_high(uint64_t address) { return ca_value_at(ca_word(address) + CA_HALF); }
 
 CA_HOOK uint64_t ca_control(uint64_t label) {
   return label ? (label & ~(CA_EXACT | CA_ADDRESS)) | CA_CONTROL : 0;
@@ -150,37 +150,47 @@ CA_CALL uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels) 
 }
 
 /* Stores that only replicate. A named value is copied inside workspaces; elsewhere it becomes a version. */
-CA_HOOK void ca_copy_4(uint32_t site, uint64_t address, uint64_t low) {
-  uint64_t word = ca_word(address);
-  if (CA_LIKELY(!(low & CA_REG)))
-    ca_replicate(word, low);
-  else
-    ca_copy_named(site, word, 1, &low);
+CA_INLINE void copy(uint32_t site, uint64_t word, uint32_t words, uint64_t label) {
+  if (CA_LIKELY(!(label & CA_REG))) {
+    ca_replicate_words(word, words, label);
+  } else {
+    const uint64_t labels[] = {label, label, label, label};
+    ca_copy_named(site, word, words, labels);
+  }
+}
+
+CA_HOOK void ca_copy_4(uint32_t site, uint64_t address, uint64_t low) { copy(site, ca_word(address), CA_HALF, low); }
+
+/* The same for fewer bytes, where these are words. */
+CA_HOOK void ca_copy_part(uint32_t site, uint64_t address, uint32_t words, uint64_t label) {
+  copy(site, ca_word(address), words, label);
 }
 
 CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t high) {
-  uint64_t word = ca_word(address);
+  uint64_t word = ca_word(address), labels[2 * CA_HALF], differs = 0;
+  for (uint32_t k = 0; k < 2 * CA_HALF; k++)
+    labels[k] = k < CA_HALF ? ca_behind(low, k) : ca_behind(high, k - CA_HALF);
   if (!CA_LIKELY(!((low | high) & CA_REG))) {
-    uint64_t labels[] = {low, high};
     if (low == high)
-      ca_note_width(low, 2);
-    ca_copy_named(site, word, 2, labels);
+      ca_note_width(low, 2 * CA_HALF);
+    ca_copy_named(site, word, 2 * CA_HALF, labels);
     return;
   }
-  const uint64_t *state = ca_shadow(word);
-  low = ca_copied_state(word, low);
-  high = ca_copied_state(word + 1, high);
-  if ((state[0] ^ low) | (state[1] ^ high)) {
-    if (low)
-      ca_note_copy(low & (CA_ADDRESS_MASK >> 2), word);
-    ca_set_state(word, low);
-    ca_set_state(word + 1, high);
+  for (uint32_t k = 0; k < 2 * CA_HALF; k++) {
+    labels[k] = ca_copied_state(word + k, labels[k]);
+    differs |= ca_shadow(word)[k] ^ labels[k];
+  }
+  if (differs) {
+    if (labels[0])
+      ca_note_copy(low & CA_WORD_MASK, word);
+    for (uint32_t k = 0; k < 2 * CA_HALF; k++)
+      ca_set_state(word + k, labels[k]);
   }
 }
 
 /* The same for a register of which one label is known. */
 CA_HOOK void ca_copy_value(uint32_t site, uint64_t address, uint64_t label) {
-  ca_copy_8(site, address, label, ca_high_of(label));
+  ca_copy_8(site, address, label, ca_behind(label, CA_HALF));
 }
 
 /* Store of a register of which only the first label knows whether it is an exact copy. */
@@ -191,13 +201,15 @@ CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, u
     return;
   }
   uint64_t value = labels[0] & ~CA_EXACT;
-  if (words == 2 && (labels[0] & CA_EXACT_8)) {
+  if (words == 2 * CA_HALF && (labels[0] & CA_EXACT_8)) {
     ca_copy_value(site, address, value);
     return;
   }
-  ca_copy_4(site, address, value);
-  if (words == 2)
-    own_words(ca_word(address) + 1, 1);
+  bool is_small = CA_HALF > 1 && (labels[0] & CA_EXACT_SMALL);
+  uint32_t copied = !is_small ? CA_HALF : labels[0] & CA_EXACT_4 ? 2 : 1;
+  ca_copy_part(site, address, words < copied ? words : copied, value);
+  if (words > copied)
+    own_words(ca_word(address) + copied, words - copied);
 }
 
 /* A 64-bit integer that came through a call is one value, or two words with labels of their own. */
@@ -207,17 +219,17 @@ CA_HOOK uint64_t ca_upper(uint64_t low, uint64_t high) {
   if (high)
     return high;
   if (low & CA_EXACT_8) /* a register value is one label for both words */
-    return ((low & ~CA_EXACT) + !(low & CA_REG)) | CA_EXACT_4;
-  return (low & CA_EXACT_4) ? 0 : low; /* a widened word has no upper half */
+    return ((low & ~CA_EXACT) + (low & CA_REG ? 0 : CA_HALF)) | CA_EXACT_4;
+  return (low & CA_EXACT) ? 0 : low; /* a widened word has no upper half */
 }
 
 CA_HOOK void ca_store_pair(uint32_t site, uint64_t address, uint64_t low, uint64_t high) {
   if (!high) {
-    ca_store_unknown(site, address, 2, 1, &low);
+    ca_store_unknown(site, address, 2 * CA_HALF, 1, &low);
     return;
   }
-  ca_store_unknown(site, address, 1, low != 0, &low);
-  ca_store_unknown(site, address + 4, 1, 1, &high);
+  ca_store_unknown(site, address, CA_HALF, low != 0, &low);
+  ca_store_unknown(site, address + 4, CA_HALF, 1, &high);
 }
 
 /* A lane of a masked store. */

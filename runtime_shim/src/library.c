@@ -27,7 +27,7 @@ CA_CALL uint64_t ca_gather(uint32_t site, uint64_t address, uint64_t bytes, uint
 }
 
 static void store(uint32_t site, uint64_t address, uint32_t width, uint64_t label) {
-  uint32_t words = (width + 3) / 4;
+  uint32_t words = (uint32_t)ca_words(width);
   if (label)
     ca_row_1(site, address, words, label & ~CA_EXACT);
   else
@@ -46,7 +46,7 @@ CA_CALL void ca_scatter(uint32_t site, uint64_t address, uint64_t bytes, uint32_
 CA_CALL void ca_show(uint64_t address, uint64_t bytes, uint64_t label) {
   if (!address || !bytes)
     return;
-  ca_forget_range(address, bytes + (address & 3));
+  ca_forget_range(address, bytes + ca_within(address));
   label &= ~(CA_EXACT | CA_ROLES);
   if (label)
     for (uint64_t word = ca_word(address); word <= ca_word(address + bytes - 1); word++)
@@ -66,7 +66,7 @@ CA_CALL uint64_t ca_shown(uint64_t address, uint64_t bytes) {
 /* strcpy: as memcpy, but characters between differently aligned places are no loss worth a warning. */
 CA_CALL void ca_copy_string(uint32_t site, uint64_t to, uint64_t from) {
   uint64_t bytes = ca_string_bytes(from, UINT64_MAX);
-  if ((to - from) & 3)
+  if (ca_within(to - from))
     ca_show(to, bytes, ca_shown(from, bytes));
   else
     ca_copy_words(site, to, from, bytes);

@@ -60,7 +60,7 @@ static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, c
 /* Whether some label names a value; constant variables hold literals. */
 static bool has_sources(uint32_t count, const uint64_t *labels) {
   for (uint32_t i = 0; i < count; i++) {
-    uint64_t label = labels[i], word = label & (CA_ADDRESS_MASK >> 2);
+    uint64_t label = labels[i], word = label & CA_WORD_MASK;
     if (label & CA_REG ? ca_is_named(label) : label && ca_workspace.marks[word] != CA_LITERAL)
       return true;
   }
@@ -191,14 +191,14 @@ static void copy_with_names(uint32_t site, uint64_t target, uint64_t source, uin
 
 /* memcpy, memmove. */
 CA_CALL void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes) {
-  if ((to - from) & 3) {
+  if (ca_within(to - from)) {
     ca_statistics.unaligned_copies++;
     ca_spoil_repeats(); /* they are counted one by one */
     ca_forget_range(to, bytes);
   } else if (ca_workspace.exists) {
-    uint64_t skipped = (4 - (to & 3)) & 3;
+    uint64_t skipped = ca_within(-to);
     if (bytes > skipped)
-      copy_with_names(site, ca_word(to + 3), ca_word(from + 3), (bytes - skipped) / 4);
+      copy_with_names(site, ca_word(to + skipped), ca_word(from + skipped), (bytes - skipped) / CA_WORD_BYTES);
   } else {
     ca_move_words(to, from, bytes);
   }

@@ -78,14 +78,14 @@ static void note(uint64_t word, uint64_t state) {
 CA_CALL void ca_set_states(uint64_t word, uint64_t words, uint64_t state) {
   uint64_t difference = 0;
   for (uint64_t at = word, end = word + words; at < end; at++) {
-    uint64_t *entry = ca_shadow(at), before = *entry, page = at >> (CA_CHANGES_PAGE - 2);
+    uint64_t *entry = ca_shadow(at), before = *entry, page = at >> (CA_CHANGES_PAGE - CA_UNIT_BITS);
     if (before != state) {
       *entry = state;
       difference += ca_digest_of(at, state) - ca_digest_of(at, before);
       if (ca_state.num_kept)
         note(at, before);
     }
-    if (difference && (at + 1 == end || (at + 1) >> (CA_CHANGES_PAGE - 2) != page)) {
+    if (difference && (at + 1 == end || (at + 1) >> (CA_CHANGES_PAGE - CA_UNIT_BITS) != page)) {
       ca_add_to_digests(page, difference);
       difference = 0;
     }

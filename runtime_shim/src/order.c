@@ -17,7 +17,7 @@ static struct {
 } order = {.was_active = true};
 
 bool ca_order_reserve(void) {
-  ca_versions = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *ca_versions);
+  ca_versions = ca_map((CA_WORD_MASK + 1) * sizeof *ca_versions);
   return ca_versions && ca_section_reserve(&ca_order, 1ull << 40);
 }
 

@@ -50,7 +50,7 @@ static void find_effects(const struct ca_entry *outcome, uint64_t count, struct 
   struct effect open[NUM_OPEN] = {{0, 0}};
   *known = (struct effects){stored.effects.bytes / sizeof(struct effect), 0};
   for (uint64_t i = 0; i < count; i++) {
-    uint64_t word = outcome[i].word, *state = ca_shadow(word), page = word >> (CA_CHANGES_PAGE - 2);
+    uint64_t word = outcome[i].word, *state = ca_shadow(word), page = word >> (CA_CHANGES_PAGE - CA_UNIT_BITS);
     struct effect *effect = &open[page % NUM_OPEN];
     if (effect->page != page) {
       keep_effect(effect, known);

@@ -22,9 +22,9 @@ struct ca_permutation {
 
 static uint64_t hash_bytes(const unsigned char *data, uint64_t size) {
   uint64_t hash = size;
-  for (uint64_t i = 0; i < size; i += 4) {
-    uint32_t word;
-    memcpy(&word, data + i, 4);
+  for (uint64_t i = 0; i < size; i += CA_WORD_BYTES) {
+    uint32_t word = 0;
+    memcpy(&word, data + i, CA_WORD_BYTES);
     hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
     hash ^= hash >> 29;
   }
@@ -56,18 +56,18 @@ CA_CALL void *ca_permute_begin(uint64_t base, uint64_t bytes, uint64_t size) {
   if (!found)
     return 0;
   *found = (struct ca_permutation){base, bytes / size, size, 0, 0};
-  if ((base | size) & 3)
+  if (ca_within(base | size))
     return found; /* elements that share words */
   found->before = ordered(base, found->count, size);
-  found->labels = malloc(bytes / 4 * sizeof *found->labels);
+  found->labels = malloc(ca_words(bytes) * sizeof *found->labels);
   if (found->labels)
-    for (uint64_t i = 0; i < bytes / 4; i++)
+    for (uint64_t i = 0; i < ca_words(bytes); i++)
       found->labels[i] = ca_value_at(ca_word(base) + i);
   return found;
 }
 
 static void place(const struct ca_permutation *old, const struct element *after) {
-  uint64_t words = old->size / 4;
+  uint64_t words = ca_words(old->size);
   uint64_t from = 0;
   for (uint64_t to = 0; to < old->count; to++) {
     while (from < old->count && old->before[from].hash < after[to].hash)

@@ -32,7 +32,7 @@ __attribute__((constructor(1), used)) static void start(void) {
                   ca_repeats_reserve() && ca_order_reserve();
   if (!reserved)
     give_up("no address space for the rows");
-  ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), DENSE_BYTES * 2);
+  ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), DENSE_BYTES * 8 / CA_WORD_BYTES);
   const char *path = ca_trace_prepare(getenv("COMMANALYZER_TRACE"));
   const char *workspace = getenv("COMMANALYZER_WORKSPACE");
   if (workspace)

@@ -213,7 +213,15 @@ CA_INLINE bool ca_column_room(struct ca_column *column, uint64_t bytes) {
   return CA_LIKELY(column->bytes + bytes <= column->ready) || ca_column_extend(column, column->bytes + bytes);
 }
 
-CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK) >> 2; }
+CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK) >> CA_UNIT_BITS; }
+
+/* Words that so many bytes from the begin of one on take. */
+CA_INLINE uint64_t ca_words(uint64_t bytes) { return (bytes + CA_WORD_BYTES - 1) >> CA_UNIT_BITS; }
+
+/* Bytes of the word that an address lies in, in front of it. */
+CA_INLINE uint64_t ca_within(uint64_t address) { return address & (CA_WORD_BYTES - 1); }
+
+#define CA_HALF (4u >> CA_UNIT_BITS) /* words of four bytes, the halves of 64-bit integers */
 
 CA_INLINE uint64_t *ca_shadow(uint64_t word) { return (uint64_t *)CA_SHADOW_BASE + word; }
 
@@ -224,7 +232,7 @@ CA_INLINE void ca_set_state(uint64_t word, uint64_t state) {
 
 /* Whether all words of the page of this one hold values of their own: its digest is 0. */
 CA_INLINE bool ca_page_is_own(uint64_t word) {
-  return !((const uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)];
+  return !((const uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - CA_UNIT_BITS)];
 }
 
 /* Recordings that keep the order of events (order.c) tell the versions of a word apart: in a label, they stand
@@ -290,12 +298,18 @@ CA_INLINE uint64_t ca_copied_state(uint64_t word, uint64_t label) {
 CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
   uint64_t state = ca_copied_state(word, label);
   if (state && !(label & CA_REG) && *ca_shadow(word) != label)
-    ca_note_copy(label & (CA_ADDRESS_MASK >> 2), word);
+    ca_note_copy(label & CA_WORD_MASK, word);
   ca_set_state(word, state);
 }
 
-/* Label of the second word of an 8-byte value; a named value has one label for both. */
-CA_INLINE uint64_t ca_high_of(uint64_t label) { return label & CA_REG ? label : label + 1; }
+/* Label of the word so many words behind that of a label; a named value has one label for all of them. */
+CA_INLINE uint64_t ca_behind(uint64_t label, uint64_t words) { return label & CA_REG ? label : label + words; }
+
+/* The same for some words, the value of a label. */
+CA_INLINE void ca_replicate_words(uint64_t word, uint32_t words, uint64_t label) {
+  for (uint32_t k = 0; k < words; k++)
+    ca_replicate(word + k, ca_behind(label, k));
+}
 
 /* Previewed loops are remembered by what the preview found out and whether it is analysed. */
 CA_INLINE uint64_t ca_preview_hash(uint64_t hash) { return (hash + ca_active * ca_multipliers[60]) | 1; }

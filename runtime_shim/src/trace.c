@@ -71,7 +71,7 @@ static bool write_trace(int file) {
       {ca_order.data, &ca_order, ca_order.bytes / 4, 4},
   };
   const uint64_t spilled_bytes = ca_spilled_bytes();
-  struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
+  struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION, .word_bytes = CA_WORD_BYTES};
   uint64_t offset = 4096;
   ca_index_forget();
   if (!spilled_bytes)

@@ -31,10 +31,11 @@ CA_CALL void ca_pass_variadic(uint32_t index, uint32_t kind, uint32_t bytes, uin
   if (index >= MAX_VARIADIC)
     return;
   if (kind != CA_VARIADIC_COPIED) {
+    low &= low & CA_EXACT_SMALL ? ~CA_EXACT : UINT64_MAX; /* promoted */
     if (!high && !(low & CA_EXACT))
       low = low & CA_REG ? low : ca_register_many(site, low != 0, &low);
     if (!high)
-      high = (low & CA_EXACT_8) && !(low & CA_REG) ? low + 1 : low & CA_REG ? low : 0;
+      high = (low & CA_EXACT_8) && !(low & CA_REG) ? low + CA_HALF : low & CA_REG ? low : 0;
     low &= ~CA_EXACT;
     high &= ~CA_EXACT;
   }
@@ -83,8 +84,8 @@ CA_CALL void ca_va_start(const struct ca_variadics *from, const struct list *pro
       ca_move_words(place, item->low, item->bytes);
       continue;
     }
-    ca_replicate(word, item->low);
-    for (uint32_t k = 1; 4 * k < item->bytes; k++)
-      ca_replicate(word + k, k == 1 && item->high ? item->high : word + k);
+    ca_replicate_words(word, CA_HALF, item->low);
+    for (uint32_t k = CA_HALF; k < ca_words(item->bytes); k += CA_HALF)
+      ca_replicate_words(word + k, CA_HALF, k == CA_HALF && item->high ? item->high : word + k);
   }
 }

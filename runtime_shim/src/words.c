@@ -22,11 +22,11 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment) {
   return (void *)start;
 }
 
-#define PAGE_WORDS (1ull << (CA_CHANGES_PAGE - 2))
+#define PAGE_WORDS (1ull << (CA_CHANGES_PAGE - CA_UNIT_BITS))
 
 /* A page that held other values is empty: so is its digest. */
 static void forget_page(uint64_t word, uint64_t *digest) {
-  ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)] -= *digest;
+  ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - CA_UNIT_BITS)] -= *digest;
   *digest = 0;
   memset(ca_shadow(word), 0, PAGE_WORDS * sizeof(uint64_t));
 }
@@ -40,11 +40,11 @@ static void forget_words(uint64_t word, uint64_t words) {
 
 /* The words hold values of their own from now on. */
 void ca_forget_range(uint64_t address, uint64_t bytes) {
-  uint64_t word = ca_word(address), end = word + (bytes + 3) / 4;
+  uint64_t word = ca_word(address), end = word + ca_words(bytes);
   while (word < end) {
     uint64_t next = (word | (PAGE_WORDS - 1)) + 1;
     uint64_t words = (next < end ? next : end) - word;
-    uint64_t *digest = (uint64_t *)CA_CHANGES_BASE + (word >> (CA_CHANGES_PAGE - 2));
+    uint64_t *digest = (uint64_t *)CA_CHANGES_BASE + (word >> (CA_CHANGES_PAGE - CA_UNIT_BITS));
     if (*digest) { /* otherwise they do */
       if (words == PAGE_WORDS && !ca_state.num_kept && !ca_has_workspace_in(word, words))
         forget_page(word, digest);
@@ -74,9 +74,9 @@ CA_CALL void ca_input(uint32_t site, uint64_t address, uint64_t bytes) {
 
 /* Replication word by word, in the direction that memmove would take; named values stay what they are. */
 void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes) {
-  uint64_t target = ca_word(to + 3), source = ca_word(from + 3); /* whole words only */
-  uint64_t skipped = (4 - (to & 3)) & 3;
-  uint64_t words = bytes > skipped ? (bytes - skipped) / 4 : 0;
+  uint64_t skipped = ca_within(-to); /* whole words only */
+  uint64_t target = ca_word(to + skipped), source = ca_word(from + skipped);
+  uint64_t words = bytes > skipped ? (bytes - skipped) / CA_WORD_BYTES : 0;
   if (target <= source)
     for (uint64_t i = 0; i < words; i++)
       ca_replicate(target + i, ca_value_at(source + i));

@@ -14,7 +14,7 @@ bool ca_workspace_read(const char *path) {
   bool is_read = fread(&ca_workspace.header, sizeof ca_workspace.header, 1, file) == 1;
   uint64_t count = ca_workspace.header.num_pieces;
   ca_workspace.pieces = ca_map((count + 1) * sizeof *ca_workspace.pieces);
-  ca_workspace.marks = ca_map((CA_ADDRESS_MASK + 1) / 4);
+  ca_workspace.marks = ca_map(CA_WORD_MASK + 1);
   is_read = is_read && ca_workspace.pieces && ca_workspace.marks &&
             fread(ca_workspace.pieces, sizeof *ca_workspace.pieces, count, file) == count;
   fclose(file);
@@ -48,7 +48,7 @@ void ca_workspace_extent(const struct ca_extent *extent) {
       return;
     uint64_t first = piece->first > extent->offset ? piece->first - extent->offset : 0;
     uint64_t last = piece->last - extent->offset < extent->size ? piece->last - extent->offset : extent->size;
-    uint64_t word = ca_word(extent->start + first), words = first < last ? (last - first + 3) / 4 : 0;
+    uint64_t word = ca_word(extent->start + first), words = first < last ? ca_words(last - first) : 0;
     memset(ca_workspace.marks + word, 1, words);
     ca_set_states(word, words, CA_NOTHING);
   }
@@ -60,7 +60,7 @@ void ca_workspace_begin(void) {
   for (uint64_t i = 0; i < ca_num_globals; i++) {
     uint64_t start = (uint64_t)ca_globals[i].start, size = ca_globals[i].size, object = ca_globals[i].object;
     if (object >> 32)
-      memset(ca_workspace.marks + ca_word(start), CA_LITERAL, (size + 3) / 4);
+      memset(ca_workspace.marks + ca_word(start), CA_LITERAL, ca_words(size));
     ca_workspace_extent(&(struct ca_extent){start, size, 0, (uint32_t)object, CA_EXTENT_GLOBAL, 0});
   }
 }

@@ -33,7 +33,11 @@ def record(text: str, *, suffix: str = ".c", is_interpreted: bool = True) -> Rec
     assert recorded.traced.exit_status == recorded.plain.exit_status
     assert recorded.plan.sites.externals == []
     if is_interpreted:
-        oracle = interpret(recorded.module, register_homes=register_homes(recorded.graph))
+        oracle = interpret(
+            recorded.module,
+            register_homes=register_homes(recorded.graph),
+            word_bytes=recorded.plan.sites.word_bytes,
+        )
         assert oracle.stdout == recorded.plain.stdout
         native, expected = native_chains(recorded.graph), oracle_chains(oracle.chains, recorded.graph)
         assert native == expected, describe_difference(native, expected)

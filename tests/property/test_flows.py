@@ -34,7 +34,8 @@ def test_chains_equal_the_interpreters(text: str) -> None:
 
 def check(text: str, recorded: Recorded) -> None:
     """Same output, same counts and the same chains as the interpreter."""
-    oracle = interpret(recorded.module, register_homes=register_homes(recorded.graph))
+    homes = register_homes(recorded.graph)
+    oracle = interpret(recorded.module, register_homes=homes, word_bytes=recorded.plan.sites.word_bytes)
     assert recorded.traced.stdout == recorded.plain.stdout == oracle.stdout, text
     assert recorded.traced.exit_status == recorded.plain.exit_status == oracle.exit_status, text
     work = recorded.work

@@ -24,7 +24,8 @@ def program() -> str:
 
 @pytest.fixture(scope="module")
 def oracle(program: str) -> InterpretedRun:
-    return interpret(record_source(program).module)
+    recorded = record_source(program)
+    return interpret(recorded.module, word_bytes=recorded.plan.sites.word_bytes)
 
 
 @pytest.mark.parametrize("name", names())

@@ -70,7 +70,9 @@ def check(text: str, recorded: Recorded, names: list[str]) -> None:
     mask = np.isin(graph.home_object, chosen) & ~graph.is_register & (graph.home_object > 0)
     with tempfile.TemporaryDirectory() as folder:
         again = record_again(recorded, mask, Path(folder))
-    oracle = interpret(recorded.module, workspace=_words(graph, mask), register_homes=register_homes(graph))
+    size = recorded.plan.sites.word_bytes
+    words, homes = _words(graph, mask, size), register_homes(graph)
+    oracle = interpret(recorded.module, workspace=words, register_homes=homes, word_bytes=size)
     native = native_chains(again)
     expected = oracle_chains(oracle.chains, again)
     if _has_updates(again):
@@ -81,12 +83,12 @@ def check(text: str, recorded: Recorded, names: list[str]) -> None:
         assert native == expected, f"{describe_difference(native, expected)}\n{text}"
 
 
-def _words(graph: ValueGraph, mask: Bool) -> frozenset[Home]:
+def _words(graph: ValueGraph, mask: Bool, size: int) -> frozenset[Home]:
     words = set()
     for vertex in np.flatnonzero(mask):
         home = home_of(graph, int(vertex))
         assert home is not None
-        for k in range(0, max(int(graph.width_bytes[vertex]), 4), 4):
+        for k in range(0, max(int(graph.width_bytes[vertex]), size), size):
             words.add(home._replace(offset_bytes=home.offset_bytes + k))
     return frozenset(words)
 

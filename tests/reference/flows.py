@@ -99,7 +99,7 @@ def _dissolve(sources: Sources, done: Mapping[Home, dict[Home, SourceRole]]) -> 
 def _first_word(home: Home, known: Mapping[Home, int]) -> Home:
     if home in known:
         return home
-    for distance in (4, 8, 12):
+    for distance in range(1, 16):
         base = home._replace(offset_bytes=home.offset_bytes - distance)
         if known.get(base, 0) > distance:
             return base

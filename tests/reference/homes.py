@@ -1,7 +1,7 @@
 """Home vertices from their definition: which words are the same place, and in which extent they are.
 
 A word is a home when a value is stored to it or it is read, unless nobody stores to it and a wider value that
-begins one to three words before it, in the same extent, covers it: then it is a part of that value.
+begins less than 16 bytes before it, in the same extent, covers it: then it is a part of that value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.recording.abi import ADDRESS_MASK
 from commanalyzer.recording.trace import Trace
 
 Int64 = NDArray[np.int64]
@@ -25,9 +24,11 @@ class Extents:
     def __init__(self, trace: Trace) -> None:
         found: dict[int, tuple[int, int]] = {}
         for row, extent in enumerate(trace.extents):
-            first, length = (int(extent["start"]) & ADDRESS_MASK) >> 2, (int(extent["size"]) + 3) >> 2
+            first = int(trace.words_at(extent["start"]))
+            length = -(-int(extent["size"]) // trace.word_bytes)
             if length and (first not in found or length >= found[first][0]):
                 found[first] = (length, row)
+        self.word_bytes = trace.word_bytes
         self._first = np.array(sorted(found), np.int64)
         pairs = [found[first] for first in sorted(found)]
         self._length = np.array([length for length, _ in pairs], np.int64)
@@ -50,8 +51,8 @@ class WordIndex:
         word: int64[W], all words that occur, increasing.
         vertex: int32[W], the memory vertex that each is, or is a part of.
         home: int64[M], word of each memory vertex, increasing.
-        width_bytes: uint8[M], width of the widest value stored there; where none was, 8 or, if the next
-            word of the extent is a home as well, 4.
+        width_bytes: uint8[M], width of the widest value stored there; where none was, 8, or if what lies 4
+            bytes behind it (or 2, or 1, where words are bytes) in the extent is a home as well, so many.
     """
 
     word: Int64
@@ -77,15 +78,20 @@ def number_homes(extents: Extents, sinks: Int64, width_bytes: Int64, read: Int64
     extent, widest = extents.row_of(word), np.zeros(len(word), np.int64)
     np.maximum.at(widest, np.searchsorted(word, sinks), width_bytes)
     whole = np.arange(len(word))
-    for distance in (3, 2, 1):  # the nearest value wins
+    for distance in range(16 // extents.word_bytes - 1, 0, -1):  # the nearest value wins
         other = np.searchsorted(word, word - distance)
         is_there = (word[other] == word - distance) & (extent[other] == extent) & (extent >= 0)
-        covered = is_there & (widest == 0) & (widest[other] > 4 * distance)
+        covered = is_there & (widest == 0) & (widest[other] > extents.word_bytes * distance)
         whole[covered] = other[covered]
     is_home = whole == np.arange(len(word))
     number = np.cumsum(is_home) - 1
     home, width = word[is_home], widest[is_home]
-    follows = (np.diff(home, append=-1) == 1) & (extent[is_home] >= 0)
-    follows[:-1] &= extent[is_home][1:] == extent[is_home][:-1]
-    width[width == 0] = np.where(follows[width == 0], 4, 8)
+    inside, unknown = extent[is_home], width == 0
+    width[unknown] = 8
+    for size in (4, 2, 1):
+        other = np.searchsorted(home, home + size // extents.word_bytes).clip(max=len(home) - 1)
+        follows = (
+            (home[other] == home + size // extents.word_bytes) & (inside >= 0) & (inside[other] == inside)
+        )
+        width[unknown & follows & (size >= extents.word_bytes)] = size
     return WordIndex(word, number[whole].astype(np.int32), home, width.astype(np.uint8))

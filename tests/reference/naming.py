@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from commanalyzer.graph.naming import Names
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import HomeObject
-from commanalyzer.recording.abi import ADDRESS_MASK, ROW_TEMPORARY
+from commanalyzer.recording.abi import ROW_TEMPORARY
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
 from tests.reference.homes import Extents, WordIndex
@@ -57,13 +57,17 @@ def _places(names: Names, trace: Trace, word: Int64) -> tuple[Int64, Int64]:
     """Object number and byte offset of words in increasing order."""
     row = Extents(trace).row_of(word)
     object_of = np.zeros(len(word), np.int64)
-    offset = word * 4
+    offset = word * trace.word_bytes
     first = np.flatnonzero(np.diff(row, prepend=-2))
     for begin, end in zip(first, np.append(first, len(row))[1:], strict=True):  # one step per extent
         if row[begin] < 0:
             continue
         extent = np.asarray(trace.extents)[row[begin]]
-        within = offset[begin:end] + int(extent["offset"]) - (int(extent["start"]) & ADDRESS_MASK & ~3)
+        within = (
+            offset[begin:end]
+            + int(extent["offset"])
+            - int(trace.words_at(extent["start"])) * trace.word_bytes
+        )
         object_of[begin:end], shifts = names.resolve(extent, within)
         offset[begin:end] = within - shifts
     return object_of, offset

@@ -147,7 +147,7 @@ def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> A
 
 
 def _stride(offset: Int64) -> int:
-    return max(int(np.gcd.reduce(np.diff(offset))), 4)
+    return int(np.gcd.reduce(np.diff(offset))) or 4
 
 
 def _array(number: int, vertex: Int32, index: Int64, sizes: tuple[int, ...], rows: tuple[int, ...]) -> Array:

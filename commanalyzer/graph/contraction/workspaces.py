@@ -42,7 +42,6 @@ from commanalyzer.graph.value_graph import (
     sink_of_source,
 )
 from commanalyzer.recording.abi import (
-    ADDRESS_MASK,
     EXTENT_GLOBAL,
     EXTENT_HEAP,
     EXTENT_STACK,
@@ -346,12 +345,12 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
         return np.zeros(graph.num_vertices, np.int64)
     word = trace.copies["word"].astype(np.int64)
     extents = trace.extents[trace.extents["size"] > 0]
-    start = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)
+    start = trace.words_at(extents["start"])
     order = np.lexsort((extents["size"], start))
     extents, start = extents[order], start[order]
     which = np.searchsorted(start, word, side="right") - 1
     extent = extents[np.maximum(which, 0)]
-    within = 4 * (word - start[np.maximum(which, 0)])
+    within = trace.word_bytes * (word - start[np.maximum(which, 0)])
     inside = (which >= 0) & (within < extent["size"].astype(np.int64))
     offset = (within + extent["offset"].astype(np.int64))[inside]
     copied = np.stack([*(extent[inside][n].astype(np.int64) for n in ("kind", "object", "depth")), offset], 1)
@@ -384,7 +383,7 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Tra
         pieces[name] = place[object_of, column]
     first = graph.home_offset[chosen] + place[object_of, 3]
     pieces["first"] = first
-    pieces["last"] = first + np.maximum(graph.width_bytes[chosen], 4)
+    pieces["last"] = first + np.maximum(graph.width_bytes[chosen], trace.word_bytes)
     pieces.sort(order=("kind", "object", "depth", "first"))
     return pieces
 

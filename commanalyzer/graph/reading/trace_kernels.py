@@ -184,9 +184,6 @@ def next_filled(
     return found, fill, dense
 
 
-_WORD_BYTES = 4
-
-
 @compiled_inline
 def _mark(word: Any, slot: Any, raised: Any, places: Any, marked: Any, state: Any, used: Any) -> Any:
     """Raise the mark of a word; return how many words outside are known.
@@ -200,7 +197,7 @@ def _mark(word: Any, slot: Any, raised: Any, places: Any, marked: Any, state: An
         state: Cache and words outside.
         used: How many of these are known.
     """
-    starts, length, base, shift = places
+    starts, length, base, shift, _ = places
     cache, outside = state
     c = cache[slot]
     if word < starts[c] or word >= starts[c + 1]:
@@ -216,14 +213,14 @@ def _mark(word: Any, slot: Any, raised: Any, places: Any, marked: Any, state: An
 
 
 @compiled_inline
-def _copied_width(heads: Any, row_of: Any, label: Any, site_width: Any) -> Any:
+def _copied_width(heads: Any, row_of: Any, label: Any, site_width: Any, word_bytes: Any) -> Any:
     """Width of a value that was copied with others: of the named value that it is, else a word's."""
     row = label & WORD_MASK if label & REGISTER else NONE
     if len(row_of):
         row = row_of[row] if 0 <= row < len(row_of) else NONE
     if row < 0 or row >= len(heads):
-        return np.int64(_WORD_BYTES)
-    return max(site_width[heads[row, 1] & LOW], _WORD_BYTES)
+        return np.int64(word_bytes)
+    return max(site_width[heads[row, 1] & LOW], word_bytes)
 
 
 @compiled_in_place
@@ -239,7 +236,7 @@ def mark(
         recorded: Heads of all rows of the trace.
         row_of: int64, row of each name that labels call one by, empty if that is its place.
         site_width: int64, width of the values of each site, bytes; 0: of the value that a row copies.
-        places: Starts, length and base of ranges of words; shift.
+        places: Starts, length and base of ranges of words; shift; bytes of a word.
         read: uint8, result, 1 per dense word or block that is read.
         width: uint8, result: greatest width stored to each.
         state: int64[CACHED + 1], ranges of words that were found last, by position in a row; int64[n],
@@ -255,7 +252,7 @@ def mark(
         if not flags & (ROW_FILL | ROW_UPDATE | ROW_REGISTER):
             stored = site_width[heads[row, 1] & LOW]
             if not stored:
-                stored = _copied_width(recorded, row_of, label[at], site_width)
+                stored = _copied_width(recorded, row_of, label[at], site_width, places[4])
             if flags & ROW_TEMPORARY:
                 stored = np.int64(min(places[3], 1))
             used = _mark(heads[row, 0] & WORD_MASK, CACHED, stored, places, width, state, used)

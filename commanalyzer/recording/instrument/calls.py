@@ -289,7 +289,9 @@ class CallPlanner:
             labels = self._labels.clean(value.text, block, out)
             if labels:
                 place = self._labels.place(instruction)
-                site = self._labels.add_site("return", "exit", value_width(value.type), place)
+                site = self._labels.add_site(
+                    "return", "exit", value_width(value.type, self._patch.word_bytes), place
+                )
                 self._labels.name_value(out, site, labels)
         elif holds_value(value.type) and self._values.function.name in self._demanded.results:
             pass_value(self._labels, value, block, -1, out, with_words=True)

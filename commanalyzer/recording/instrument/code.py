@@ -129,6 +129,7 @@ class FunctionPatch:
         renamed_parameters: New names of parameters whose old names the entry block defines.
         needs_scratch: The function needs the scratch array for hooks that take labels in memory.
         is_noinline: The function must keep a stack frame of its own.
+        word_bytes: Bytes of memory that have one label.
     """
 
     before: dict[int, list[str]] = field(default_factory=dict)
@@ -142,7 +143,17 @@ class FunctionPatch:
     renamed_parameters: dict[str, str] = field(default_factory=dict)
     needs_scratch: bool = False
     is_noinline: bool = False
+    word_bytes: int = 4
     _counter: int = 0
+
+    def words(self, size_bytes: int) -> int:
+        """Words that a value takes."""
+        return -(-size_bytes // self.word_bytes)
+
+    @property
+    def copied_sizes(self) -> tuple[int, ...]:
+        """Bytes of scalars of which a store may be a copy: smaller ones have no words of their own."""
+        return tuple(size for size in (1, 2, 4, 8) if size >= self.word_bytes)
 
     def lines(self) -> Iterator[str]:
         """All lines that are inserted."""

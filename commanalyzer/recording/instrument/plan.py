@@ -40,6 +40,7 @@ from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.recording.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
 from commanalyzer.recording.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.recording.instrument.stores import StorePlanner
+from commanalyzer.recording.instrument.words import word_bytes
 from commanalyzer.recording.instrument.work import attribute_work, plan_blocks
 
 _DEBUG = re.compile(r"!dbg !(\d+)")
@@ -84,9 +85,9 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
     calls = call_facts(module, options.library)
     names = ModuleNames(module)
     debug, allocators = names.debug, Allocators(module, options.library, names)
-    sites = SiteTable()
-    _record_globals(module, names, sites)
     facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
+    sites = SiteTable(word_bytes(facts.values()))
+    _record_globals(module, names, sites)
     parts = {name: components(values, _wanted(values, calls)) for name, values in facts.items()}
     demanded = demand(module, facts, parts, calls)
     unread = facts.keys() - demanded.results - {"@main"}
@@ -95,7 +96,7 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
     demanded = demand(module, facts, parts, calls)
     patches = {}
     for function in module.functions:
-        values, patch = facts[function.name], FunctionPatch()
+        values, patch = facts[function.name], FunctionPatch(word_bytes=sites.word_bytes)
         book = LabelBook(values, patch, sites, debug)
         _plan_function(book, parts[function.name], calls, demanded, regions, allocators)
         if time.monotonic() < until:

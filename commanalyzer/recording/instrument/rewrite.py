@@ -199,4 +199,5 @@ def _tables(plan: ModulePlan) -> list[str]:
         "@ca_result = external hidden global i64",
         "@ca_argument_parts = external hidden global [1024 x i64]",
         "@ca_result_parts = external hidden global [16 x i64]",
+        *([f"@{abi.OF_BYTES} = constant i32 1"] if sites.word_bytes == 1 else []),
     ]

@@ -93,8 +93,12 @@ class BlockRecord:
 
 @dataclass(slots=True)
 class SiteTable:
-    """Collects records while a module is planned; index = number used in the trace."""
+    """Collects records while a module is planned; index = number used in the trace.
 
+    Recordings of the module have one label per word of ``word_bytes``.
+    """
+
+    word_bytes: int = 4
     sites: list[SiteRecord] = field(default_factory=list)
     globals: list[ObjectRecord] = field(default_factory=list)
     allocations: list[ObjectRecord] = field(default_factory=list)

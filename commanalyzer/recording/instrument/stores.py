@@ -34,7 +34,7 @@ class StorePlanner:
         if instruction.opcode != "store" and instruction.predicate != "xchg":
             self._plan_atomic(instruction, block, out, address)
         elif not holds_value(value.type):
-            self._patch.call(out, "ca_forget", address, max(1, size_bytes(value.type) // 4))
+            self._patch.call(out, "ca_forget", address, self._words(value.type))
         elif value.type.kind in ("int", "float"):
             self._plan_scalar(instruction, value, block, out, address)
         else:
@@ -44,7 +44,7 @@ class StorePlanner:
         """Plan ``if (x < *m) *m = x``: whether stored or not, ``*m`` is combined with x."""
         store = found.store
         site = self._site(store, found.value.type, found.fold, 0)
-        words = _words(found.value.type)
+        words = self._words(found.value.type)
         for place, out in (
             (block, self._patch.after.setdefault(store.last_line, [])),
             (found.otherwise, self._labels.edge(found.otherwise)),
@@ -78,18 +78,18 @@ class StorePlanner:
         for label in self._labels.united(indices, block, out):
             labels.append(self._patch.call(out, "ca_address", label))
         site = self._site(instruction, value.type, fold, self_label, kind)
-        self._row(out, site, address, _words(value.type), labels)
+        self._row(out, site, address, self._words(value.type), labels)
 
     def _plan_copy(
         self, instruction: Instruction, type_: IrType, found: Labels, out: list[str], address: str
     ) -> bool:
         """Plan the store of one scalar that is a copy of another value, or may be; false if it is none."""
-        size, words = size_bytes(type_), _words(type_)
-        if found.exact is Exact.NO or size not in (4, 8):
+        size, words = size_bytes(type_), self._words(type_)
+        if found.exact is Exact.NO or size not in self._patch.copied_sizes:
             return False
         site = self._site(instruction, type_, kind="copy" if found.exact is Exact.YES else "store")
         if found.exact is Exact.YES:
-            self._replicate(out, site, address, words, found)
+            self._replicate(out, site, address, size, found)
         elif found.high and size == 8:
             self._patch.call(out, "ca_store_pair", site, address, found.names[0], found.high)
         else:
@@ -97,17 +97,19 @@ class StorePlanner:
             self._patch.call(out, "ca_store_unknown", site, address, words, len(found.names), pointer)
         return True
 
-    def _replicate(self, out: list[str], site: int, address: str, words: int, found: Labels) -> None:
-        first = found.names[0]
-        if words == 2 and found.words == 2 and found.high:
+    def _replicate(self, out: list[str], site: int, address: str, size: int, found: Labels) -> None:
+        first, copied = found.names[0], min(size, found.size)
+        if copied == 8 and found.high:
             self._patch.call(out, "ca_copy_8", site, address, first, self._labels.high_label(found.high))
-        elif words == 2 and found.words == 2:
+        elif copied == 8:
             self._patch.call(out, "ca_copy_value", site, address, first)
-        else:
+        elif copied == 4:
             self._patch.call(out, "ca_copy_4", site, address, first)
-            if words == 2:
-                upper = self._patch.compute(out, "add", address, "4")
-                self._patch.call(out, "ca_forget", upper, 1)
+        else:
+            self._patch.call(out, "ca_copy_part", site, address, self._patch.words(copied), first)
+        if copied < size:
+            upper = self._patch.compute(out, "add", address, copied)
+            self._patch.call(out, "ca_forget", upper, self._patch.words(size - copied))
 
     def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, str]:
         """Whether ``store`` is ``x = x op term``, and x's label, if it is the only one."""
@@ -128,7 +130,7 @@ class StorePlanner:
         for part, (type_, offset) in zip(parts, leaves, strict=True):
             place = self._patch.offset(out, address, offset)
             if type_.kind == "ptr":
-                self._patch.call(out, "ca_forget", place, 2)
+                self._patch.call(out, "ca_forget", place, self._patch.words(8))
             else:
                 self._plan_part(instruction, type_, part, out, place)
 
@@ -138,7 +140,7 @@ class StorePlanner:
         """One scalar of a vector, an aggregate or a pair of words."""
         if not self._plan_copy(instruction, type_, part, out, address):
             labels = self._labels.clean_part(part, out)
-            self._row(out, self._site(instruction, type_), address, _words(type_), labels)
+            self._row(out, self._site(instruction, type_), address, self._words(type_), labels)
 
     def plan_masked(self, instruction: Instruction, block: str) -> None:
         """Plan ``llvm.masked.store`` or ``scatter`` (value, pointers, mask): lanes that are on are stores."""
@@ -153,16 +155,16 @@ class StorePlanner:
             bit = self._patch.value(out, f"extractelement {mask.type} {mask.text}, i64 {lane}")
             active = self._patch.value(out, f"zext i1 {bit} to i32")
             labels = part.names
-            if part.exact is Exact.YES and size in (4, 8):
+            if part.exact is Exact.YES and size in self._patch.copied_sizes:
                 labels = (self._labels.with_exact(part, out),)
             pointer_to_labels = self._patch.spill(out, labels) if labels else "null"
-            words = max(1, size // 4)
+            words = self._words(type_)
             self._patch.call(out, "ca_store_if", active, site, address, words, len(labels), pointer_to_labels)
 
     def _plan_atomic(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
         operands = instruction.operands[1:]
         type_ = operands[-1].type
-        words = _words(type_)
+        words = self._words(type_)
         if not holds_value(type_):
             self._patch.call(out, "ca_forget", address, words)
             return
@@ -188,11 +190,10 @@ class StorePlanner:
         self_label: int = -1,
         kind: str = "store",
     ) -> int:
-        width, place = value_width(type_), self._labels.place(instruction)
+        width, place = value_width(type_, self._patch.word_bytes), self._labels.place(instruction)
         number = self._labels.add_site(instruction.operands[-1].text, kind, width, place, fold, self_label)
         self.site_of_store.setdefault(instruction.first_line, number)
         return number
 
-
-def _words(type_: IrType) -> int:
-    return max(1, (size_bytes(type_) + 3) // 4)
+    def _words(self, type_: IrType) -> int:
+        return max(1, self._patch.words(size_bytes(type_)))

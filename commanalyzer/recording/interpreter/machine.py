@@ -154,6 +154,7 @@ class Machine:
             object that each of them is: ``@function/%object``.
         library: What external functions do, if not the package's own rows.
         observer: Is told what happens, if given.
+        word_bytes: Bytes of memory that have one home.
     """
 
     def __init__(
@@ -169,8 +170,9 @@ class Machine:
         register_homes: Mapping[str, str] | None = None,
         library: LibraryModel | None = None,
         observer: Observer | None = None,
+        word_bytes: int = 4,
     ) -> None:
-        self.memory = Memory(max_memory_bytes)
+        self.memory = Memory(max_memory_bytes, word_bytes)
         self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()

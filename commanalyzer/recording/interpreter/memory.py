@@ -1,7 +1,7 @@
 """Memory of the interpreted program: bytes, homes and shadow words.
 
 Every object (global, local, arena of an allocation site) is a segment of its own, far enough from the next
-one that an access out of bounds is noticed. A segment knows the home of its words and keeps, per 4-byte
+one that an access out of bounds is noticed. A segment knows the home of its words and keeps, per
 word, the home of the value that is replicated there; no entry means that the word is its own home.
 
 Arena of an allocation site (bump allocated, of freed blocks of a rounded size the first one is used again):
@@ -20,7 +20,6 @@ from typing import Protocol
 from commanalyzer.foundation.errors import TargetRunError
 from commanalyzer.recording.interpreter.values import Home
 
-WORD_BYTES = 4
 HEADER_BYTES = 16
 _GLOBAL_BASE = 0x1000_0000
 _STACK_BASE = 0x2000_0000_0000
@@ -73,10 +72,12 @@ class Memory:
 
     Args:
         limit_bytes: Heap, stack and globals together may not exceed this.
+        word_bytes: Bytes of a word.
     """
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, word_bytes: int = 4) -> None:
         self._limit = limit_bytes
+        self.word_bytes = word_bytes
         self._used = 0
         self._globals: list[Segment] = []
         self._global_bases: list[int] = []
@@ -201,20 +202,20 @@ class Memory:
     def own_home(self, address: int) -> Home:
         """Return the home of the word that contains ``address``."""
         segment = self.segment(address, 1)
-        offset = (address - segment.base) // WORD_BYTES * WORD_BYTES
+        offset = (address - segment.base) // self.word_bytes * self.word_bytes
         return Home(segment.kind, segment.name, segment.depth, offset)
 
     def value_at(self, address: int) -> Home:
         """Return the home of the value that the word at ``address`` holds."""
         segment = self.segment(address, 1)
-        word = (address - segment.base) // WORD_BYTES
+        word = (address - segment.base) // self.word_bytes
         known = segment.shadow.get(word)
-        return known or Home(segment.kind, segment.name, segment.depth, word * WORD_BYTES)
+        return known or Home(segment.kind, segment.name, segment.depth, word * self.word_bytes)
 
     def set_value_at(self, address: int, home: Home | None) -> None:
         """The word at ``address`` holds a replica of ``home``, or its own value."""
         segment = self.segment(address, 1)
-        word = (address - segment.base) // WORD_BYTES
+        word = (address - segment.base) // self.word_bytes
         if home is None or home == self.own_home(address):
             segment.shadow.pop(word, None)
         else:
@@ -227,10 +228,14 @@ class Memory:
         segment = self.segment(address, size)
         if not segment.shadow:
             return
-        first = (address - segment.base) // WORD_BYTES
-        last = (address - segment.base + size - 1) // WORD_BYTES
+        first = (address - segment.base) // self.word_bytes
+        last = (address - segment.base + size - 1) // self.word_bytes
         for word in range(first, last + 1):
             segment.shadow.pop(word, None)
+
+    def touched_words(self, address: int, size: int) -> range:
+        """Return the addresses of all words that ``size`` bytes at ``address`` touch."""
+        return range(address // self.word_bytes * self.word_bytes, address + size, self.word_bytes)
 
     def segment(self, address: int, size: int) -> Segment:
         """Return the object that contains ``size`` bytes at ``address``.

@@ -55,6 +55,7 @@ def interpret(
     workspace: Set[Home] = frozenset(),
     register_homes: Mapping[str, str] | None = None,
     library: LibraryModel | None = None,
+    word_bytes: int = 4,
 ) -> InterpretedRun:
     """Run ``@main`` and return output, status and the exact value-flow chains.
 
@@ -69,6 +70,7 @@ def interpret(
         workspace: Homes of the words of workspaces.
         register_homes: As for :class:`Machine`.
         library: What external functions do, if not the package's own rows.
+        word_bytes: Bytes of memory that have one home, as in the recording (:class:`SiteTable`).
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -86,6 +88,7 @@ def interpret(
         workspace=workspace,
         register_homes=register_homes,
         library=library,
+        word_bytes=word_bytes,
     )
     return interpret_on(machine, arguments)
 

@@ -1,6 +1,6 @@
 """Label rules of memory: what a load reads, what a store creates, what a copy replicates.
 
-Paper Section 4.1, Algorithms 1 and 2, on aligned 4-byte words:
+Paper Section 4.1, Algorithms 1 and 2, on aligned words of 4 bytes, or of 1:
 
 * a load has the values that live in its words as sources;
 * a store of an exact copy replicates: the words refer to the value, nothing flowed;
@@ -16,11 +16,12 @@ from functools import lru_cache
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.program.ir.model import IrType
 from commanalyzer.program.ir.types import field_offset_bytes, size_bytes
-from commanalyzer.recording.interpreter.memory import WORD_BYTES, Memory
+from commanalyzer.recording.interpreter.memory import Memory
 from commanalyzer.recording.interpreter.values import NO_LABELS, Chain, Home, Labels, Value, union
 
 # Content of a workspace that has no source: nothing was stored there since it was reset.
 NOTHING_HOME = Home("temporary", "nothing", -1, 0)
+_EXACT_SIZES = frozenset({1, 2, 4, 8})  # of scalars
 _AGGREGATES = frozenset({"vector", "array", "struct"})
 
 
@@ -40,7 +41,7 @@ class Shadow:
     """
 
     def __init__(self, memory: Memory, workspace: Set[Home] = frozenset()) -> None:
-        self._memory = memory
+        self._memory, self._word_bytes = memory, memory.word_bytes
         self._workspace = workspace
         self.chains: Counter[Chain] = Counter()
         self._words_of: dict[Home, int] = {}  # words that a version of a workspace takes
@@ -48,8 +49,8 @@ class Shadow:
     def load(self, type_: IrType, address: int) -> tuple[Labels, tuple[Home, ...] | None]:
         """Return labels and exactness of a loaded register.
 
-        ``float`` kinds are identified by their first word; integers have every word as a source. Scalars
-        of 4 and 8 bytes are exact copies, except integers other than ``i32`` and ``i64``.
+        ``float`` kinds are identified by their first word; integers have every fourth byte as a source.
+        Scalars of 1, 2, 4 and 8 bytes are exact copies if these are whole words; others (``i24``) not.
         """
         if type_.kind not in _AGGREGATES:
             return self._load_scalar(type_, address)
@@ -62,18 +63,17 @@ class Shadow:
         if type_.kind == "ptr":
             return NO_LABELS, None
         size = size_bytes(type_)
-        if size < WORD_BYTES:
+        if size < self._word_bytes:
             return {self._value_at(address): SourceRole.DATA}, None
-        words = tuple(self._value_at(address + k) for k in range(0, size, WORD_BYTES))
-        if type_.kind == "float":
-            return {words[0]: SourceRole.DATA}, words if size in (4, 8) else None
-        labels = dict.fromkeys(words, SourceRole.DATA)
-        return labels, words if type_.bits in (32, 64) else None
+        words = tuple(self._value_at(address + k) for k in range(0, size, self._word_bytes))
+        exact = words if size in _EXACT_SIZES and type_.bits == 8 * size else None
+        sources = words[:1] if type_.kind == "float" else words[:: 4 // self._word_bytes]
+        return dict.fromkeys(sources, SourceRole.DATA), exact
 
     def store(self, type_: IrType, address: int, value: Value) -> Chain | None:
         """Apply a store; return the (last) chain it made, ``None`` for pointers and replications."""
         is_scalar = type_.kind in ("int", "float")
-        if is_scalar and value.exact is not None and size_bytes(type_) in (4, 8):
+        if is_scalar and value.exact is not None and self._word_bytes <= size_bytes(type_) in _EXACT_SIZES:
             self._replicate(address, size_bytes(type_), value.exact)
             return None
         chain: Chain | None = None
@@ -95,8 +95,8 @@ class Shadow:
     def _settle(self, address: int, size: int, home: Home) -> None:
         """The version ``home`` of a workspace lives in the words that a store touched."""
         if home.kind == "temporary":
-            self._words_of[home] = len(touched_words(address, size))
-            for word in touched_words(address, size):
+            self._words_of[home] = len(self._memory.touched_words(address, size))
+            for word in self._memory.touched_words(address, size):
                 self._memory.set_value_at(word, home)
 
     def _value_at(self, address: int) -> Home:
@@ -129,7 +129,7 @@ class Shadow:
 
     def fill(self, address: int, size: int) -> None:
         """Apply memset: every touched word gets a value without sources."""
-        for word in touched_words(address, size):
+        for word in self._memory.touched_words(address, size):
             self.create(max(word, address), NO_LABELS)
         self._memory.own(address, size)
 
@@ -140,28 +140,23 @@ class Shadow:
         what they hold. Between differently aligned addresses nothing can be followed by words: those that
         are touched become values of their own, and no flow is known (the tool warns about such copies).
         """
-        if (target - source) % WORD_BYTES:
+        if (target - source) % self._word_bytes:
             if size:
                 self._memory.own(target, size)
             return
         whole: dict[int, Home] = {}
-        for word in touched_words(target, size):
-            if word >= target and word + WORD_BYTES <= target + size:
+        for word in self._memory.touched_words(target, size):
+            if word >= target and word + self._word_bytes <= target + size:
                 whole[word] = self._value_at(word - target + source)
         self._refer(whole.items())
 
     def replicate_words(self, target: int, source: int, size: int) -> None:
         """Make every word of a fresh object a replica of ``source`` (``byval`` arguments)."""
-        self._refer([(target + k, self._value_at(source + k)) for k in range(0, size, WORD_BYTES)])
+        self._refer([(target + k, self._value_at(source + k)) for k in range(0, size, self._word_bytes)])
 
     def _replicate(self, address: int, size: int, homes: tuple[Home, ...]) -> None:
         self._memory.own(address, size)
-        self._refer(zip(range(address, address + size, WORD_BYTES), homes, strict=False))
-
-
-def touched_words(address: int, size: int) -> range:
-    """Return the addresses of all words that ``size`` bytes at ``address`` touch."""
-    return range(address // WORD_BYTES * WORD_BYTES, address + size, WORD_BYTES)
+        self._refer(zip(range(address, address + size, self._word_bytes), homes, strict=False))
 
 
 @lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ from commanalyzer.program.frontend.link import (
 )
 from commanalyzer.program.frontend.relaxed_math import with_one_rounding
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
+from commanalyzer.recording.abi import OF_BYTES
 
 INLINED = ("accumulators.c", "library.c", "variadics.c", "loops.c", "hooks.c")  # the last is called by others
 _FLAGS = (
@@ -90,7 +91,8 @@ def build_instrumented(
     lines, least_s = ir_text.count("\n"), _LEAST_S if native_s >= 0.0 else 0.0
     if lines > _LINES_PER_S * max(native_s, least_s):  # hooks are compiled once for all programs
         inlined, separate, flags = (), (*inlined, *separate), ("-O0",)
-    shim = _Shim(inlined, separate, shim_headers(), ("-DCA_ORDERED",) if is_ordered else (), flags)
+    kind = {"-DCA_ORDERED": is_ordered, "-DCA_UNIT_BITS=0": f"@{OF_BYTES} " in ir_text}
+    shim = _Shim(inlined, separate, shim_headers(), tuple(k for k, is_set in kind.items() if is_set), flags)
     return _build_with(shim, ir_text, program, link_flags, timeout_s)
 
 

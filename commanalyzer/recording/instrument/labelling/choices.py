@@ -78,7 +78,7 @@ class LaneWriter:
         found = combined(self._book, parts, self._out(instruction))
         low = parts[0]
         if instruction.opcode == "zext":  # a widened copy
-            return Labels(low.names, low.exact, low.words, low.high, found.parts)
+            return Labels(low.names, low.exact, low.size, low.high, found.parts)
         return found
 
     def _out(self, instruction: Instruction) -> list[str]:
@@ -96,7 +96,7 @@ class LaneWriter:
         found = self._book.labels(name, block)
         if len(found.parts) == 2:
             return found.parts
-        if found.exact is Exact.YES and found.words == 1:
+        if found.exact is Exact.YES and found.size <= 4:
             return (found, NOTHING)
         return None
 
@@ -159,7 +159,7 @@ class LaneWriter:
             return (NOTHING, NOTHING)
         if len(part.parts) == 2:
             return part.parts
-        if part.exact is not Exact.YES or part.words != 2 or not part.high:
+        if part.exact is not Exact.YES or part.size != 8 or not part.high:
             return None
         high = self._book.high_label(part.high)
         return (Labels(part.names[:1], Exact.YES), Labels((high,), Exact.YES))
@@ -213,10 +213,11 @@ class LaneWriter:
         bit = condition.text
         if condition.type.kind == "vector":
             bit = patch.value(out, f"extractelement {condition.type} {bit}, i64 {lane}")
-        is_copy = not control and yes.exact is no.exact is Exact.YES and yes.words == no.words == 1
+        is_copy = not control and yes.exact is no.exact is Exact.YES and yes.size == no.size <= 4
         ways = [side.names if is_copy else self._book.clean_part(side, out) for side in (yes, no)]
         names = self._book.chosen_of(bit, ways[0], ways[1], out)
-        return Labels(tuple(dict.fromkeys((*names, *control))), Exact.YES if is_copy else Exact.NO)
+        exact, size = (Exact.YES, yes.size) if is_copy else (Exact.NO, 4)
+        return Labels(tuple(dict.fromkeys((*names, *control))), exact, size)
 
     # ---- words of 64-bit integers --------------------------------------------------------------------------
 
@@ -293,11 +294,11 @@ class ChoiceWriter:
             control = self.control((condition.text,), block, out)
         sides = [self._book.labels(o.text, block) for o in (yes, no)]
         carrying = [o.text in self._values.carrying for o in (yes, no)]
-        exact, words = _meet(sides, carrying, bool(control))
+        exact, size = _meet(sides, carrying, bool(control))
         yes_labels, no_labels = (self._side(side, exact, control, out) for side in sides)
         chosen = self._book.chosen_of(condition.text, yes_labels, no_labels, out)
         names = tuple(dict.fromkeys((*chosen, *control)))
-        return self._finish(instruction.name, Labels(names, exact, words), result)
+        return self._finish(instruction.name, Labels(names, exact, size), result)
 
     def phi(self, instruction: Instruction, block: str, result: str = "") -> Labels:
         """Labels of a ``phi`` with several predecessors."""
@@ -306,13 +307,13 @@ class ChoiceWriter:
         edges = list(zip(instruction.operands, predecessors, strict=True))
         sides = [self._book.labels(o.text, p) for o, p in edges]
         carrying = [o.text in self._values.carrying for o, _ in edges]
-        exact, words = _meet(sides, carrying, any(controls))
+        exact, size = _meet(sides, carrying, any(controls))
         texts = [
             self._side(side, exact, control, self._book.edge(p))
             for p, side, control in zip(predecessors, sides, controls, strict=True)
         ]
         names = self._label_phis(block, predecessors, texts) + self._label_phis(block, predecessors, controls)
-        return self._finish(instruction.name, Labels(names, exact, words), result)
+        return self._finish(instruction.name, Labels(names, exact, size), result)
 
     def phi_of_parts(self, instruction: Instruction, block: str) -> Labels:
         """A phi per label of every part; what is chosen is taken as computed."""
@@ -384,14 +385,14 @@ class ChoiceWriter:
 
 
 def _meet(sides: Sequence[Labels], carrying: Sequence[bool], controlled: bool) -> tuple[Exact, int]:
-    """Exactness and words of a register that takes one of several operands."""
+    """Exactness and bytes of a register that takes one of several operands."""
     kinds = {s.exact if c else Exact.NO for s, c in zip(sides, carrying, strict=True)}
     if kinds == {Exact.NO}:
-        return Exact.NO, 1
-    words = {s.words for s in sides}
-    if kinds == {Exact.YES} and not controlled and len(words) == 1 and all(len(s.names) == 1 for s in sides):
-        return Exact.YES, words.pop()
-    return Exact.DYNAMIC, 1
+        return Exact.NO, 4
+    sizes = {s.size for s in sides}
+    if kinds == {Exact.YES} and not controlled and len(sizes) == 1 and all(len(s.names) == 1 for s in sides):
+        return Exact.YES, sizes.pop()
+    return Exact.DYNAMIC, 4
 
 
 class CycleWriter:

@@ -21,6 +21,12 @@ from commanalyzer.recording.instrument.labelling.values import Flow, FunctionVal
 from commanalyzer.recording.instrument.sites import SiteRecord, SiteTable
 
 MAX_STATIC_LABELS = 32
+_EXACT = {
+    8: abi.EXACT_8 - (1 << 64),
+    4: abi.EXACT_4,
+    2: abi.EXACT_4 | abi.EXACT_SMALL,
+    1: abi.EXACT_SMALL,
+}  # by bytes of the copied value
 _NOT_EXACT = ~abi.EXACT & ((1 << 64) - 1)
 
 
@@ -107,7 +113,7 @@ class Labels:
     Attributes:
         names: Label registers (i64).
         exact: Whether it is an exact copy.
-        words: Words of the copied value, when ``exact`` is ``YES``.
+        size: Bytes of the copied value, when ``exact`` is ``YES``.
         high: Register that was loaded, to find the label of its second word; empty if the second word
             belongs to the same value.
         parts: Labels of the scalars inside a vector or aggregate, or of the two words of 64 bits, where
@@ -116,7 +122,7 @@ class Labels:
 
     names: tuple[str, ...] = ()
     exact: Exact = Exact.NO
-    words: int = 1
+    size: int = 4
     high: str = ""
     parts: tuple[Labels, ...] = ()
 
@@ -273,7 +279,7 @@ class LabelBook:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
         definition = self.values.definitions.get(name)
         location = -1 if definition is None else definition.instruction.debug_location
-        width = _width(self.values.type_of(name))
+        width = self._width(self.values.type_of(name))
         place = self.debug.place(location)
         variable, _ = self.debug.variable(self.variables.get(name, -1))
         kind = "store" if name in self.homes else "register"
@@ -306,7 +312,9 @@ class LabelBook:
 
     def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
         """A new site for an argument as a value of its own."""
-        return self.add_site(f"{call.callee}.{number}", "register", _width(operand.type), self.place(call))
+        return self.add_site(
+            f"{call.callee}.{number}", "register", self._width(operand.type), self.place(call)
+        )
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""
@@ -341,14 +349,17 @@ class LabelBook:
         if name not in self.homes:
             return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
         address = self.patch.address(out, self.homes[name])
-        words = _width(self.values.type_of(name)) // 4
+        words = self.patch.words(self._width(self.values.type_of(name)))
         self.patch.call(out, "ca_row_many", site, address, words, len(labels), pointer)
         return self.patch.call(out, "ca_load", address, result=result)
 
     def home_sizes(self) -> dict[str, tuple[str, int]]:
         """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
         return {
-            pointer: (self.debug.variable(self.variables.get(name, -1))[0], _width(self.values.type_of(name)))
+            pointer: (
+                self.debug.variable(self.variables.get(name, -1))[0],
+                self._width(self.values.type_of(name)),
+            )
             for name, pointer in self.homes.items()
             if name in self.site_of
         }
@@ -362,9 +373,8 @@ class LabelBook:
         return tuple(rest)
 
     def with_exact(self, labels: Labels, out: list[str]) -> str:
-        """The first label, marked as an exact copy of as many words as the value has."""
-        mark = abi.EXACT_8 - (1 << 64) if labels.words == 2 else abi.EXACT_4
-        result = self.patch.compute(out, "or", labels.names[0], mark)
+        """The first label, marked as an exact copy of as many bytes as the value has."""
+        result = self.patch.compute(out, "or", labels.names[0], _EXACT[labels.size])
         self.forms.same(result, labels.names[0])
         return result
 
@@ -396,6 +406,5 @@ class LabelBook:
         loop = self.values.cfg.loop_of(block) if block else None
         return loop is not None and self.values.block_of(name) not in loop.blocks
 
-
-def _width(type_: IrType) -> int:
-    return value_width(type_) if type_.kind in ("int", "float") else 8
+    def _width(self, type_: IrType) -> int:
+        return value_width(type_, self.patch.word_bytes) if type_.kind in ("int", "float") else 8

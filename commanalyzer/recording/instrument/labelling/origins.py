@@ -85,9 +85,9 @@ def _words(book: LabelBook, name: str, number: int, part: Labels, out: list[str]
     patch = book.patch
     if part.exact is Exact.DYNAMIC and part.high:
         return part.names[0], part.high
-    if part.exact is Exact.YES and part.words == 2 and part.high:
+    if part.exact is Exact.YES and part.size == 8 and part.high:
         low, high = part.names[0], book.high_label(part.high)
-        following = patch.compute(out, "add", low, "1")
+        following = patch.compute(out, "add", low, patch.words(4))
         is_whole = patch.compute(out, "icmp eq", high, following)
         whole = book.with_exact(part, out)
         halves = [book.with_exact(Labels((n,)), out) for n in (low, high)]
@@ -106,7 +106,7 @@ def _words_of(book: LabelBook, operand: Operand, block: str, out: list[str]) -> 
     if operand.text not in book.values.carrying:
         return "0", "0"
     part = book.parts(operand.text, 1, block)[0]
-    if is_wide(operand.type) or part.words == 2:
+    if is_wide(operand.type) or part.size == 8:
         return _words(book, operand.text, 0, part, out)
     return book.passed(operand.text, block, out), "0"
 
@@ -258,18 +258,18 @@ def _load(book: LabelBook, instruction: Instruction, out: list[str], *, is_split
     book.loaded_from[instruction.name] = address
     is_scalar = type_.kind in ("int", "float")
     size = size_bytes(type_)
-    if is_scalar and size in (4, 8):
+    if is_scalar and size in book.patch.copied_sizes:
         label = book.patch.call(out, "ca_load", address)
-        if not is_split or size == 4 or type_.kind == "float":
-            return Labels((label,), Exact.YES, size // 4, instruction.name)
+        if not is_split or size <= 4 or type_.kind == "float":
+            return Labels((label,), Exact.YES, size, instruction.name)
         high = book.high_label(instruction.name)
         words = (Labels((label,), Exact.YES), Labels((high,), Exact.YES))
-        return Labels((label, high), Exact.YES, 2, instruction.name, words)
+        return Labels((label, high), Exact.YES, 8, instruction.name, words)
     if is_scalar and (size < 4 or type_.kind == "float"):
         return Labels((book.patch.call(out, "ca_load", address),))
     names = tuple(
         book.patch.call(out, "ca_load", book.patch.compute(out, "add", address, offset))
-        for offset in _word_offsets(type_)
+        for offset in _word_offsets(type_, book.patch.word_bytes)
     )
     if len(names) > abi.MAX_LABELS:
         names = (book.name_value(out, book.register_site(instruction.name), names),)
@@ -288,22 +288,22 @@ def _loaded_parts(book: LabelBook, instruction: Instruction, address: str, out: 
         place = book.patch.offset(out, address, offset)
         label = book.patch.call(out, "ca_load", place)
         size = size_bytes(leaf)
-        if size not in (4, 8):
+        if size not in book.patch.copied_sizes:
             parts.append(Labels((label,)))
             continue
         key = f"{instruction.name}\0{number}"
         book.loaded_from[key] = place
-        parts.append(Labels((label,), Exact.YES, size // 4, key))
+        parts.append(Labels((label,), Exact.YES, size, key))
     return tuple(parts)
 
 
-def _word_offsets(type_: IrType) -> tuple[int, ...]:
+def _word_offsets(type_: IrType, word_bytes: int) -> tuple[int, ...]:
     """Byte offsets that touch every word of a value, pointers left out; small leaves may be unaligned."""
     size = size_bytes(type_)
     if type_.kind in ("int", "float"):
         return tuple(range(0, size, 4))
     leaves = scalar_leaves(type_)
-    if all(size_bytes(leaf) < 4 for leaf, _ in leaves):
+    if all(size_bytes(leaf) < word_bytes for leaf, _ in leaves):
         return tuple(dict.fromkeys((*range(0, size, 4), size - 1)))
     return tuple(offset for leaf, offset in leaves if leaf.kind != "ptr")
 

@@ -151,10 +151,9 @@ def scalar_leaves(type_: IrType, offset: int = 0) -> list[tuple[IrType, int]]:
     return [(type_, offset)]
 
 
-def value_width(type_: IrType) -> int:
+def value_width(type_: IrType, word_bytes: int) -> int:
     """Width in bytes of a value of scalar ``type_``: whole words, 16 for ``long double``."""
-    size = size_bytes(type_)
-    return 16 if type_.text == "x86_fp80" else max(4, (size + 3) // 4 * 4)
+    return 16 if type_.text == "x86_fp80" else max(1, -(-size_bytes(type_) // word_bytes)) * word_bytes
 
 
 def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:

@@ -24,13 +24,12 @@ from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import Loop
 from commanalyzer.program.ir.loops.induction import Polynomial, round_number
-from commanalyzer.recording.abi import ADDRESS_MASK, MAX_LABELS, WORD_MASK
+from commanalyzer.recording.abi import MAX_LABELS, WORD_MASK
 from commanalyzer.recording.instrument.code import Computed, Event, FunctionPatch, HookCall, Spilled
 from commanalyzer.recording.instrument.loops.loop_code import Numbers, computed_address
 from commanalyzer.recording.instrument.loops.repeat_guards import GuardWriter, signed
 
 _ROLES = frozenset({"ca_control", "ca_address"})
-_WORD_BYTES = 4
 _MOST_AROUND = 4  # loops around sums
 _IS_LOADED, _IS_RESULT, _WORDS = 40, 48, 56  # bits of what an entry is described by, see families.c
 _INITIAL, _IS_SUM, _IS_COMPUTED = 56, 62, 63
@@ -300,17 +299,17 @@ def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> lis
 def _first_and_strides(guard: GuardWriter, address: Polynomial, numbers: Sequence[str]) -> tuple[str, ...]:
     """The address in the first round and its change per round, then per round of the loops around.
 
-    Changes are four times the bytes, and where the bytes are no multiple of four, the place in the word.
+    Changes are the bytes times those of a word; where they are no multiple of these, with the place in it.
     """
     found = [address.coefficient(symbol) for symbol in numbers]
     first, strides = address.without(numbers), [stride for stride in found if stride is not None]
     symbols = (symbol for polynomial in (first, *strides) for symbol in polynomial.symbols)
     if len(strides) < len(found) or any(symbol.startswith("#") for symbol in symbols):
         raise _UnsteadyError
-    place = guard.value(first)
-    is_whole = not any(c % _WORD_BYTES for stride in strides for c in stride.terms.values())
-    inside = "0" if is_whole else guard.compute("and", place, str(_WORD_BYTES - 1))
-    changes = [guard.value(stride * Polynomial.number(_WORD_BYTES)) for stride in strides]
+    place, word_bytes = guard.value(first), guard.word_bytes
+    is_whole = not any(c % word_bytes for stride in strides for c in stride.terms.values())
+    inside = "0" if is_whole else guard.compute("and", place, str(word_bytes - 1))
+    changes = [guard.value(stride * Polynomial.number(word_bytes)) for stride in strides]
     return place, *(c if is_whole else guard.compute("or", c, inside) for c in changes)
 
 
@@ -321,8 +320,9 @@ def _written_label(guard: GuardWriter, label: Label, numbers: Sequence[str]) -> 
         raise _UnsteadyError  # the result of a reduction is known later
     if isinstance(label.source, Polynomial):
         found = _first_and_strides(guard, label.source, numbers)
-        inside = guard.compute("and", found[0], str(ADDRESS_MASK))
-        value, strides = guard.compute("lshr", inside, "2"), found[1:]
+        bits = guard.word_bytes.bit_length() - 1
+        inside = guard.compute("and", found[0], str((WORD_MASK + 1 << bits) - 1))
+        value, strides = guard.compute("lshr", inside, str(bits)), found[1:]
     for operation, operand in label.marks:
         if operation in _ROLES:
             value = guard.call(operation, value)

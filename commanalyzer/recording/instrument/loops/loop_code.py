@@ -34,6 +34,7 @@ _ACCESSES: dict[str, tuple[int, int | None]] = {
     "ca_load": (0, 4),
     "ca_load_high": (0, 8),
     "ca_copy_4": (1, 4),
+    "ca_copy_part": (1, None),
     "ca_copy_8": (1, 8),
     "ca_copy_value": (1, 8),
     "ca_store_unknown": (1, None),
@@ -112,7 +113,7 @@ def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> Lo
     Raises:
         Obstacle: If the effect of that code is not known in advance.
     """
-    reader = _Reader(numbers)
+    reader = _Reader(numbers, patch.word_bytes)
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
@@ -128,8 +129,8 @@ def _at(patch: FunctionPatch, blocks: list[Block], line: str) -> tuple[Instructi
 
 
 class _Reader:
-    def __init__(self, numbers: Numbers) -> None:
-        self._numbers = numbers
+    def __init__(self, numbers: Numbers, word_bytes: int) -> None:
+        self._numbers, self._word_bytes = numbers, word_bytes
         self._code = LoopCode()
         self._addresses: dict[str, Polynomial] = {}
         self._used: dict[str, None] = {}
@@ -208,7 +209,9 @@ class _Reader:
         address = self._address(arguments[position])
         if address is None:
             return False
-        self._code.accesses.append((address, int(arguments[position + 1]) * 4 if size is None else size))
+        self._code.accesses.append(
+            (address, int(arguments[position + 1]) * self._word_bytes if size is None else size)
+        )
         if hook in ("ca_load", "ca_load_high"):
             return True
         self._code.has_effect = True

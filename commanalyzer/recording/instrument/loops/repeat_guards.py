@@ -21,6 +21,7 @@ class GuardWriter:
 
     def __init__(self, patch: FunctionPatch, types: Mapping[str, IrType]) -> None:
         self.lines: list[str] = []
+        self.word_bytes = patch.word_bytes
         self._patch = patch
         self._types = types
         self._symbols: dict[str, str] = {}

@@ -27,8 +27,8 @@ from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
 from commanalyzer.recording.interpreter.instructions.operations import all_labels, lane_count
 from commanalyzer.recording.interpreter.libc.library import Library
 from commanalyzer.recording.interpreter.libc.mathlib import complex_product, complex_quotient
-from commanalyzer.recording.interpreter.memory import WORD_BYTES, Memory
-from commanalyzer.recording.interpreter.shadow import Shadow, touched_words
+from commanalyzer.recording.interpreter.memory import Memory
+from commanalyzer.recording.interpreter.shadow import Shadow
 from commanalyzer.recording.interpreter.values import (
     NO_LABELS,
     Data,
@@ -56,7 +56,7 @@ class Texts:
         """A text was written that shows the values ``labels`` (none: characters only)."""
         if not address or not size:
             return
-        words = touched_words(address, size)
+        words = self._memory.touched_words(address, size)
         self._memory.own(address, size)
         if not labels:
             return
@@ -71,7 +71,7 @@ class Texts:
         """Values that a text shows."""
         if not address or not size:
             return NO_LABELS
-        for word in touched_words(address, size):
+        for word in self._memory.touched_words(address, size):
             home = self._memory.value_at(word)
             if home in self._several:
                 return self._several[home]
@@ -105,7 +105,7 @@ def sort(host: Caller, base: int, size: int, element: int, compare: int, context
     memory = host.memory
     count = size // element
     data = memory.read(base, size)
-    homes = [memory.value_at(base + offset) for offset in range(0, size, WORD_BYTES)]
+    homes = [memory.value_at(base + offset) for offset in range(0, size, memory.word_bytes)]
 
     def order(i: int, j: int) -> int:
         # elements are compared where they lie, before any of them moves
@@ -115,12 +115,12 @@ def sort(host: Caller, base: int, size: int, element: int, compare: int, context
     sequence = sorted(range(count), key=cmp_to_key(order))
     memory.write(base, b"".join(data[i * element : (i + 1) * element] for i in sequence))
     memory.own(base, size)
-    if (base | element) % WORD_BYTES:
+    if (base | element) % memory.word_bytes:
         return  # elements share words: nothing can be followed
-    words = element // WORD_BYTES
+    words = element // memory.word_bytes
     for to, source in enumerate(sequence):
         for k in range(words):
-            memory.set_value_at(base + to * element + k * WORD_BYTES, homes[source * words + k])
+            memory.set_value_at(base + to * element + k * memory.word_bytes, homes[source * words + k])
 
 
 def search(host: Caller, key: Value, base: int, count: int, element: int, compare: int) -> int:
