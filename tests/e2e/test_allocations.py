@@ -113,7 +113,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     arguments = ("--allocations", "--machine", "vilje", "--throughput", "1GFlop/s")
     wrong = commanalyzer(tmp_path, "advise", "jacobi.toml", *arguments)
     assert wrong.status == 1
-    assert "found no steps" in " ".join(wrong.err.split())
+    assert "unknown field stops" in " ".join(wrong.err.split())
     (tmp_path / "c.csv").write_text(",".join(COLUMNS[:-1]) + "\n")
     missing = commanalyzer(tmp_path, "machine", "phases", "c.csv", "-o", "m.toml")
     assert missing.status == 1
