@@ -16,11 +16,12 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tokenize import TokenError  # numpy, of the head of an array
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.documents import parse_json, reading
 from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.version import tool_version
@@ -82,11 +83,6 @@ _MOST_BYTES = 1 << 28  # unpacked; a forest of 100 trees on 10,000 runs has some
 _HEADER = "header"
 _SCALING = ("low", "high", "mean", "components")
 _SPREAD = (0.05, 0.95)
-# what reading a ZIP, its arrays and its header says of a damaged one
-_DAMAGED = (
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
-    *(KeyError, TypeError, ValueError, AttributeError),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +212,8 @@ def load_model(path: Path) -> TrainedModel:
     Raises:
         ArtifactError: If it is missing, of another kind or newer schema, or damaged.
     """
-    try:
+    hint = "commanalyzer learn TABLE -o MODEL writes one"
+    with reading(path, "a saved model of speed-ups", hint=hint):
         arrays = _arrays(path)
         header = parse_json(arrays.pop(_HEADER).tobytes(), is_finite=True)
         if not isinstance(header, dict) or header.get("kind") != KIND:
@@ -230,21 +227,19 @@ def load_model(path: Path) -> TrainedModel:
         if header.get("digest") != _digest(arrays):
             raise ValueError("arrays that were changed")
         return _model(header, arrays)
-    except _DAMAGED as error:
-        found = getattr(error, "strerror", None) or error
-        raise ArtifactError(
-            f"expected a saved model of speed-ups, found: {found}",
-            where=str(path),
-            hint="commanalyzer learn TABLE -o MODEL writes one",
-        ) from error
 
 
 def _arrays(path: Path) -> dict[str, Array]:
-    with zipfile.ZipFile(path) as archive:
-        if sum(item.file_size for item in archive.infolist()) > _MOST_BYTES:
-            raise ValueError(f"more than {_MOST_BYTES} bytes of arrays")
-    with np.load(path, allow_pickle=False) as content:
-        return {name: content[name] for name in content.files}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(item.file_size for item in archive.infolist()) > _MOST_BYTES:
+                raise ValueError(f"more than {_MOST_BYTES} bytes of arrays")
+            if damaged := archive.testzip():
+                raise ValueError(f"a damaged {damaged}")
+        with np.load(path, allow_pickle=False) as content:
+            return {name: content[name] for name in content.files}
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, TokenError) as error:  # RuntimeError: encrypted
+        raise ValueError(str(error)) from error
 
 
 def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> TrainedModel:
