@@ -12,7 +12,7 @@ from commanalyzer.division.readings import decompose_both, widened
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.graph.work import weights_in_use, with_weights
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.recording.record import RecordedProgram, compile_request, record
+from commanalyzer.recording.record import RecordedProgram, planned, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.result.provenance import collect_provenance, file_hash, peak_memory_bytes
 from commanalyzer.result.results import AnalysisResult, Recording, WorkCounts
@@ -77,7 +77,7 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
     """
     from commanalyzer.recording.interpreter.explain import explain_store, format_explanation
 
-    _, module = compile_request(request)
+    module, plan = planned(request)
     stdin = b"" if request.stdin is None else request.stdin.read_bytes()
     return format_explanation(
         explain_store(
@@ -87,6 +87,7 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
             source_line=line,
             occurrence=occurrence,
             control_flows=request.control_flows,
+            word_bytes=plan.sites.word_bytes,
         )
     )
 
@@ -97,13 +98,9 @@ def explain_loops(request: AnalysisRequest) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile.
     """
-    from commanalyzer.program.ir.libcalls import library_with
     from commanalyzer.recording.instrument.loops.loop_plan import loops_text
-    from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 
-    frontend, module = compile_request(request)
-    library = library_with(*request.library_models)
-    plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library))
+    module, plan = planned(request)
     return loops_text(module, plan.patches)
 
 

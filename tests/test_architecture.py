@@ -35,14 +35,14 @@ BUDGETS = {
     "report": 7_367,
     "result": 2_378,
     "scaling": 6_442,
-    ".": 588,
+    ".": 585,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 44_069,
+    "tests": 44_070,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -102,6 +102,13 @@ def compile_request(
     return frontend, with_thunks(with_decisions(module) if has_decisions else module, library)
 
 
+def planned(request: AnalysisRequest) -> tuple[Module, ModulePlan]:
+    """Program of a request and how it is instrumented; errors as :func:`compile_request`."""
+    frontend, module = compile_request(request)
+    library = library_with(*request.library_models)
+    return module, plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library))
+
+
 def record(
     request: AnalysisRequest, progress: Progress, *, mechanisms: Mechanisms = EVERY
 ) -> RecordedProgram:

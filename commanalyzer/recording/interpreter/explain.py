@@ -10,11 +10,7 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.program.ir.model import Instruction, Module
 from commanalyzer.recording.interpreter.recording import RecordedStore, Recorder
-from commanalyzer.recording.interpreter.run import (
-    DEFAULT_MAX_INSTRUCTIONS,
-    DEFAULT_MAX_MEMORY_BYTES,
-    interpret,
-)
+from commanalyzer.recording.interpreter.run import interpret
 from commanalyzer.recording.interpreter.values import Chain, Data, Home, Step
 
 _LOCATION_LINE = re.compile(r"!DILocation\(line: (\d+)")
@@ -77,8 +73,7 @@ def explain_store(
     ordinal: int | None = None,
     occurrence: int = 1,
     control_flows: bool = True,
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
+    word_bytes: int = 4,
 ) -> StoreExplanation:
     """Run the program and explain one execution of a store.
 
@@ -90,8 +85,7 @@ def explain_store(
         ordinal: ... the store with this number, counted from 0 in printed order.
         occurrence: Which execution, 1 is the first.
         control_flows: As for :func:`commanalyzer.recording.interpreter.run.interpret`.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
+        word_bytes: Likewise.
 
     Raises:
         ConfigError: If there is no such store, or it is executed less often.
@@ -106,9 +100,8 @@ def explain_store(
         arguments,
         stdin,
         control_flows=control_flows,
-        max_instructions=max_instructions,
-        max_memory_bytes=max_memory_bytes,
         recorder=recorder,
+        word_bytes=word_bytes,
     )
     if recorder.found is None:
         raise ConfigError(

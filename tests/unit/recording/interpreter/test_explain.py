@@ -74,10 +74,11 @@ def test_text(module: Module) -> None:
     )
 
 
-def test_a_replicating_store_names_the_value(module: Module) -> None:
-    explanation = explain_store(module, source_line=9)
-    assert explanation.chain is None
-    assert explanation.replicated == (Home("global", "@u", 0, 8), Home("global", "@u", 0, 12))
+@pytest.mark.parametrize("size", [4, 1])
+def test_a_replicating_store_names_the_value(module: Module, size: int) -> None:
+    explanation = explain_store(module, source_line=9, word_bytes=size)
+    words = tuple(Home("global", "@u", 0, offset) for offset in range(8, 16, size))
+    assert (explanation.chain, explanation.replicated) == (None, words)
     assert "@u+0 now replicates the value of @u+8" in format_explanation(explanation)
 
 
