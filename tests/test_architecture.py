@@ -32,8 +32,8 @@ BUDGETS = {
     "profiles": 5_476,
     "program": 9_331,
     "recording": 11_757,
-    "report": 7_367,
-    "result": 2_378,
+    "report": 7_363,
+    "result": 2_363,
     "scaling": 6_442,
     ".": 585,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 44_070,
+    "tests": 44_136,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

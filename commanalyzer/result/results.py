@@ -126,7 +126,8 @@ class Decomposition:
         intensity: I_c, bytes per operation of W (infinite without any, NaN when not known).
         imbalance: Largest part's work over mean work, >= 1; NaN when not known.
         efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
-        object_bytes: int64[len(objects)], bytes moved per home object; empty when not counted.
+        object_bytes: int64[len(objects)], bytes moved per home object, singletons aside; empty when not
+            counted.
         lower_bound_bytes: Bytes that no balanced division stays below, 0 when none is known.
         bound_source: Where that is proved.
         seconds: Time that finding it took, seconds (differs from run to run).
@@ -162,6 +163,9 @@ class Decomposition:
             )
         if not 0 <= self.owners.least <= self.owners.most + 1 <= self.nodes:
             raise GraphInvariantError(f"expected owners in [0, {self.nodes}), found others")
+        moved = int(self.object_bytes.sum()) + self.communication.singleton_bytes
+        if len(self.object_bytes) and moved != self.comm_bytes:
+            raise GraphInvariantError(f"expected {self.comm_bytes} bytes of all arrays, found {moved}")
         self.object_bytes.setflags(write=False)
 
     @property

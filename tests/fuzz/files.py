@@ -3,7 +3,9 @@
     python -m tests.fuzz.files --files 1000 --seed 1 --kind result --kind laws --keep failures/
 
 Every file is read in a process of its own. It fails if that ends by a signal, takes more than 60 s of CPU,
-or reports an internal error (exit status 70). Exit status 1 when a file failed; it is kept.
+reports an internal error (exit status 70), or accepts a result whose bytes do not add up. Exit status 1 when
+a file failed; it is kept. Of the others it is said how many were refused, and how many were read: as the
+file before the change (nothing that was printed or written differs), or as something else.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,9 +29,10 @@ import llvmlite.binding as llvm
 import numpy as np
 import tomlkit
 
+from commanalyzer.api import analyze
 from commanalyzer.cli.main import main as command_line
 from commanalyzer.division.owners import Owners
-from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError
+from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError, UnsupportedIrError
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.program.frontend.drivers.records import Record, decode_records, encode_records
 from commanalyzer.program.ir.libcalls import library_with
@@ -37,9 +41,11 @@ from commanalyzer.recording.abi import ABI_VERSION, HEADER, TRACE_MAGIC
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.trace import read_trace
-from commanalyzer.result.artifacts import save
+from commanalyzer.result.artifacts import load, save
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.laws.document import LawsDocument, laws_json
 from commanalyzer.scaling.sweep.points import read_points
+from tests.counted import counted_from
 from tests.fuzz import mutations
 from tests.graphs import grid
 from tests.native import ROOT
@@ -77,9 +83,11 @@ def _make_result(path: Path) -> None:
         replace(sample_decomposition(4, method="blocks 2x2"), owners=Owners.of(part)),
         replace(sample_decomposition(2, model="hpdc18"), owners=Owners.of(part)),
     ]
-    sizes = np.zeros(len(graph.objects), np.int64)
-    items = [replace(item, object_bytes=sizes) for item in known]
+    sizes = np.arange(len(graph.objects)) == 0
+    items = [replace(item, object_bytes=sizes * item.comm_bytes) for item in known]
     save(replace(sample_result(*items), store=graph), path)
+    shutil.copyfile(path, path.with_name("same.cmz"))
+    save(counted_from(known[0].communication.comm_bytes), path.with_name("counted.cmz"))
 
 
 def _mutate_result(path: Path, random_: random.Random) -> None:
@@ -90,9 +98,13 @@ def _mutate_result(path: Path, random_: random.Random) -> None:
 
 
 def _json(content: bytes, random_: random.Random) -> bytes:
-    if random_.random() < 0.2:
+    try:
+        known = json.loads(content)
+    except ValueError:  # changed before, as text
+        known = None
+    if known is None or random_.random() < 0.2:
         return mutations.text(content.decode(), random_).encode()
-    return json.dumps(mutations.tree(json.loads(content), random_)).encode()
+    return json.dumps(mutations.tree(known, random_)).encode()
 
 
 def _mutate_json(path: Path, random_: random.Random) -> None:
@@ -138,20 +150,20 @@ def _replaced(text: str, places: Mapping[str, str]) -> str:
 
 def _called(function: Callable[[Path], object]) -> Read:
     def read(path: Path) -> int:
-        function(path)
+        sys.stdout.write(repr(function(path)))
         return 0
 
     return read
 
 
-def _instrument(path: Path) -> None:
+def _instrument(path: Path) -> str:
     """What is LLVM's for LLVM; other text never gets beyond the child that canonicalizes it."""
     try:
         llvm.parse_assembly(path.read_text()).verify()
-    except RuntimeError:
-        return
+    except RuntimeError as error:
+        raise UnsupportedIrError(str(error)) from error
     module = parse_module(path.read_text())
-    rewrite(module, plan_module(module, PlanOptions()))
+    return rewrite(module, plan_module(module, PlanOptions()))
 
 
 def _make_records(path: Path) -> None:
@@ -180,8 +192,18 @@ def _copy(source: str) -> Callable[[Path], None]:
     return make
 
 
+_GRID = """double grid[12][12];
+int main(int count, char **names) {
+    for (int k = 0; k < 144; k++) grid[k / 12][k % 12] = count * k;
+    for (int k = 12; k < 144; k++) grid[k / 12][k % 12] += grid[k / 12 - 1][k % 12];
+    return grid[11][11] < 0;
+}
+"""
+
+
 def _make_owner_map(path: Path) -> None:
-    _make_result(path.with_name("of-map.cmz"))
+    (source := path.with_name("grid.c")).write_text(_GRID)
+    save(analyze(source, nodes=(2,), program_output="discard"), path.with_name("of-map.cmz"))
     lines = [f"grid,{i},{i % 2}" for i in range(144)]
     path.write_text("\n".join(("object,index,part", *lines)) + "\n")
 
@@ -202,7 +224,8 @@ KINDS = {
             _command("matrix", "FILE"),
             _command("bound", "FILE", *_MACHINE),
             _command("partition", "FILE", "--nodes", "3", "--effort", "quick", "-q"),
-            _command("compare", "FILE", "FILE"),
+            _command("compare", "FILE", "FOLDER/counted.cmz"),
+            _command("diff", "FILE", "FOLDER/same.cmz"),
             *(
                 _command("export", "FILE", "--format", name, "-o", "FOLDER/out")
                 for name in ("csv", "extrap", "graphml", "hmetis", "matrixmarket", "metis", "partition")
@@ -241,7 +264,10 @@ KINDS = {
     ),
     "points": Kind("points.csv", _write("n,m\n1,2\n3,4\n"), _mutate_text, (_called(read_points),)),
     "table": Kind(
-        "table.csv", _write(_TABLE), _mutate_text, (_command("fit", "FILE", "--param", "p", "--param", "n"),)
+        "table.csv",
+        _write(_TABLE),
+        _mutate_text,
+        (_command("fit", "FILE", "--metric", "time", "--param", "p", "--param", "n"),),
     ),
     "records": Kind(
         "records", _make_records, _mutate_bytes, (_called(lambda p: decode_records(p.read_bytes(), str(p))),)
@@ -252,19 +278,62 @@ KINDS = {
 }
 
 
-def run(kind: Kind, seed: int, folder: Path) -> str:
-    """Change a file and read it; returns what is wrong, empty for nothing."""
-    random_ = random.Random(f"{kind.name} {seed}")
-    path = folder / kind.name
-    kind.make(path)
-    kind.mutate(path, random_)
-    reader = random_.choice(kind.readers)
-    log = folder / "log"
-    sys.stdout.flush()
-    process = os.fork()
-    if not process:
-        _read_in_child(reader, path, log)
-    return _outcome(process, log)
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file.
+
+    Attributes:
+        problem: What is wrong with how it was read; empty for nothing.
+        is_refused: The reader said what is wrong with the file.
+        output: What was printed and written.
+    """
+
+    problem: str
+    is_refused: bool
+    output: tuple[bytes, ...]
+
+
+class Trial:
+    """Reads changed files of one kind, and what they were before.
+
+    Args:
+        kind: Which.
+        folder: Where the good file and what belongs to it is kept.
+    """
+
+    def __init__(self, kind: Kind, folder: Path) -> None:
+        self._kind, self._good = kind, folder
+        kind.make(folder / kind.name)
+        self._unchanged = {}
+        for reader in kind.readers:
+            with tempfile.TemporaryDirectory() as other:
+                shutil.copytree(folder, other, dirs_exist_ok=True)
+                found = self._unchanged[reader] = self._read(reader, Path(other))
+                assert not found.problem and not found.is_refused, f"a good {kind.name} is not read: {found}"
+
+    def run(self, seed: int, folder: Path) -> tuple[str, str]:
+        """Change a file and read it; what became of it in a word, and what is wrong, empty for nothing."""
+        random_ = random.Random(f"{self._kind.name} {seed}")
+        shutil.copytree(self._good, folder, dirs_exist_ok=True)
+        self._kind.mutate(folder / self._kind.name, random_)
+        reader = random_.choice(self._kind.readers)
+        found = self._read(reader, folder)
+        if found.problem or found.is_refused:
+            return ("failed" if found.problem else "refused"), found.problem
+        return ("as before" if found.output == self._unchanged[reader].output else "otherwise"), ""
+
+    def _read(self, reader: Read, folder: Path) -> Outcome:
+        path, log = folder / self._kind.name, folder / "log"
+        inputs = {item.name for item in folder.iterdir()}
+        sys.stdout.flush()
+        process = os.fork()
+        if not process:
+            _read_in_child(reader, path, log)
+        _, status = os.waitpid(process, 0)
+        problem = _problem(status, log)
+        written = (item for item in sorted(folder.iterdir()) if item.name not in inputs)
+        output = tuple(item.read_bytes().replace(str(folder).encode(), b"FOLDER") for item in written)
+        return Outcome(problem, status != 0, output)
 
 
 def _read_in_child(reader: Read, path: Path, log: Path) -> None:
@@ -279,9 +348,12 @@ def _read_in_child(reader: Read, path: Path, log: Path) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S + 1))
         try:
             status = reader(path)
+            if path.suffix == ".cmz" and not status:
+                _require_conserved(load(path))
         except CommAnalyzerError as error:
             status = error.exit_code
         except BaseException:  # noqa: BLE001 what the tool should not do is what is looked for
+            status = _FAILED
             traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -289,8 +361,23 @@ def _read_in_child(reader: Read, path: Path, log: Path) -> None:
         os._exit(status)
 
 
-def _outcome(process: int, log: Path) -> str:
-    _, status = os.waitpid(process, 0)
+def _require_conserved(result: AnalysisResult) -> None:
+    """The bytes of every division are those of its matrix, of its arrays, and of its pairs and hubs."""
+    for known in result.decompositions:
+        counted = known.communication
+        sums = {"its matrix": int(counted.comm_bytes.sum())}
+        if len(known.object_bytes):
+            sums["its arrays"] = int(known.object_bytes.sum()) + counted.singleton_bytes
+        if counted.peer_bytes is not None:
+            sums["pairs and hubs"] = int(counted.peer_bytes.sum()) + sum(
+                c.comm_bytes for c in counted.collectives or ()
+            )
+        for of, found in sums.items():
+            assert found == known.comm_bytes, f"{known.method}: {known.comm_bytes} bytes, {found} of {of}"
+
+
+def _problem(status: int, log: Path) -> str:
+    """What is wrong with a process that ended so."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         is_slow = number in (signal.SIGXCPU, signal.SIGKILL)
@@ -313,17 +400,23 @@ def main() -> int:
     options = parser.parse_args()
     failures = 0
     for name in options.kind or KINDS:
-        kind = KINDS[name]
-        for seed in range(options.seed, options.seed + options.files):
-            with tempfile.TemporaryDirectory() as folder:
-                problem = run(kind, seed, Path(folder))
-                if problem:
-                    failures += 1
-                    kept = options.keep / f"{name}-{seed}"
-                    kept.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(Path(folder) / kind.name, kept)
-                    sys.stdout.write(f"{kept}: {problem}\n")
-        sys.stdout.write(f"{name}: {options.files} files, {failures} failures so far\n")
+        became: Counter[str] = Counter()
+        with tempfile.TemporaryDirectory() as good:
+            trial = Trial(KINDS[name], Path(good))
+            for seed in range(options.seed, options.seed + options.files):
+                with tempfile.TemporaryDirectory() as folder:
+                    outcome, problem = trial.run(seed, Path(folder))
+                    became[outcome] += 1
+                    if problem:
+                        kept = options.keep / f"{name}-{seed}"
+                        kept.parent.mkdir(parents=True, exist_ok=True)
+                        shutil.copyfile(Path(folder) / KINDS[name].name, kept)
+                        sys.stdout.write(f"{kept}: {problem}\n")
+        failures += became["failed"]
+        sys.stdout.write(
+            f"{name}: of {options.files} files {became['refused']} were refused, {became['as before']} read "
+            f"as before the change, {became['otherwise']} as something else, {became['failed']} failed\n"
+        )
     return 1 if failures else 0
 
 

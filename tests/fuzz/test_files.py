@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.files import KINDS, run
+from tests.fuzz.files import KINDS, Trial
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
-    problems = {}
-    for seed in range(1, 7):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        if problem := run(KINDS[name], seed, folder):
-            problems[seed] = problem
-    assert problems == {}
+    (good := tmp_path / "good").mkdir()
+    trial = Trial(KINDS[name], good)
+    outcomes = {seed: trial.run(seed, tmp_path / str(seed)) for seed in range(1, 7)}
+    assert {seed: problem for seed, (_, problem) in outcomes.items() if problem} == {}

@@ -60,12 +60,8 @@ def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) 
             blocks.append(Figures(charts))
     blocks += [_table(subject, item) for item in subject.bests[-1:]]
     rest: list[Block] = [_table(subject, item) for item in subject.bests[:-1]]
-    others = [m for m in subject.result.models if m != subject.largest.model]
-    rest += [
-        _table(subject, subject.result.best(nodes, model))
-        for model in others
-        for nodes in subject.result.nodes
-    ]
+    known, leading = subject.result.decompositions, subject.largest.model
+    rest += [_table(subject, item) for item in known if item.best and item.model != leading]
     if rest:
         blocks.append(Fold("Candidates for the other node counts and models", rest))
     return Section(f"{subject.name}-division", "How the data is divided", tuple(blocks))

@@ -170,25 +170,6 @@ def write_partition(path: Path, part: Int32) -> None:
     write_text(path, number_lines(part.astype(np.int64), np.arange(len(part) + 1, dtype=np.int64)))
 
 
-def read_partition(path: Path, num_vertices: int) -> Int32:
-    """Return the parts that another partitioner wrote, one per line.
-
-    Raises:
-        ArtifactError: If the file cannot be read, holds other than integers or another number of vertices.
-    """
-    try:
-        part = np.array(path.read_text(encoding="ascii").split(), dtype=np.int32)
-    except (OSError, ValueError, OverflowError) as error:
-        raise ArtifactError(f"cannot read a partition: {error}", where=str(path)) from error
-    if len(part) != num_vertices or (num_vertices and part.min() < 0):
-        raise ArtifactError(
-            f"expected {num_vertices} part numbers (0, 1, ...), found {len(part)}",
-            where=str(path),
-            hint="the file needs one line per vertex of the exported graph",
-        )
-    return part
-
-
 def write_hmetis(path: Path, graph: ValueGraph) -> None:
     """Write the value graph as a hypergraph whose connectivity metric (lambda - 1) is its volume.
 

@@ -161,7 +161,6 @@ def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionMod
     return model(min(found, key=lambda result: float(result.cost)).x)
 
 
-TRAFFIC = ("S", "M", "PT", "N", "PPN", "NT", "NI", "V", "VI")
 ROUTED = ("LT", "D")
 _NAMES = ("U1", "U2", "U3")
 

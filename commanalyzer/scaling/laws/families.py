@@ -158,8 +158,8 @@ def _combined(functions: tuple[tuple[Factor, ...], ...]) -> tuple[tuple[Term, ..
     starts = np.cumsum([0, *map(len, functions)]).tolist()
     own_numbers = [range(first, end) for first, end in pairwise(starts)]
     found: list[Hypothesis] = [((f,),) for f in range(len(every))]
-    for first, second in combinations(own_numbers, 2):
-        found += [h for a in first for b in second for h in _pair_forms(a, b)]
+    for a, b in chain.from_iterable(product(*two) for two in combinations(own_numbers, 2)):
+        found += [((a, b),), ((a,), (b,)), ((a, b), (a,)), ((a, b), (b,))]
     if len(functions) == 3:
         found += [h for a, b, c in product(*own_numbers) for h in _triple_forms(a, b, c)]
     used: dict[Numbers, int] = {
@@ -170,11 +170,6 @@ def _combined(functions: tuple[tuple[Factor, ...], ...]) -> tuple[tuple[Term, ..
     # Extra-P always has a constant; it removes one that is next to nothing, which is the set without it.
     sets += [(0,), *((0, *row) for row in sets)]
     return terms, [np.array([h for h in sets if len(h) == t], dtype=np.int64) for t in {*map(len, sets)}]
-
-
-def _pair_forms(a: int, b: int) -> list[Hypothesis]:
-    both = (a, b)
-    return [(both,), ((a,), (b,)), (both, (a,)), (both, (b,))]
 
 
 def _triple_forms(a: int, b: int, c: int) -> list[Hypothesis]:

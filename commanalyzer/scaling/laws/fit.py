@@ -22,7 +22,7 @@ from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.scaling.laws.data import ALIASES, DEFAULT_METRICS, MACHINE_METRICS, Observations
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.families import exact_polynomial, subsets_of
-from commanalyzer.scaling.laws.law import Family, Formula, Law
+from commanalyzer.scaling.laws.law import Family, Formula, Law, require_points
 from commanalyzer.scaling.laws.regression import NEGLIGIBLE, Problem, prediction_errors, robust
 from commanalyzer.scaling.laws.selection import SIGNIFICANCE, Fitted, candidates_of, choose, constant
 from commanalyzer.scaling.laws.terms import NODES, Floats, along, columns, point_text
@@ -95,8 +95,7 @@ def _check(x: Floats, names: Sequence[str], y: Floats, metric: str) -> None:
         raise FitError(
             f"expected at least two points, found {len(y)}", where=metric, hint="analyse more sizes and nodes"
         )
-    if not (np.isfinite(x).all() and (x > 0).all()):
-        raise FitError("expected positive parameters", where=metric)
+    require_points(x, names, metric)
     if not (np.isfinite(y).all() and (y >= 0).all()):
         raise FitError("expected values of 0 or more", where=metric)
 

@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError, FitError
-from commanalyzer.scaling.laws.terms import Floats, Term, columns
+from commanalyzer.scaling.laws.terms import NODES, Floats, Term, columns
 
 Family = Literal["polynomial", "lattice", "pmnf", "power", "imported", "terms", "areas"]
 CONFIDENCE = 0.95
+_MOST_NODES = 1_000_000_000  # the grids of more take long to find, and no machine has them
+
+
+def require_points(x: Floats, names: Sequence[str], where: str) -> None:
+    """Complain of points, float64[N, K], where no law holds: not positive, or more nodes than any machine."""
+    if not (np.isfinite(x).all() and (x > 0).all()):
+        raise FitError("expected positive parameters", where=where)
+    if NODES in names and x[:, names.index(NODES)].max(initial=0) > _MOST_NODES:
+        raise FitError(f"expected at most {_MOST_NODES:,} nodes, found more", where=where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +156,7 @@ class Law:
         x = np.empty((max(map(np.size, values.values()), default=1), len(self.parameters)))
         for column, name in enumerate(self.parameters):
             x[:, column] = np.ravel(values[name])
-        if not (np.isfinite(x).all() and (x > 0).all()):
-            raise FitError("expected positive parameters", where=f"law of {self.metric}")
+        require_points(x, self.parameters, f"law of {self.metric}")
         return x
 
     def predict(self, values: Mapping[str, Floats | float]) -> Floats:

@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 NODES = "p"  # the name of the node count
 Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "gather", "base"]
-FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh", "gather", "base")
 _RARITY: Mapping[Form, float] = {
     "power": 0.0,
     # Grids exist for every p, roots for some: where data cannot tell, the former can be programmed.

@@ -109,14 +109,12 @@ def test_no_work_and_no_decompositions() -> None:
 
 def test_top_objects() -> None:
     objects = tuple(HomeObject(HomeKind.GLOBAL, f"v{i}") for i in range(8))
-    item = replace(
-        sample_decomposition(2), object_bytes=np.array([0, 10, 40, 20, 1, 2, 3, 4], dtype=np.int64)
-    )
-    lines = object_lines(item, objects)
+    known, moved = sample_decomposition(2, pair_bytes=80), np.array([0, 10, 40, 20, 1, 2, 3, 4], np.int64)
+    lines = object_lines(replace(known, object_bytes=moved), objects)
     assert [line.split()[-1] for line in lines[1:-1]] == ["v2", "v3", "v1", "v7", "v6"]
     assert lines[-1].split() == ["3", "B", "3.8", "%", "2", "other", "variables"]
     assert lines[1].split() == ["40", "B", "50.0", "%", "v2"]
-    assert object_lines(replace(item, object_bytes=np.zeros(8, dtype=np.int64)), objects) == []
+    assert object_lines(replace(known, object_bytes=np.zeros(0, np.int64)), objects) == []
 
 
 def _ring(p: int) -> Communication:

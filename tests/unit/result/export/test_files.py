@@ -19,7 +19,6 @@ from commanalyzer.result.export.extrap import Measurement, write_extrap
 from commanalyzer.result.export.files import (
     hypergraph_nets,
     number_lines,
-    read_partition,
     write_graphml,
     write_hmetis,
     write_matrix_csv,
@@ -53,27 +52,6 @@ def test_partition_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "a.part"
     write_partition(path, part)
     assert path.read_text() == "0\n2\n1\n2\n"
-    assert read_partition(path, 4).tolist() == [0, 2, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0\n1\n", "expected 3 part numbers .* found 2"),
-        ("0\nx\n1\n", "cannot read"),
-        ("0\n-1\n0\n", "expected 3"),
-    ],
-)
-def test_bad_partition_files(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "bad.part"
-    path.write_text(text)
-    with pytest.raises(ArtifactError, match=message):
-        read_partition(path, 3)
-
-
-def test_missing_partition_file(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="cannot read"):
-        read_partition(tmp_path / "none", 3)
 
 
 def test_hypergraph_of_values_and_reductions(tmp_path: Path) -> None:
