@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from commanalyzer.foundation.version import tool_version
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "CommAnalyzer"
 author = "The CommAnalyzer authors"
@@ -20,3 +26,14 @@ autodoc_class_signature = "separated"
 napoleon_google_docstring = True
 napoleon_use_ivar = True
 exclude_patterns = ["_build"]
+smartquotes_action = "qe"  # quotes and ellipses; -- begins an option
+
+
+def setup(app: Sphinx) -> None:
+    """Help texts are plain text: what would be markup in them is not."""
+    for part in ("description", "options", "epilog"):
+        app.connect(f"sphinx-click-process-{part}", _as_plain_text)
+
+
+def _as_plain_text(app: Sphinx, ctx: object, lines: list[str]) -> None:
+    lines[:] = [s if s.lstrip().startswith(".. ") else re.sub(r"[*`]|(?<=.)\|", r"\\\g<0>", s) for s in lines]

@@ -100,6 +100,7 @@ class _LazyGroup(click.Group):
         command = importlib.import_module(_module(cmd_name)).command
         if not isinstance(command, click.Command):
             raise TypeError(f"{_module(cmd_name)}.command is not a command")
+        command.name = cmd_name  # the documentation's headings
         return command
 
     def resolve_command(
