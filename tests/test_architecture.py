@@ -22,7 +22,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_877,
-    "cli": 4_053,
+    "cli": 4_047,
     "communication": 3_107,
     "division": 7_481,
     "foundation": 1_125,
