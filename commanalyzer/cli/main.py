@@ -10,9 +10,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -238,7 +237,7 @@ def _open_streams() -> None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
-def _on_terminate() -> dict[signal.Signals, Any]:
+def _on_terminate() -> Mapping[signal.Signals, Callable[[int, FrameType | None], object] | int | None]:
     """Treat what asks this process to end like Ctrl-C; returns what was done before, by signal."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:

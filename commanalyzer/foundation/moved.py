@@ -27,6 +27,7 @@ _NOW = {name: f"{room}.{name}" for room, names in _ROOMS.items() for name in nam
     "laws.pipeline": "scaling.laws.fit",
     "machine.catalog": "machine.machine_file",
     "partition": "division",
+    **dict.fromkeys(("report.html.counted", "report.html.overview"), "report.html.page"),
     "vcg": "graph",
     "vcg.graph": "graph.value_graph",
 }
@@ -39,10 +40,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         package, _, name = fullname.partition(".")
-        if package != "commanalyzer":
-            return None
         known = (old for old in _NOW if f"{name}.".startswith(f"{old}."))
-        if not (old := max(known, key=len, default="")):
+        if package != "commanalyzer" or not (old := max(known, key=len, default="")):
             return None
         now = f"{package}.{_NOW[old]}{name.removeprefix(old)}"
         warnings.warn(f"{fullname} has moved: write {now}", DeprecationWarning, stacklevel=2)

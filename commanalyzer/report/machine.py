@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import cast
 
 from rich.console import Console
 from rich.table import Table
@@ -25,7 +25,7 @@ from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter,
 from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoint, ScalingBound
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
 from commanalyzer.report.result.json_document import provenance_document
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import PLAIN, Field, across, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import AnalysisResult, Provenance
 
@@ -153,16 +153,15 @@ def _remarks(found: ScalingBound) -> list[str]:
 
 
 def _changes(found: ScalingBound) -> Table:
-    table = Table(title="What a better machine would change (efficiency, time)", title_justify="left")
-    table.add_column("nodes", justify="right")
-    for name in BETTER:
-        table.add_column(name, justify="right")
     by_nodes: dict[int, list[BetterMachine]] = {}
     for change in found.changes:
         by_nodes.setdefault(change.num_nodes, []).append(change)
-    for nodes, changes in by_nodes.items():
-        table.add_row(str(nodes), *(f"{format_percent(c.efficiency)}, x {c.time_ratio:.2f}" for c in changes))
-    return table
+
+    def cell(nodes: int, k: int) -> str:
+        return f"{format_percent(by_nodes[nodes][k].efficiency)}, x {by_nodes[nodes][k].time_ratio:.2f}"
+
+    title = "What a better machine would change (efficiency, time)"
+    return terminal_table(by_nodes, (numeric("nodes", str), *across(BETTER, cell)), title)
 
 
 def bound_text(found: ScalingBound, result: AnalysisResult, efficiency: float) -> str:
@@ -218,9 +217,6 @@ def _point(point: BoundPoint) -> Json:
     }
 
 
-_PLAIN: dict[str, Any] = {"box": None, "padding": (0, 2, 0, 0)}
-
-
 def show_machine(machine: MachineParameters, console: Console, *, every: bool = False) -> None:
     """Print ``machine``.
 
@@ -237,7 +233,7 @@ def show_machine(machine: MachineParameters, console: Console, *, every: bool = 
         worded("date", lambda item: item[1].date, no_wrap=True),
         worded("how", lambda item: item[1].note or KINDS[item[0]].meaning),
     )
-    console.print(terminal_table(machine.parameters.items(), fields, **_PLAIN))
+    console.print(terminal_table(machine.parameters.items(), fields, **PLAIN))
     if not every:
         return
     for key, parameter in machine.parameters.items():
@@ -249,17 +245,21 @@ def show_machine(machine: MachineParameters, console: Console, *, every: bool = 
 
 def show_machines(machines: Mapping[str, MachineParameters], console: Console) -> None:
     """Print one line per machine: name for ``--machine``, title, what is known."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("name", "machine", "bandwidth", "overlap", "latency", "throughput"):
-        table.add_column(column, no_wrap=column != "machine")
-    for name, machine in machines.items():
-        known = machine.parameters
-        cells = (
-            KINDS[key].show(known[key].value) if key in known else "-"
-            for key in ("bandwidth", "overlap", "latency", "throughput")
+
+    def known(key: str) -> Field[tuple[str, MachineParameters]]:
+        parameters = {name: machine.parameters for name, machine in machines.items()}
+        return worded(
+            key,
+            lambda row: KINDS[key].show(parameters[row[0]][key].value) if key in parameters[row[0]] else "-",
+            no_wrap=True,
         )
-        table.add_row(name, Text(machine.name), *cells)
-    console.print(table)
+
+    fields = (
+        worded("name", lambda row: row[0], no_wrap=True),
+        worded("machine", lambda row: row[1].name),
+        *map(known, ("bandwidth", "overlap", "latency", "throughput")),
+    )
+    console.print(terminal_table(machines.items(), fields, **PLAIN))
 
 
 def show_remarks(remarks: Iterable[str], console: Console) -> None:
@@ -270,15 +270,13 @@ def show_remarks(remarks: Iterable[str], console: Console) -> None:
 
 def _curve_table(curve: Curve, kind: ParameterKind) -> Table:
     """Message sizes down, node counts across."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("message" if curve.message_bytes else "", justify="right", no_wrap=True)
-    for nodes in curve.nodes or ("",):
-        table.add_column(f"{nodes:.0f} nodes" if nodes else "value", justify="right", no_wrap=True)
-    width = max(len(curve.message_bytes), 1)
-    for index, size in enumerate(curve.message_bytes or (None,)):
-        label = format_bytes(size) if size is not None else ""
-        table.add_row(label, *(kind.show(value) for value in curve.values[index::width]))
-    return table
+    sizes, width = curve.message_bytes, max(len(curve.message_bytes), 1)
+    heads = [f"{nodes:.0f} nodes" for nodes in curve.nodes] or ["value"]
+    fields: tuple[Field[int], ...] = (
+        numeric("message" if sizes else "", lambda i: format_bytes(sizes[i]) if sizes else "", no_wrap=True),
+        *across(heads, lambda i, k: kind.show(curve.values[i + k * width]), no_wrap=True),
+    )
+    return terminal_table(range(width), fields, **PLAIN)
 
 
 SIMULATION_SCHEMA = "commanalyzer.simulation/1"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypedDict, TypeVar, Unpack
 
+from rich.box import Box
+from rich.console import JustifyMethod, OverflowMethod
+from rich.padding import PaddingDimensions
 from rich.table import Table
 from rich.text import Text
 
@@ -14,34 +17,74 @@ from commanalyzer.report.html import blocks
 T = TypeVar("T")
 
 
+class ColumnLook(TypedDict, total=False):
+    """What rich's ``add_column`` is told besides head and side."""
+
+    no_wrap: bool
+    overflow: OverflowMethod
+    style: str
+    min_width: int | None
+
+
+class TableLook(TypedDict, total=False):
+    """What rich's ``Table`` is told besides its title."""
+
+    title_justify: JustifyMethod
+    box: Box | None
+    padding: PaddingDimensions
+    pad_edge: bool
+    show_header: bool
+
+
+PLAIN: TableLook = {"box": None, "padding": (0, 2, 0, 0)}
+
+
 @dataclass(frozen=True, slots=True)
 class Field(Generic[T]):
-    """A column: head, what it shows of an item, its meaning (for a page), more for rich's ``add_column``."""
+    """A column: head, what it shows of an item, its meaning (for a page), its look (for a terminal)."""
 
     name: str
     cell: Callable[[T], str]
     is_number: bool
     meaning: str
-    look: Mapping[str, Any]
+    look: ColumnLook
 
 
-def worded(name: str, cell: Callable[[T], str], meaning: str = "", **look: Any) -> Field[T]:
+def worded(name: str, cell: Callable[[T], str], meaning: str = "", **look: Unpack[ColumnLook]) -> Field[T]:
     """Column of words."""
     return Field(name, cell, False, meaning, look)
 
 
-def numeric(name: str, cell: Callable[[T], str], meaning: str = "", **look: Any) -> Field[T]:
+def numeric(name: str, cell: Callable[[T], str], meaning: str = "", **look: Unpack[ColumnLook]) -> Field[T]:
     """Column of numbers, on the right."""
     return Field(name, cell, True, meaning, look)
 
 
-def terminal_table(items: Iterable[T], fields: Sequence[Field[T]], title: str = "", **look: Any) -> Table:
-    """Table for a terminal, its title on the left; ``look`` is what else rich is told of it."""
-    table = Table(title=title or None, **{"title_justify": "left", **look})
-    for column in fields:
+def across(
+    names: Iterable[str],
+    cell: Callable[[T, int], str],
+    meaning: str = "",
+    **look: Unpack[ColumnLook],
+) -> list[Field[T]]:
+    """Columns of numbers of one kind: ``cell`` shows an item's value in the k-th of them."""
+
+    def of(place: int) -> Callable[[T], str]:
+        return lambda item: cell(item, place)
+
+    return [numeric(name, of(place), meaning, **look) for place, name in enumerate(names)]
+
+
+def terminal_table(
+    items: Iterable[T], fields: Iterable[Field[T]], title: str = "", **look: Unpack[TableLook]
+) -> Table:
+    """Table for a terminal, its title on the left unless its ``look`` says otherwise."""
+    shown = list(fields)
+    look.setdefault("title_justify", "left")
+    table = Table(title=title or None, **look)
+    for column in shown:
         table.add_column(column.name, justify="right" if column.is_number else "left", **column.look)
     for item in items:
-        table.add_row(*(Text(column.cell(item)) for column in fields))
+        table.add_row(*(Text(column.cell(item)) for column in shown))
     return table
 
 

@@ -6,12 +6,12 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import force_option, quiet_option, shown_progress
+from commanalyzer.cli.parameters.output import force_option, quiet_option, shown_progress, together
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
@@ -49,6 +49,7 @@ def _names(text: str | tuple[str, ...]) -> tuple[str, ...]:
 )
 @force_option
 @quiet_option("Only the tables; no progress.")
+@together(selection="commanalyzer.checking.validation.run:CaseSelection")
 def command(
     jobs: int,
     ablation: bool,
@@ -56,7 +57,7 @@ def command(
     output: Path | None,
     force: bool,
     quiet: bool,
-    **selected: Any,
+    selection: CaseSelection,
 ) -> None:
     """Compare predictions with the counted bytes of the workloads' MPI counterparts.
 
@@ -67,11 +68,9 @@ def command(
     files = _outputs(output)
     for path in files:
         require_writable(path, force)
-    from commanalyzer.checking.validation.run import CaseSelection
     from commanalyzer.report.checking import html_text, markdown_text, show_document
     from commanalyzer.report.result.text import make_console
 
-    selection = CaseSelection(**selected)
     words = _command(selection, ablation, cases)
     document = _document(cases, selection, ablation, words, quiet, jobs)
     console = make_console(sys.stdout)

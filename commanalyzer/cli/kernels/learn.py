@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import Outputs, output_options
+from commanalyzer.cli.parameters.output import Outputs, output_options, together
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from commanalyzer.kernels.learning.training import TrainingOptions
 
 _KINDS = ("forest", "neighbours", "svr")
 _TARGETS = ("speedup", "efficiency", "residual")
@@ -43,13 +45,14 @@ _SETS = ("all", "static", "runtime")
 )
 @click.option("--insight", is_flag=True, help="Also distances of kernels, ranked features, ablation.")
 @output_options("Only say nothing but errors.")
+@together(how="commanalyzer.kernels.learning.training:TrainingOptions")
 def command(
     table: Path,
     output: Path,
     machine: str,
     insight: bool,
     out: Outputs,
-    **given: Any,
+    how: TrainingOptions,
 ) -> None:
     """Train a model on TABLE (CSV or JSON Lines): per run a kernel, its features and the speed-up or time.
 
@@ -58,11 +61,10 @@ def command(
     out.check(output)
     from commanalyzer.kernels.learning.model import save_model
     from commanalyzer.kernels.learning.runs import read_runs
-    from commanalyzer.kernels.learning.training import TrainingOptions, train
+    from commanalyzer.kernels.learning.training import train
     from commanalyzer.report.kernels.learning_text import model_json, show_insight, show_model
 
     runs = read_runs(table, machine)
-    how = TrainingOptions(**given)  # options that are called like its fields
     model = train(runs, how, machine)
     found = None
     if insight:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import Outputs, output_options
+from commanalyzer.cli.parameters.output import Outputs, output_options, together
+
+if TYPE_CHECKING:
+    from commanalyzer.kernels.composition.measurement import BlockRequest
 
 
 @click.command("measure-block")
@@ -40,10 +43,11 @@ from commanalyzer.cli.parameters.output import Outputs, output_options
 )
 @click.option("-o", "--output", type=options.FILE, help="Save times and law (JSON), for compose.")
 @output_options("Only the law.")
+@together(asked="commanalyzer.kernels.composition.measurement:BlockRequest")
 def command(
     output: Path | None,
     out: Outputs,
-    **given: Any,
+    asked: BlockRequest,
 ) -> None:
     """Measure the run time of a function of the SOURCEs, or of a command, and fit a law to it.
 
@@ -51,10 +55,10 @@ def command(
     """
     out.check(output)
     from commanalyzer.kernels.composition.measured import block_json, save_block
-    from commanalyzer.kernels.composition.measurement import BlockRequest, measure_block
+    from commanalyzer.kernels.composition.measurement import measure_block
     from commanalyzer.report.kernels.composition_text import show_block
 
-    block = measure_block(BlockRequest(**given))  # options that are called like its fields
+    block = measure_block(asked)
     if output is not None:
         save_block(block, output, force=out.force)
     out.emit(

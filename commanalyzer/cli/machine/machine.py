@@ -8,9 +8,8 @@ from __future__ import annotations
 import datetime
 import sys
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +21,7 @@ from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.kernels.learning.overheads import OverheadTable
+    from commanalyzer.machine.measuring.campaign import MeasurementPlan
     from commanalyzer.machine.measuring.job import MeasurementRequest
 
 DEFAULT_NODES = (8, 16, 32, 64, 128)
@@ -32,6 +32,8 @@ class _Campaign:
     """Communication phases to measure; the names are those of the options."""
 
     campaign: Path | None
+    nodes: tuple[int, ...] | None
+    sizes: tuple[int, ...] | None
     ppn: tuple[int, ...]
     allocation: str
     slurm: Path | None
@@ -47,15 +49,37 @@ class _Pairs:
     base: str
 
 
-def _measure_campaign(
-    asked: _Campaign, table: Path, nodes: tuple[int, ...], sizes: tuple[int, ...] | None, *, force: bool
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """Runs of an analysed program that tell the throughput; the names are those of the options."""
+
+    program: Path | None
+    runs: int
+
+    def flops(self) -> float:
+        """Operations of the analysed program; 0 without one."""
+        if self.program is None:
+            return 0.0
+        from commanalyzer.result.artifacts import load
+
+        result = load(self.program)
+        if result.regions or not result.work.amount:
+            found = f"one of the region {', '.join(result.regions)}" if result.regions else "one without any"
+            raise ConfigError(
+                f"expected a result with work of the whole program, found {found}",
+                where=str(self.program),
+                hint="analyse without --region: a plain run can only be timed as a whole",
+            )
+        return float(result.work.amount)
+
+
+def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
     """Measure what is missing in the table, or write a Slurm script that does."""
     from commanalyzer.machine.measuring.campaign_job import campaign_script, run_campaign
     from commanalyzer.machine.measuring.mpi import launcher_rank
     from commanalyzer.machine.measuring.phase_campaign import SIZES_BYTES, campaign_points
 
-    script = asked.slurm
+    script, nodes = asked.slurm, asked.nodes or DEFAULT_NODES
     if script is not None:
         text = campaign_script(
             script=script,
@@ -67,7 +91,7 @@ def _measure_campaign(
         write_text(script, text, force=force)
         click.echo(f"wrote {script}; submit with: bash {script}")
         return
-    points = campaign_points(nodes, asked.ppn, sizes=sizes or SIZES_BYTES)
+    points = campaign_points(nodes, asked.ppn, sizes=asked.sizes or SIZES_BYTES)
     try:
         done = run_campaign(
             table, points, asked.allocation, lambda text: click.echo(f"note: {text}", err=True)
@@ -233,18 +257,21 @@ class _WithRun(WithProgramArguments):
 @click.option("--slurm", type=options.FILE, metavar="SCRIPT", help="Only write a script of the campaign.")
 @force_option
 @quiet_option("Only say which files were written.")
-@together(out=Outputs, pairs=_Pairs, campaign=_Campaign)
+@together(
+    out=Outputs,
+    timed=_Timed,
+    plan="commanalyzer.machine.measuring.campaign:MeasurementPlan",
+    pairs=_Pairs,
+    campaign=_Campaign,
+)
 def measure(
     output: Path | None,
     name: str,
-    sizes: tuple[int, ...] | None,
-    program: Path | None,
-    runs: int,
+    timed: _Timed,
+    plan: MeasurementPlan,
     pairs: _Pairs,
     campaign: _Campaign,
-    nodes: tuple[int, ...] | None,
     out: Outputs,
-    **plan: Any,
 ) -> None:
     """Measure network and node, write a machine file for --machine.
 
@@ -253,11 +280,10 @@ def measure(
     With --campaign, all ranks take part, and the table is for machine phases.
     """
     if campaign.campaign is not None:
-        _measure_campaign(campaign, campaign.campaign, nodes or DEFAULT_NODES, sizes, force=out.force)
+        _measure_campaign(campaign, campaign.campaign, force=out.force)
         return
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    from commanalyzer.machine.measuring.campaign import DEFAULT_SIZES_BYTES, MeasurementPlan
     from commanalyzer.machine.measuring.job import MeasurementRequest
 
     run = program_arguments()
@@ -265,38 +291,21 @@ def measure(
         raise click.UsageError("--topology belongs to --range-mappers and needs --base NAME|FILE")
     if pairs.range_mappers:
         called = name or pairs.base or output.stem
-        _measure_pairs(pairs, output, called, plan["num_repetitions"], nodes or _SIMULATED_NODES, out)
+        _measure_pairs(pairs, output, called, plan.num_repetitions, campaign.nodes or _SIMULATED_NODES, out)
         return
-    if (program is None) == bool(run):
+    if (timed.program is None) == bool(run):
         raise click.UsageError("--program RESULT and a command after -- belong together")
     request = MeasurementRequest(
         output=output,
         name=name or output.stem,
-        plan=MeasurementPlan(sizes or DEFAULT_SIZES_BYTES, **plan),
+        plan=replace(plan, message_bytes=campaign.sizes) if campaign.sizes else plan,
         base=pairs.base,
         command=run,
-        flops=partial(_flops, program),
-        num_runs=runs,
+        flops=timed.flops,
+        num_runs=timed.runs,
         force=out.force,
     )
     _run(request, out.quiet)
-
-
-def _flops(program: Path | None) -> float:
-    """Operations of the analysed program; 0 without one."""
-    if program is None:
-        return 0.0
-    from commanalyzer.result.artifacts import load
-
-    result = load(program)
-    if result.regions or not result.work.amount:
-        found = f"one of the region {', '.join(result.regions)}" if result.regions else "one without any"
-        raise ConfigError(
-            f"expected a result with work of the whole program, found {found}",
-            where=str(program),
-            hint="analyse without --region: a plain run can only be timed as a whole",
-        )
-    return float(result.work.amount)
 
 
 def _run(request: MeasurementRequest, quiet: bool) -> None:

@@ -25,7 +25,7 @@ from commanalyzer.request import (
     ProgramOutput,
 )
 
-_DIVISION = (
+division_options = options.all_of(
     click.option(
         "--decompose",
         multiple=True,
@@ -75,13 +75,6 @@ _DIVISION = (
 )
 
 
-def division_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add options to a command that are called like fields of requests."""
-    for option in reversed(_DIVISION):
-        command = option(command)
-    return command
-
-
 def _checked(rules: tuple[str, ...]) -> tuple[str, ...]:
     """The rules, once each is known to be one."""
     if rules:
@@ -104,7 +97,7 @@ cflags_option = click.option(
     "--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'
 )
 stdin_option = click.option("--stdin", type=options.FILE, help="File for the program's standard input.")
-_OPTIONS = (
+_PROGRAM = options.all_of(
     click.option(
         "--nodes",
         type=options.nodes,
@@ -232,7 +225,7 @@ def sources_or_result(
     return found.sources, found.arguments, flags or found.flags
 
 
-def interpreted_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def interpreted_options(command: Callable[..., object]) -> Callable[..., object]:
     """Add options of a program that is interpreted, of sources or a result; the command takes ``request``."""
 
     @functools.wraps(command)
@@ -243,8 +236,8 @@ def interpreted_options(command: Callable[..., Any]) -> Callable[..., Any]:
         cflags: tuple[str, ...],
         stdin: Path | None,
         regions: tuple[str, ...] = (),
-        **others: Any,
-    ) -> Any:
+        **others: object,
+    ) -> object:
         sources, arguments, cflags = sources_or_result(sources, program_arguments(), cflags)
         request = AnalysisRequest(
             sources=sources,
@@ -263,12 +256,9 @@ def models_of(choice: str) -> tuple[Model, ...]:
     return tuple(m for m in MODELS if choice in (m, "both"))
 
 
-def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def analysis_options(command: Callable[..., object]) -> Callable[..., object]:
     """Add everything that :func:`request_from` needs to a command."""
-    command = division_options(machine_options(command))
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return _PROGRAM(division_options(machine_options(command)))
 
 
 def request_from(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,7 +20,7 @@ def _complete_machine(_: click.Context, __: click.Parameter, incomplete: str) ->
     return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 _OPTIONS = (
     click.option(
         "--machine",
@@ -63,29 +63,26 @@ def machine_and_latency_options(command: F) -> F:
 def _with_options(command: F, added: Sequence[Callable[[F], F]]) -> F:
     @functools.wraps(command)
     def with_machine(
-        *arguments: Any,
+        *arguments: object,
         machine_file: str | None,
         bandwidth: float | None,
         overlap: float | None,
         throughput: float | None,
         latency: float | None = None,
-        **others: Any,
-    ) -> Any:
+        **others: object,
+    ) -> object:
         machine = find_machine(machine_file) if machine_file is not None else MachineParameters()
         single = {
-            "bandwidth": _given(bandwidth, "B/s"),
-            "overlap": _given(overlap, "1"),
-            "throughput": _given(throughput, "Flop/s"),
-            "latency": _given(latency, "s"),
+            "bandwidth": given(bandwidth, "B/s"),
+            "overlap": given(overlap, "1"),
+            "throughput": given(throughput, "Flop/s"),
+            "latency": given(latency, "s"),
         }
         return command(*arguments, machine=machine.updated(**single), **others)
 
-    wrapped = cast(F, with_machine)
-    for option in reversed(added):
-        wrapped = option(wrapped)
-    return wrapped
+    return options.all_of(*added)(cast(F, with_machine))
 
 
-def _given(value: float | None, unit: str) -> Parameter | None:
+def given(value: float | None, unit: str) -> Parameter | None:
     """Parameter of the command line; ``None`` when the option was left out."""
     return None if value is None else Parameter(value, unit, "given", note="command line")

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -21,7 +21,7 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.foundation.work import WorkWeights
 from commanalyzer.request import MAX_NODES, MODELS, Coarsen
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., object])
 FILE = click.Path(path_type=Path)
 
 model_option = click.option(
@@ -35,46 +35,56 @@ node_count_option = click.option(
 )
 
 
-def class_options(command: _Command) -> _Command:
-    """``--method``, ``--classes``, ``--directed``."""
-    options = (
-        click.option(
-            "--method",
-            type=click.Choice(["clusters", "pattern"]),
-            help="Clusters of all metrics, or regularity of the communication pattern.  [default: clusters]",
-        ),
-        click.option(
-            "--classes",
-            "number",
-            type=click.IntRange(1),
-            help="Number of clusters.  [default: by silhouette]",
-        ),
-        click.option(
-            "--directed", is_flag=True, help="Tell ranks apart whose neighbours are on different sides."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+def all_of(*added: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Several options as one, in this order in the help."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(added):
+            command = option(command)
+        return command
+
+    return decorate
 
 
+class_options = all_of(
+    click.option(
+        "--method",
+        type=click.Choice(["clusters", "pattern"]),
+        help="Clusters of all metrics, or regularity of the communication pattern.  [default: clusters]",
+    ),
+    click.option(
+        "--classes",
+        "number",
+        type=click.IntRange(1),
+        help="Number of clusters.  [default: by silhouette]",
+    ),
+    click.option(
+        "--directed", is_flag=True, help="Tell ranks apart whose neighbours are on different sides."
+    ),
+)
 _ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
 _MOST_COUNTS = 1000
 
 
-def bandwidth(text: str) -> float:
-    """Bytes per second."""
-    return _quantity(text, parse_bandwidth)
+def _quantity(name: str, parse: Callable[[str], float]) -> Callable[[str], float]:
+    """Type of an option whose value is ``parse`` of its text; help shows its name."""
+
+    def quantity(text: str) -> float:
+        try:
+            return parse(text)
+        except MachineModelError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            raise click.BadParameter(f"{error.message}{hint}") from error
+
+    quantity.__name__ = name
+    return quantity
 
 
-def fraction(text: str) -> float:
-    """Fraction."""
-    return _quantity(text, parse_fraction)
-
-
-def seconds(text: str) -> float:
-    """Seconds."""
-    return _quantity(text, parse_seconds)
+bandwidth = _quantity("bandwidth", parse_bandwidth)  # bytes per second
+fraction = _quantity("fraction", parse_fraction)
+seconds = _quantity("seconds", parse_seconds)
+size = _quantity("size", parse_bytes)  # bytes
+throughput = _quantity("throughput", parse_throughput)  # floating-point operations per second
 
 
 def latency(text: str) -> float:
@@ -82,11 +92,6 @@ def latency(text: str) -> float:
     if re.fullmatch(r"[-+.\deE\s]*", text):
         raise click.BadParameter(f"expected a time with its unit such as 1.5us, found {text!r}")
     return seconds(text)
-
-
-def size(text: str) -> float:
-    """Bytes."""
-    return _quantity(text, parse_bytes)
 
 
 def sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
@@ -97,11 +102,6 @@ def sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
     if any(x < 8 or x % 8 for x in found):
         raise click.BadParameter(f"expected positive multiples of 8 bytes, found {text!r}")
     return tuple(int(x) for x in found)
-
-
-def throughput(text: str) -> float:
-    """Floating-point operations per second."""
-    return _quantity(text, parse_throughput)
 
 
 def nodes(text: str | tuple[int, ...]) -> tuple[int, ...]:
@@ -150,14 +150,6 @@ def setting(text: str) -> tuple[str, float]:
         return name, float(number)
     except ValueError as error:
         raise click.BadParameter(f"expected NAME=NUMBER, found {text!r}") from error
-
-
-def _quantity(text: str, parse: Callable[[str], float]) -> float:
-    try:
-        return parse(text)
-    except MachineModelError as error:
-        hint = f" ({error.hint})" if error.hint else ""
-        raise click.BadParameter(f"{error.message}{hint}") from error
 
 
 def parse_nodes(text: str) -> tuple[int, ...]:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from commanalyzer.foundation.progress import Progress
     from commanalyzer.result.results import AnalysisResult
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., object])
 
 json_option = click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
@@ -51,16 +52,18 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
         yield progress
 
 
-def together(**kinds: type) -> Callable[[_Command], _Command]:
+def together(**kinds: type | str) -> Callable[[_Command], _Command]:
     """Hand options that are called like the fields of a dataclass to the command as one value.
 
-    ``together(out=Outputs)`` stands below the options; the command takes ``out``.
+    ``together(out=Outputs)`` stands below the options; the command takes ``out``. A class that is slow to
+    import is given as ``module:name``.
     """
 
     def decorate(command: _Command) -> _Command:
         @functools.wraps(command)
-        def with_values(*arguments: Any, **given: Any) -> Any:
-            for name, kind in kinds.items():
+        def with_values(*arguments: object, **given: object) -> object:
+            for name, known in kinds.items():
+                kind = resolve_name(known) if isinstance(known, str) else known
                 given[name] = kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
             return command(*arguments, **given)
 

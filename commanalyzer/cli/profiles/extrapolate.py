@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.options import class_options
-from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress
+from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress, together
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
+
+if TYPE_CHECKING:
+    from commanalyzer.profiles.extrapolation.passes import Choices
 
 
 @click.command()
@@ -25,6 +28,7 @@ from commanalyzer.foundation.files import write_text
 @click.option("-o", "--output", type=options.FILE, help="Folder for extrapolated profiles.")
 @click.option("--html", type=options.FILE, help="Write tables and plots to this page.")
 @output_options("Only models to be inspected, and predictions.")
+@together(choices="commanalyzer.profiles.extrapolation.passes:Choices")
 def command(
     profiles: tuple[Path, ...],
     targets: tuple[str, ...],
@@ -32,7 +36,7 @@ def command(
     output: Path | None,
     html: Path | None,
     out: Outputs,
-    **given: Any,
+    choices: Choices,
 ) -> None:
     """Extrapolate PROFILES (*.pisa files, or folders of them) of small runs to larger scales.
 
@@ -41,17 +45,17 @@ def command(
     has changed is trained.
     """
     out.check(html)
-    if given["only"] and given["project"] is None:
+    if choices.only and choices.project is None:
         raise ConfigError("expected --project with --only, found none", hint="other models are kept there")
     if output is not None and not targets:
         raise ConfigError("expected --to with -o, found none", hint="for example --to p=64,n=512")
-    from commanalyzer.profiles.extrapolation.passes import Choices, parse_targets, run_passes
+    from commanalyzer.profiles.extrapolation.passes import parse_targets, run_passes
     from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
     from commanalyzer.report.profiles.text import extrapolation_json, show_extrapolation
 
     points = parse_targets(targets)
     with shown_progress(out.quiet or out.is_document) as progress:
-        made = run_passes(profiles, tests, Choices(**given), progress)  # options like its fields
+        made = run_passes(profiles, tests, choices, progress)
     runs = [extrapolate(made.models, point) for point in points]
     written = [*made.written]
     if output is not None:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import force_option, quiet_option, together
+from commanalyzer.cli.parameters.machine_options import given
+from commanalyzer.cli.parameters.output import Outputs, force_option, quiet_option, together
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.foundation.files import require_writable, write_text
+from commanalyzer.foundation.files import write_text
+from commanalyzer.machine.machine_file import find_machine
 
 if TYPE_CHECKING:
-    from commanalyzer.machine.parameters import MachineParameters, Parameter
+    from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.report.html.page import FurtherChapters
 
 PROJECTED_NODES = tuple(2**k for k in range(11))
@@ -47,6 +49,19 @@ class _Further:
             load_training(self.training_file) if self.training_file else None,
             load_allocations(self.allocations_file) if self.allocations_file else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Machines:
+    """Machines of the bounds, and the speed of their nodes where they do not say it."""
+
+    machine_names: tuple[str, ...]
+    throughput: float | None
+
+    def load(self) -> list[MachineParameters]:
+        """Machines; one without a name is called as its file."""
+        found = ((name, find_machine(name)) for name in self.machine_names)
+        return [m if m.name else replace(m, name=Path(name).stem) for name, m in found]
 
 
 @click.command()
@@ -113,55 +128,40 @@ class _Further:
 )
 @force_option
 @quiet_option("Say nothing.")
-@together(further=_Further)
+@together(further=_Further, bounds=_Machines, out=Outputs)
 def command(
     results: tuple[Path, ...],
     output: Path,
-    machine_names: tuple[str, ...],
-    throughput: float | None,
+    bounds: _Machines,
     folders: tuple[Path, ...],
     further: _Further,
     figures: Path | None,
-    force: bool,
-    quiet: bool,
+    out: Outputs,
 ) -> None:
     """Write saved RESULTS (*.cmz, of analyze, partition or count) as one page that needs nothing else."""
-    require_writable(output, force)
+    out.check(output)
     if output.resolve() in {path.resolve() for path in results}:
         raise ConfigError("expected another file for the page, found a result", where=str(output))
-    from commanalyzer.machine.machine_file import find_machine
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
     from commanalyzer.result.artifacts import load
 
-    machines = [_named(find_machine(name), name) for name in machine_names]
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
     page = make_page(
         named,
-        machines=machines,
+        machines=bounds.load(),
         folders=tuple(places),
-        throughput=_throughput(throughput),
+        throughput=given(bounds.throughput, "Flop/s"),
         further=further.load(),
     )
     if figures is not None:
         require_folder(figures)
-        require_new(page.charts, figures, force)
-    write_text(output, render_page(page), force=force)
+        require_new(page.charts, figures, out.force)
+    write_text(output, render_page(page), force=out.force)
     if figures is not None:
         write_figures(page.charts, figures)
-    if not quiet:
+    if not out.quiet:
         click.echo(f"wrote {output}")
         if figures is not None:
             click.echo(f"wrote {len(page.charts)} figures to {figures}")
-
-
-def _throughput(value: float | None) -> Parameter | None:
-    from commanalyzer.machine.parameters import Parameter
-
-    return None if value is None else Parameter(value, "Flop/s", "given", note="command line")
-
-
-def _named(machine: MachineParameters, name_or_file: str) -> MachineParameters:
-    """A machine without a name is called as its file."""
-    return machine if machine.name else replace(machine, name=Path(name_or_file).stem)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -28,10 +28,9 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
     return options.nodes(text)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
 _NETWORKS = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
 
-_OPTIONS = (
+allocation_options = options.all_of(
     click.option(
         "--allocations",
         "is_allocations",
@@ -87,7 +86,7 @@ class AllocationQuestion:
     ppn: tuple[int, ...] | None
     steps: str
     phase_model: str
-    order: str
+    order: Literal["blocks", "round-robin", "near"]
     network: str | None
     memory_traffic: float
     memory: float | None
@@ -96,13 +95,6 @@ class AllocationQuestion:
     budget: float | None
     whole_nodes: bool
     every: bool
-
-
-def allocation_options(command: F) -> F:
-    """Add the options; the command takes them as keywords."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +262,7 @@ def _site(asked: AllocationQuestion, common: Common) -> Ranks:
 
     network = make_network(asked.network, max(common.nodes)) if asked.network else None
     units = common.machine.units or (units_of(network) if network is not None else ())
-    order: Any = asked.order
-    return Ranks(units, network, order)
+    return Ranks(units, network, asked.order)
 
 
 def _workload(common: Common, asked: AllocationQuestion) -> Workload:

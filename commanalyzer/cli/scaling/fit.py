@@ -35,6 +35,14 @@ class _Opinions:
     imported: Path | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which laws: of these columns, separated by commas, and of these families."""
+
+    metrics: str
+    families: tuple[str, ...]
+
+
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, type=options.FILE, metavar="DIR|TABLE|RESULT...")
 @click.option(
@@ -71,11 +79,10 @@ class _Opinions:
 @click.option("-o", "--output", type=options.FILE, help="Save the laws (JSON), for advise and report.")
 @click.option("--export", "exported", type=options.FILE, help="Write the data for Extra-P: .jsonl or .txt.")
 @output_options("Only the laws.")
-@together(opinions=_Opinions)
+@together(opinions=_Opinions, asked=_Asked)
 def command(
     inputs: tuple[Path, ...],
-    metrics: str,
-    families: tuple[str, ...],
+    asked: _Asked,
     targets: tuple[tuple[str, float], ...],
     opinions: _Opinions,
     output: Path | None,
@@ -95,9 +102,9 @@ def command(
     from commanalyzer.scaling.laws.law import require_whole
 
     seen = read_observations(inputs, **read)  # options that are called like its arguments
-    wanted = tuple(filter(None, metrics.replace(" ", "").split(",")))
-    document = fit_observations(seen, inputs, wanted, families)
-    hidden = () if metrics else MACHINE_METRICS
+    wanted = tuple(filter(None, asked.metrics.replace(" ", "").split(",")))
+    document = fit_observations(seen, inputs, wanted, asked.families)
+    hidden = () if asked.metrics else MACHINE_METRICS
     shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in hidden))
     require_whole(shown.laws, dict(targets))
     others = _second_opinions(seen, shown.laws, opinions)
@@ -108,10 +115,7 @@ def command(
     out.emit(
         lambda: laws_json(document, **predictions_content(shown.laws, dict(targets))),
         lambda console: show_laws(shown, dict(targets), others, console, quiet=out.quiet),
-        saved=(
-            exported,
-            output,
-        ),
+        saved=(exported, output),
     )
 
 

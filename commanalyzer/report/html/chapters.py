@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -15,38 +14,35 @@ import numpy as np
 
 from commanalyzer.foundation.documents import number, parse_json
 from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
-from commanalyzer.kernels.tasks.graph import Kernel, RangeAccess, TaskGraph
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
+from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_front, draw_speedup
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,
-    Column,
     Figures,
     Points,
-    Row,
     Section,
     Table,
     Words,
 )
 from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.kernels.task_files import tasks_chart
-from commanalyzer.report.kernels.text import range_text
+from commanalyzer.report.kernels.text import kernel_fields
 from commanalyzer.report.scaling.allocations_text import (
     AllocationReport,
     configuration_fields,
     decision_lines,
 )
-from commanalyzer.report.scaling.laws_text import advice_lines, size_text
+from commanalyzer.report.scaling.laws_text import LAWS, advice_lines, projection_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.scaling.allocations.decisions import sbatch_lines
 from commanalyzer.scaling.laws.document import LawsDocument
-from commanalyzer.scaling.laws.formula import accuracy_text, law_name, law_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
 from commanalyzer.scaling.laws.projection import Projection, advise, project
-from commanalyzer.scaling.laws.terms import NODES, Floats
+from commanalyzer.scaling.laws.terms import NODES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,7 +114,10 @@ def laws_chapter(request: LawsRequest, machines: Sequence[MachineParameters]) ->
         FitError: If a law that the projection needs, or a parameter, is missing.
     """
     document = request.document
-    sections = [Section("laws-formulas", "Scaling laws", (_laws_table(document.laws), _notes(document.laws)))]
+    fields = (*LAWS, worded("fitted on", _range))
+    caption = "Formulas, in bytes, messages and floating-point operations"
+    formulas = page_table(caption, document.laws, fields)
+    sections = [Section("laws-formulas", "Scaling laws", (formulas, _notes(document.laws)))]
     needs = sorted({name for law in document.laws for name in law.parameters if name != NODES})
     if not machines:
         why = "No projection: give a machine with bandwidth and throughput (--machine NAME|FILE)."
@@ -130,31 +129,6 @@ def laws_chapter(request: LawsRequest, machines: Sequence[MachineParameters]) ->
         sections += [_projection(request, machine, k) for k, machine in enumerate(machines)]
     title = f"Laws of {PurePath(document.program).name}"
     return Chapter("laws", title, "Fitted to smaller runs", tuple(sections))
-
-
-def _laws_table(laws: Sequence[Law]) -> Table:
-    columns = (
-        Column("metric", is_number=False),
-        Column("law", is_number=False, meaning="p: nodes; other letters: parameters of the program"),
-        Column("reads as", is_number=False, meaning="what usually grows so"),
-        Column("prediction error", meaning="of rows and largest values that were left out of the fit"),
-        Column("points"),
-        Column("fitted on", is_number=False),
-    )
-    rows = [
-        Row(
-            (
-                law.metric,
-                law_text(law),
-                law_name(law),
-                accuracy_text(law.formula),
-                str(law.num_points),
-                _range(law),
-            )
-        )
-        for law in laws
-    ]
-    return Table("Formulas, in bytes, messages and floating-point operations", columns, tuple(rows))
 
 
 def _range(law: Law) -> str:
@@ -190,31 +164,8 @@ def _projection(request: LawsRequest, machine: MachineParameters, number: int) -
 
 
 def _table(curve: Projection) -> Table:
-    growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
-    band = zip(
-        map(format_percent, curve.efficiency_low), map(format_percent, curve.efficiency_high), strict=True
-    )
-    bands = [" to ".join(ends) for ends in band]
-    fields: list[Field[int]] = [
-        numeric(
-            "nodes",
-            lambda i: f"{format_count(int(curve.nodes[i]))}{' *' if curve.is_beyond[i] else ''}",
-            "with a star: outside of the data of a law",
-        ),
-        *(numeric(name, partial(_size, curve.sizes[name])) for name in growing),
-        numeric("work", lambda i: format_count(curve.work_flop[i])),
-        numeric("bytes", lambda i: format_bytes(curve.comm_bytes[i])),
-        numeric("efficiency", lambda i: format_percent(curve.efficiency[i]), "best possible"),
-        numeric("band", lambda i: bands[i]),
-        numeric("least time", lambda i: format_seconds(curve.time_s[i])),
-        numeric("speed-up", lambda i: f"{curve.speedup[i]:.3g}"),
-    ]
     caption = f"{curve.kind.capitalize()} scaling; * outside of the data"
-    return page_table(caption, range(len(curve.nodes)), fields)
-
-
-def _size(values: Floats, index: int) -> str:
-    return size_text(values[index])
+    return page_table(caption, range(len(curve.nodes)), projection_fields(curve, 1)[:-1])
 
 
 def _charts(projections: Sequence[Projection], number: int, machine: str) -> tuple[Chart, ...]:
@@ -288,37 +239,26 @@ def tasks_chapter(graph: TaskGraph) -> Chapter:
 
 
 def _kernels(graph: TaskGraph) -> Table:
-    fields: tuple[Field[tuple[Kernel, RangeAccess]], ...] = (
-        worded("kernel", lambda row: row[0].name),
-        worded("work items", lambda row: range_text(row[0]), "extents of the range, of the first execution"),
-        worded("access", lambda row: row[1].mode),
-        worded("buffer", lambda row: row[1].buffer),
-        worded(
-            "range mapper", lambda row: str(row[1].mapper), "which elements a block of work items accesses"
-        ),
-        worded("index", lambda row: ", ".join(row[1].index), "per dimension of the buffer; * for all"),
-    )
     rows = [(kernel, access) for kernel in graph.kernels for access in kernel.accesses]
-    return page_table("Accessors of each kernel", rows, fields)
+    return page_table("Accessors of each kernel", rows, kernel_fields())
 
 
 def _moved(graph: TaskGraph) -> Table:
-    columns = (
-        Column("nodes"),
-        Column("bytes moved", meaning="between nodes that execute blocks of each task's work items"),
-        Column("flows", meaning="pairs of tasks and a buffer between which values are moved"),
+    moved = graph.moved_bytes()
+    fields: tuple[Field[int], ...] = (
+        numeric("nodes", lambda k: str(graph.nodes[k])),
+        numeric(
+            "bytes moved",
+            lambda k: format_bytes(moved[k]),
+            "between nodes that execute blocks of each task's work items",
+        ),
+        numeric(
+            "flows",
+            lambda k: format_count(sum(1 for edge in graph.edges if edge.moved_bytes[k])),
+            "pairs of tasks and a buffer between which values are moved",
+        ),
     )
-    rows = [
-        Row(
-            (
-                str(p),
-                format_bytes(moved),
-                format_count(sum(1 for edge in graph.edges if edge.moved_bytes[k])),
-            )
-        )
-        for k, (p, moved) in enumerate(zip(graph.nodes, graph.moved_bytes(), strict=True))
-    ]
-    return Table("All tasks together", columns, tuple(rows))
+    return page_table("All tasks together", range(len(graph.nodes)), fields)
 
 
 TRAINING_SCHEMA = "commanalyzer.training/1"

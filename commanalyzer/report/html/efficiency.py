@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from commanalyzer.foundation.quantities import (
     format_bandwidth,
     format_bytes,
-    format_count,
     format_percent,
     format_seconds,
     format_throughput,
@@ -21,7 +19,7 @@ from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
-from commanalyzer.report.result.text import NOT_FOUND, TITLE, confidence_fields, extent
+from commanalyzer.report.result.text import NOT_FOUND, TITLE, amount_fields, confidence_fields, extent
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import Decomposition
@@ -66,19 +64,7 @@ def _fields(unit: WorkUnit) -> tuple[Field[Decomposition], ...]:
             lambda d: d.method if d.is_balanced else f"{NOT_FOUND}; nearest: {d.method}",
             "how the values were divided",
         ),
-        numeric("bytes", lambda d: format_bytes(d.comm_bytes), "all bytes sent between nodes, C"),
-        numeric("per node", lambda d: format_bytes(d.comm_bytes / d.nodes), "bytes / nodes"),
-        numeric(
-            "messages",
-            lambda d: format_count(d.communication.total_messages),
-            "all values of a pair of nodes and a round travel together",
-        ),
-        numeric(
-            f"bytes/{unit}",
-            lambda d: f"{d.intensity:.3g}" if math.isfinite(d.intensity) else "no work",
-            "communication intensity C / W",
-        ),
-        numeric("imbalance", lambda d: f"{d.imbalance:.3f}", "work of the most loaded node over the mean"),
+        *amount_fields(unit),
         numeric("at most", _at_most, "upper end where collapsed versions leave doubt"),
     )
 

@@ -7,7 +7,6 @@ import math
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_seconds
@@ -17,7 +16,7 @@ from commanalyzer.kernels.learning.model import Prediction, SpeedupErrors, Train
 from commanalyzer.kernels.learning.overheads import OverheadTable, PairOverhead
 from commanalyzer.kernels.learning.runs import DEVICES
 from commanalyzer.report.html.chapters import TRAINING_SCHEMA
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
 
 PREDICTION_SCHEMA = "commanalyzer.speedups/1"
 _RULES = {
@@ -49,25 +48,20 @@ def errors_text(errors: SpeedupErrors) -> str:
 
 def show_prediction(found: Prediction, application: Application | None, console: Console) -> None:
     """Print predicted curves, and those of the application."""
-    table = Table()
-    for name in ("kernel", "devices", "speed-up", "90 % of left-out runs", "90 % of trees"):
-        table.add_column(name, justify="left" if name == "kernel" else "right", no_wrap=name == "kernel")
-    rows = zip(
-        found.runs.kernels.tolist(),
-        found.runs.of(DEVICES),
-        found.speedups,
-        found.low,
-        found.high,
-        found.tree_low,
-        found.tree_high,
-        found.outside,
-        strict=True,
+    devices = found.runs.of(DEVICES)
+
+    def trees(i: int) -> str:
+        is_none = math.isnan(found.tree_low[i])
+        return "" if is_none else f"{found.tree_low[i]:.2f} to {found.tree_high[i]:.2f}"
+
+    fields: tuple[Field[int], ...] = (
+        worded("kernel", lambda i: str(found.runs.kernels[i]), no_wrap=True),
+        numeric("devices", lambda i: f"{devices[i]:.0f}"),
+        numeric("speed-up", lambda i: f"{found.speedups[i]:.2f}{' *' if found.outside[i] else ''}"),
+        numeric("90 % of left-out runs", lambda i: f"{found.low[i]:.2f} to {found.high[i]:.2f}"),
+        numeric("90 % of trees", trees),
     )
-    for kernel, p, speedup, low, high, tree_low, tree_high, outside in rows:
-        trees = "" if math.isnan(tree_low) else f"{tree_low:.2f} to {tree_high:.2f}"
-        mark = " *" if outside else ""
-        table.add_row(kernel, f"{p:.0f}", f"{speedup:.2f}{mark}", f"{low:.2f} to {high:.2f}", trees)
-    console.print(table)
+    console.print(terminal_table(range(len(devices)), fields))
     outside_all = dict.fromkeys(text for texts in found.outside for text in texts)
     if outside_all:
         console.print(Text("* outside of what the model was trained on; such predictions are guesses:"))
@@ -78,15 +72,14 @@ def show_prediction(found: Prediction, application: Application | None, console:
 
 
 def _show_application(found: Application, console: Console) -> None:
-    table = Table(title="application")
-    table.add_column("rule")
-    for p in found.devices:
-        table.add_column(f"p = {p}", justify="right")
-    for rule, values in found.speedups.items():
-        table.add_row(_RULES[rule], *(f"{v:.3g}" for v in values))
+    rows = [(_RULES[rule], [f"{v:.3g}" for v in values]) for rule, values in found.speedups.items()]
     if found.overheads is not None:
-        table.add_row("largest rho", *(f"{v:.3f}" for v in found.overheads))
-    console.print(table)
+        rows.append(("largest rho", [f"{v:.3f}" for v in found.overheads]))
+    fields: tuple[Field[tuple[str, list[str]]], ...] = (
+        worded("rule", lambda row: row[0]),
+        *across((f"p = {p}" for p in found.devices), lambda row, k: row[1][k]),
+    )
+    console.print(terminal_table(rows, fields, "application", title_justify="center"))
     shares = ", ".join(f"{n} {w:.3f}" for n, w in zip(found.tasks, found.shares, strict=True))
     console.print(Text(f"weights: {shares}"))
     if "printed" in found.speedups:
@@ -157,13 +150,14 @@ def show_insight(insight: Insight, console: Console) -> None:
     """Print clusters, ranking and ablation."""
     for number, cluster in enumerate(insight.clusters, 1):
         console.print(Text(f"alike {number}: {', '.join(cluster)}"))
-    ranking = Table(title="features by greedy selection")
-    for name in ("rank", "feature", "R2 with those before"):
-        ranking.add_column(name)
-    for rank, item in enumerate(insight.ranking, 1):
-        ranking.add_row(str(rank), item.name, f"{item.score:.4f}")
-    ranking.add_row("", "all features", f"{insight.full_score:.4f}")
-    console.print(ranking)
+    scores = [(str(rank), item.name, item.score) for rank, item in enumerate(insight.ranking, 1)]
+    fields: tuple[Field[tuple[str, str, float]], ...] = (
+        worded("rank", lambda row: row[0]),
+        worded("feature", lambda row: row[1]),
+        worded("R2 with those before", lambda row: f"{row[2]:.4f}"),
+    )
+    rows = [*scores, ("", "all features", insight.full_score)]
+    console.print(terminal_table(rows, fields, "features by greedy selection", title_justify="center"))
     for name, errors in insight.ablation.items():
         console.print(Text(f"features {name}: {errors_text(errors)}"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,8 +15,16 @@ from commanalyzer.foundation.quantities import format_bytes, format_count, forma
 from commanalyzer.kernels.features.kernels import KernelFeatures, mix
 from commanalyzer.kernels.features.static import COUNTED
 from commanalyzer.kernels.patterns.find import ForbiddingFlow, FoundPattern
-from commanalyzer.kernels.tasks.graph import FoldedGraph, FoldedTask, Kernel, TaskGraph, fold
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.kernels.tasks.graph import (
+    FoldedEdge,
+    FoldedGraph,
+    FoldedTask,
+    Kernel,
+    RangeAccess,
+    TaskGraph,
+    fold,
+)
+from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
 
 SCHEMA = "commanalyzer.features/1"
 _LEAST_SHOWN = 0.005  # of a mix; less is 0 % in print
@@ -27,26 +35,33 @@ def show_features(kernels: Sequence[KernelFeatures], console: Console) -> None:
     if not kernels:
         console.print(Text("no loop, hence no kernel"))
         return
-    table = Table()
-    for name in ("kernel", "items", "instructions", "coalesced"):
-        table.add_column(name, justify="left" if name == "kernel" else "right", no_wrap=True)
-    table.add_column("mix: by the heuristic" + (", in the run" if kernels[0].measured else ""))
-    for k in kernels:
-        items = k.runtime.get("work_items")
-        shown = f"{k.item_loops}-D" if items is None else f"{k.item_loops}-D {format_count(round(items))}"
-        static = k.static
-        lines = [_mix(mix(k.counts))]
-        if k.measured is not None:
-            lines.append(_mix(mix(k.measured.counts)) if k.measured.launches else "did not run")
-        total = f"{static['total']:.4g}"
-        table.add_row(k.name, shown, total, format_percent(static["coalesced"]), "\n".join(lines))
-    console.print(table)
+    how = "mix: by the heuristic" + (", in the run" if kernels[0].measured else "")
+    fields: tuple[Field[KernelFeatures], ...] = (
+        worded("kernel", lambda k: k.name, no_wrap=True),
+        numeric("items", _items, no_wrap=True),
+        numeric("instructions", lambda k: f"{k.static['total']:.4g}", no_wrap=True),
+        numeric("coalesced", lambda k: format_percent(k.static["coalesced"]), no_wrap=True),
+        worded(how, _mixes),
+    )
+    console.print(terminal_table(kernels, fields))
     errors = [k.heuristic_error for k in kernels if k.heuristic_error is not None]
     if errors:
         worst = format_percent(max(errors))
         console.print(
             Text(f"Largest difference of a share between heuristic and run: {worst} of all instructions.")
         )
+
+
+def _items(k: KernelFeatures) -> str:
+    items = k.runtime.get("work_items")
+    return f"{k.item_loops}-D" if items is None else f"{k.item_loops}-D {format_count(round(items))}"
+
+
+def _mixes(k: KernelFeatures) -> str:
+    lines = [_mix(mix(k.counts))]
+    if k.measured is not None:
+        lines.append(_mix(mix(k.measured.counts)) if k.measured.launches else "did not run")
+    return "\n".join(lines)
 
 
 def _mix(shares: dict[str, float]) -> str:
@@ -94,17 +109,22 @@ def show_patterns(patterns: Sequence[FoundPattern], console: Console, *, quiet: 
     if not patterns:
         console.print(Text("no loop made more than one iteration"))
         return
-    table = Table()
-    for name in ("line", "in", "work", "iterations", "pattern"):
-        table.add_column(name, justify="right" if name in ("work", "iterations") else "left", no_wrap=True)
-    table.add_column("" if quiet else "what it takes, what forbids more")
-    for p in patterns:
-        where = f"{Path(p.place.file).name}:{p.place.line}" if p.place.line else "unknown"
-        name = p.function if p.is_loop else f"{p.function} (recursive)"
-        iterations = format_count(p.iterations)
-        notes = "" if quiet else "\n".join(remarks(p))
-        table.add_row(where, name, format_percent(p.share), iterations, p.kind, notes)
-    console.print(table)
+    fields: tuple[Field[FoundPattern], ...] = (
+        worded(
+            "line",
+            lambda p: f"{Path(p.place.file).name}:{p.place.line}" if p.place.line else "unknown",
+            no_wrap=True,
+        ),
+        worded("in", lambda p: p.function if p.is_loop else f"{p.function} (recursive)", no_wrap=True),
+        numeric("work", lambda p: format_percent(p.share), no_wrap=True),
+        numeric("iterations", lambda p: format_count(p.iterations), no_wrap=True),
+        worded("pattern", lambda p: p.kind, no_wrap=True),
+        worded(
+            "" if quiet else "what it takes, what forbids more",
+            lambda p: "" if quiet else "\n".join(remarks(p)),
+        ),
+    )
+    console.print(terminal_table(patterns, fields))
     if not quiet:
         console.print(Text("The flows of this run decide; another input may have more."))
 
@@ -147,12 +167,19 @@ def patterns_json(patterns: Sequence[FoundPattern]) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
+KernelAccess = tuple[Kernel | None, RangeAccess | None]
 _ORDERS = {"any": "", "reduction": "combined", "ordered": "one after the other"}
 
 
 def show_tasks(graph: TaskGraph, console: Console, *, quiet: bool = False) -> None:
     """Print kernels with their accessors; without ``quiet`` schedule and flows, too."""
-    console.print(_kernels(graph))
+    rows = [
+        (None if number else kernel, access)
+        for kernel in graph.kernels
+        for number, access in enumerate(kernel.accesses or (None,))
+    ]
+    title = "kernels and the range mappers of their buffers"
+    console.print(terminal_table(rows, kernel_fields(), title, title_justify="center"))
     if quiet:
         return
     folded = fold(graph)
@@ -181,27 +208,34 @@ def range_text(kernel: Kernel) -> str:
     return extents or "no work items"
 
 
-def _kernels(graph: TaskGraph) -> Table:
-    table = Table(title="kernels and the range mappers of their buffers")
-    for name in ("kernel", "line", "tasks", "work items", "access", "buffer", "range mapper", "index"):
-        table.add_column(name, no_wrap=name not in ("index", "work items"))
-    for kernel in graph.kernels:
+def kernel_fields() -> tuple[Field[KernelAccess], ...]:
+    """Columns of a table with a line per access, the kernel in the first one."""
+
+    def kernel(show: Callable[[Kernel], str]) -> Callable[[KernelAccess], str]:
+        return lambda row: "" if row[0] is None else show(row[0])
+
+    def access(show: Callable[[RangeAccess], str]) -> Callable[[KernelAccess], str]:
+        return lambda row: "" if row[1] is None else show(row[1])
+
+    def items(kernel: Kernel) -> str:
         order = _ORDERS[kernel.order]
-        items = range_text(kernel) + (f", {order}" if order else "")
-        where = f"{Path(kernel.place.file).name}:{kernel.place.line}"
-        head = (kernel.name, where, str(kernel.executions), items)
-        for number, access in enumerate(kernel.accesses):
-            shape = " x ".join(map(str, access.shape))
-            table.add_row(
-                *(head if not number else ("",) * len(head)),
-                access.mode,
-                f"{access.buffer} [{shape}]".replace("[", r"\["),
-                str(access.mapper),
-                ", ".join(access.index),
-            )
-        if not kernel.accesses:
-            table.add_row(*head, "", "", "", "")
-    return table
+        return range_text(kernel) + (f", {order}" if order else "")
+
+    return (
+        worded("kernel", kernel(lambda k: k.name), no_wrap=True),
+        worded("line", kernel(lambda k: f"{Path(k.place.file).name}:{k.place.line}"), no_wrap=True),
+        worded("tasks", kernel(lambda k: str(k.executions)), "executions", no_wrap=True),
+        worded("work items", kernel(items), "extents of the range, of the first execution"),
+        worded("access", access(lambda a: a.mode), no_wrap=True),
+        worded("buffer", access(lambda a: f"{a.buffer} [{' x '.join(map(str, a.shape))}]"), no_wrap=True),
+        worded(
+            "range mapper",
+            access(lambda a: str(a.mapper)),
+            "which elements a block of work items accesses",
+            no_wrap=True,
+        ),
+        worded("index", access(lambda a: ", ".join(a.index)), "per dimension of the buffer; * for all"),
+    )
 
 
 def _schedule(graph: TaskGraph, folded: FoldedGraph) -> Table:
@@ -227,23 +261,24 @@ def _schedule(graph: TaskGraph, folded: FoldedGraph) -> Table:
 
 
 def _flows(graph: TaskGraph, folded: FoldedGraph) -> Table:
-    table = Table(title="flows between tasks, and what of them is moved on so many nodes")
-    for name in ("from", "to", "buffer", "write -> read", "bytes"):
-        table.add_column(name, justify="right" if name == "bytes" else "left", no_wrap=name == "bytes")
-    for p in graph.nodes:
-        table.add_column(f"on {p}", justify="right", no_wrap=True)
-    for edge in folded.edges:
-        source, sink = folded.tasks[edge.source].first, folded.tasks[edge.sink].first
-        remark = " (next step)" if edge.sink < edge.source else ""
-        table.add_row(
-            f"{source} {graph.tasks[source].name}",
-            f"{sink} {graph.tasks[sink].name}{remark}",
-            edge.edge.buffer + (f" x{edge.count}" if edge.count > 1 else ""),
-            f"{edge.edge.write or 'host'} -> {edge.edge.read or 'host'}",
-            format_bytes(edge.bytes),
-            *map(format_bytes, edge.moved_bytes),
-        )
-    return table
+    def name(number: int) -> str:
+        first = folded.tasks[number].first
+        return f"{first} {graph.tasks[first].name}"
+
+    fields: tuple[Field[FoldedEdge], ...] = (
+        worded("from", lambda edge: name(edge.source)),
+        worded("to", lambda edge: name(edge.sink) + " (next step)" * (edge.sink < edge.source)),
+        worded("buffer", lambda edge: edge.edge.buffer + (f" x{edge.count}" if edge.count > 1 else "")),
+        worded("write -> read", lambda edge: f"{edge.edge.write or 'host'} -> {edge.edge.read or 'host'}"),
+        numeric("bytes", lambda edge: format_bytes(edge.bytes), no_wrap=True),
+        *across(
+            (f"on {p}" for p in graph.nodes),
+            lambda edge, k: format_bytes(edge.moved_bytes[k]),
+            no_wrap=True,
+        ),
+    )
+    title = "flows between tasks, and what of them is moved on so many nodes"
+    return terminal_table(folded.edges, fields, title, title_justify="center")
 
 
 def _span(names: list[str]) -> str:

@@ -21,17 +21,20 @@ from commanalyzer.report.figures.chart import INK, LINE, MUTED, SERIES, Chart, g
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,
-    Column,
     Figures,
     Fold,
     Points,
-    Row,
     Section,
-    Table,
     Words,
 )
 from commanalyzer.report.html.page import Page
-from commanalyzer.report.profiles.text import accuracy_fields, group_text, scale_text
+from commanalyzer.report.profiles.text import (
+    accuracy_fields,
+    group_text,
+    predicted_metrics,
+    prediction_fields,
+    scale_text,
+)
 from commanalyzer.report.tables import page_table
 from commanalyzer.scaling.laws.terms import Floats
 
@@ -311,18 +314,9 @@ def _trends(made: Made, number: int, a: Accuracy, name: str) -> list[Chart]:
 def _predictions(runs: Sequence[ExtrapolatedRun]) -> tuple[Section, ...]:
     sections = []
     for number, run in enumerate(runs):
-        names = dict.fromkeys(name for own in run.classes for name in own.metrics if name != "NThreads")
-        columns = (
-            Column("metric", is_number=False),
-            *(Column(f"{own.class_name} x {own.threads:g}") for own in run.classes),
-        )
-        rows = [Row((name, *(_band(own.metrics.get(name)) for own in run.classes))) for name in names]
-        table = Table(f"Predicted metrics at {scale_text(run)}", columns, tuple(rows))
+        caption = f"Predicted metrics at {scale_text(run)}"
+        table = page_table(caption, predicted_metrics(run), prediction_fields(run, "to"))
         sections.append(
             Section(f"prediction-{number}", f"At {scale_text(run)}", (table, Points(tuple(run.remarks))))
         )
     return tuple(sections)
-
-
-def _band(band: tuple[float, float, float] | None) -> str:
-    return "" if band is None else f"{band[0]:.5g} ({band[1]:.4g} to {band[2]:.4g})"

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
@@ -20,7 +19,7 @@ from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.mix import GROUPS
 from commanalyzer.profiles.values import Exchange, Profile, RankProfile
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.formula import formula_text
 from commanalyzer.scaling.laws.law import Formula, Law
 
@@ -40,28 +39,28 @@ def show_profile(profile: Profile, console: Console, *, quiet: bool = False) -> 
 
 
 def _show_rank(rank: RankProfile, console: Console) -> None:
-    table = Table(show_header=False)
-    table.add_column("metric")
-    table.add_column("value", justify="right")
     found = metrics_of(rank, 1)
-    table.add_row("instructions", format_count(int(rank.mix.instructions)))
+    rows = [("instructions", format_count(int(rank.mix.instructions)))]
     for name in _SHOWN:
-        share = float(found.mixes[name].sum())
-        if share:
-            table.add_row(f"  {name} ({_meaning(name)})", format_percent(share))
+        if share := float(found.mixes[name].sum()):
+            rows.append((f"  {name} ({_meaning(name)})", format_percent(share)))
     for entry in rank.parallelism:
         window = f"window {entry.window}" if entry.window else "no window"
         spans = f"{entry.out_of_order.mean[0]:.2f}, in order {entry.in_order.mean[0]:.2f}"
-        table.add_row(f"instructions per cycle, {window}", spans)
+        rows.append((f"instructions per cycle, {window}", spans))
     for reuse in rank.data_reuse:
         hits = [f"{name} {format_percent(reuse.at_most(size / reuse.line_bytes))}" for size, name in _CACHES]
-        table.add_row(f"hits of an LRU cache, lines of {reuse.line_bytes} bytes", ", ".join(hits))
-    table.add_row("memory touched", format_bytes(rank.footprint.data_bytes))
+        rows.append((f"hits of an LRU cache, lines of {reuse.line_bytes} bytes", ", ".join(hits)))
+    rows.append(("memory touched", format_bytes(rank.footprint.data_bytes)))
     if rank.branches is not None:
-        table.add_row("entropy of branches, bits", f"{rank.branches.last_entropy:.4f}")
-        table.add_row("best mispredictions", format_percent(rank.branches.best_misprediction))
-    table.add_row("registers read, written per instruction", _registers(rank))
-    console.print(table)
+        rows.append(("entropy of branches, bits", f"{rank.branches.last_entropy:.4f}"))
+        rows.append(("best mispredictions", format_percent(rank.branches.best_misprediction)))
+    rows.append(("registers read, written per instruction", _registers(rank)))
+    fields: tuple[Field[tuple[str, str]], ...] = (
+        worded("metric", lambda row: row[0]),
+        numeric("value", lambda row: row[1]),
+    )
+    console.print(terminal_table(rows, fields, show_header=False))
 
 
 def _meaning(name: str) -> str:
@@ -103,16 +102,17 @@ def scale_text(scale: RunClasses | ExtrapolatedRun) -> str:
 
 def show_classes(classes: Classes, console: Console, *, quiet: bool = False) -> None:
     """Print a table of runs and classes; unless ``quiet``, the communication groups of the last run."""
-    table = Table()
-    table.add_column("run")
-    if any(run.topology for run in classes.runs):
-        table.add_column("pattern", no_wrap=True)
-    for name in classes.names:
-        table.add_column(name, justify="right")
-    for run in classes.runs:
-        members = [_ranks([run.threads[i][0] for i in run.members(c)]) for c in range(len(classes.names))]
-        table.add_row(scale_text(run), *([run.topology] if run.topology else []), *members)
-    console.print(table)
+
+    def members(run: RunClasses, number: int) -> str:
+        return _ranks([run.threads[i][0] for i in run.members(number).tolist()])
+
+    topology: Field[RunClasses] = worded("pattern", lambda run: run.topology, no_wrap=True)
+    fields: tuple[Field[RunClasses], ...] = (
+        worded("run", scale_text),
+        *((topology,) if any(run.topology for run in classes.runs) else ()),
+        *across(classes.names, members),
+    )
+    console.print(terminal_table(classes.runs, fields))
     if quiet:
         return
     for number, name in enumerate(classes.names):
@@ -195,23 +195,25 @@ def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
 
 def _show_run(run: ExtrapolatedRun, console: Console) -> None:
     console.print(Text(f"{run.application} at {scale_text(run)}"))
-    table = Table()
-    table.add_column("metric")
-    for own in run.classes:
-        table.add_column(f"{own.class_name} x {own.threads:g}", justify="right")
-    names = dict.fromkeys(name for own in run.classes for name in own.metrics if name != "NThreads")
-    for name in names:
-        table.add_row(name, *(_band(own.metrics.get(name)) for own in run.classes))
-    console.print(table)
+    console.print(terminal_table(predicted_metrics(run), prediction_fields(run, "...")))
     for remark in run.remarks:
         console.print(Text(f"note: {remark}"))
 
 
-def _band(band: tuple[float, float, float] | None) -> str:
-    if band is None:
-        return ""
-    value, low, high = band
-    return f"{value:.5g} ({low:.4g} ... {high:.4g})"
+def predicted_metrics(run: ExtrapolatedRun) -> list[str]:
+    """Names of metrics of any class."""
+    return list(dict.fromkeys(name for own in run.classes for name in own.metrics if name != "NThreads"))
+
+
+def prediction_fields(run: ExtrapolatedRun, to: str) -> tuple[Field[str], ...]:
+    """Columns of a table with a line per metric; ``to`` stands between the ends of a band."""
+
+    def band(metric: str, number: int) -> str:
+        found = run.classes[number].metrics.get(metric)
+        return "" if found is None else f"{found[0]:.5g} ({found[1]:.4g} {to} {found[2]:.4g})"
+
+    heads = [f"{own.class_name} x {own.threads:g}" for own in run.classes]
+    return (worded("metric", str), *across(heads, band))
 
 
 def error_text(error: float, kind: str) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from rich.console import Console
@@ -32,10 +32,12 @@ from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkCounts, WorkUnit
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.report.result.matrix_text import matrix_lines
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import PLAIN, Field, TableLook, across, numeric, terminal_table, worded
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
+_FACTS: TableLook = {**PLAIN, "show_header": False}
+_FLUSH: TableLook = {**PLAIN, "pad_edge": False}
 _WORTH_SAYING = 1.1
 
 
@@ -137,15 +139,23 @@ def show_counted(
 
 
 def _show_run(result: AnalysisResult, counted: CountedRun, console: Console) -> None:
-    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True, style="bold")
-    grid.add_column(overflow="fold")
-    grid.add_row("counted", Text(shlex.join(result.command)))
-    grid.add_row("ranks", str(counted.ranks))
-    grid.add_row("MPI", Text(counted.mpi or "unknown"))
-    if result.recording.exit_status:
-        grid.add_row("exit status", str(result.recording.exit_status))
-    console.print(grid)
+    facts = {
+        "counted": shlex.join(result.command),
+        "ranks": str(counted.ranks),
+        "MPI": counted.mpi or "unknown",
+        "exit status": str(result.recording.exit_status or ""),
+    }
+    _show_facts(facts, console)
+
+
+def _show_facts(facts: Mapping[str, str], console: Console) -> None:
+    """Print what is known, a line each."""
+    fields: tuple[Field[tuple[str, str]], ...] = (
+        worded("", lambda fact: fact[0], no_wrap=True, style="bold"),
+        worded("", lambda fact: fact[1], overflow="fold"),
+    )
+    known = [fact for fact in facts.items() if fact[1]]
+    console.print(terminal_table(known, fields, **_FACTS))
     console.print()
 
 
@@ -218,7 +228,6 @@ def work_line(work: WorkCounts) -> str:
     )
 
 
-_COLUMNS = ("bytes", "messages", "neighbours", "imbalance", "bracket", "found in")
 _LEAST_NAME = 16  # columns of an 80-column terminal that are left for the name
 
 
@@ -234,28 +243,27 @@ def _table(nodes: int, model: str, items: list[Decomposition]) -> Table:
     title = (
         f"{nodes} {'node' if nodes == 1 else 'nodes'}, model {model}: {len(items)} candidates, * least found"
     )
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("decomposition", min_width=_LEAST_NAME, overflow="fold")
-    for name in _COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
-    with_bound = any(d.efficiency_bound is not None for d in items)
-    if with_bound:
-        table.add_column("bound", justify="right", no_wrap=True)
-    for item in items:
-        table.add_row(*_cells(item, with_bound))
-    return table
+    fields: list[Field[Decomposition]] = [
+        worded(
+            "decomposition",
+            lambda d: f"{d.method} *" if d.best else d.method,
+            min_width=_LEAST_NAME,
+            overflow="fold",
+        ),
+        numeric("bytes", lambda d: format_bytes(d.comm_bytes), no_wrap=True),
+        numeric("messages", lambda d: format_count(d.communication.total_messages), no_wrap=True),
+        numeric("neighbours", lambda d: f"{d.neighbours.mean():.1f}/{d.neighbours.max()}", no_wrap=True),
+        numeric("imbalance", lambda d: f"{d.imbalance:.3f}", no_wrap=True),
+        numeric("bracket", _excess, no_wrap=True),
+        numeric("found in", lambda d: format_seconds(d.seconds), no_wrap=True),
+    ]
+    if any(d.efficiency_bound is not None for d in items):
+        fields.append(numeric("bound", _bound, no_wrap=True))
+    return terminal_table(items, fields, title, **_FLUSH)
 
 
-def _cells(item: Decomposition, with_bound: bool) -> Iterator[str | Text]:
-    yield Text(f"{item.method} *" if item.best else item.method)
-    yield format_bytes(item.communication.total_bytes)
-    yield format_count(item.communication.total_messages)
-    yield f"{item.neighbours.mean():.1f}/{item.neighbours.max()}"
-    yield f"{item.imbalance:.3f}"
-    yield _excess(item)
-    yield format_seconds(item.seconds)
-    if with_bound:
-        yield "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
+def _bound(item: Decomposition) -> str:
+    return "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
 
 
 def _excess(item: Decomposition) -> str:
@@ -269,6 +277,7 @@ def _excess(item: Decomposition) -> str:
 _TOP_OBJECTS = 5
 _METHOD_WIDTH = 24
 _ROOMY = 110  # characters that the table with all columns takes
+_Row = tuple[Decomposition, str]  # with what is shown of its method
 _BOUND = "efficiency bound"
 _LEAST_FOUND = "least found"
 
@@ -320,34 +329,20 @@ def coarse_line(vertices: int, *, is_all: bool) -> str:
 
 def _result_show_run(result: AnalysisResult, console: Console) -> None:
     work, recording, graph = result.work, result.recording, result.store
-    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True, style="bold")
-    grid.add_column(overflow="fold")
-    grid.add_row("program", Text(shlex.join(result.command)))
-    if result.regions:
-        grid.add_row("region", Text(", ".join(result.regions)))
-    if recording.exit_status:
-        grid.add_row("exit status", str(recording.exit_status))
-    grid.add_row("recording", _recording_line(result))
-    grid.add_row(
-        "work",
-        work_line(work),
-    )
-    grid.add_row(
-        "value graph",
-        f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
-        f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}{_spilled(graph)}",
-    )
-    if result.peak_memory_bytes:
-        grid.add_row("analysis", f"peak {format_bytes(result.peak_memory_bytes)}")
-    singletons = _singletons_line(result)
-    if singletons:
-        grid.add_row("singletons", singletons)
-    machine = _machine_line(result)
-    if machine:
-        grid.add_row("machine", Text(machine))
-    console.print(grid)
-    console.print()
+    values = f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
+    facts = {
+        "program": shlex.join(result.command),
+        "region": ", ".join(result.regions),
+        "exit status": str(recording.exit_status or ""),
+        "recording": _recording_line(result),
+        "work": work_line(work),
+        "value graph": f"{values}{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}"
+        f"{_spilled(graph)}",
+        "analysis": f"peak {format_bytes(result.peak_memory_bytes)}" if result.peak_memory_bytes else "",
+        "singletons": _singletons_line(result),
+        "machine": _machine_line(result),
+    }
+    _show_facts(facts, console)
 
 
 def _spilled(graph: GraphStore) -> str:
@@ -394,33 +389,35 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
         return
     several_models = len(result.models) > 1
     with_bound = any(d.efficiency_bound is not None for d in items)
-    table = Table(title=f"Communication per node count, {extent(result)}", title_justify="left")
-    table.add_column("nodes", justify="right")
-    if several_models:
-        table.add_column("model")
-    # A least width is added after all columns were made to fit: only where there is room for it.
-    written = [item is result.decomposition(item.nodes, item.model) for item in items]
-    methods = [d.method if w else f"{_LEAST_FOUND} ({d.method})" for d, w in zip(items, written, strict=True)]
-    longest = max(map(len, methods)) + 2
+    rows, longest = list[_Row](), 0
+    for item in items:
+        is_written = item is result.decomposition(item.nodes, item.model)
+        method = item.method if is_written else f"{_LEAST_FOUND} ({item.method})"
+        longest = max(longest, len(method) + 2)
+        if not item.is_balanced:
+            rows.append((item, NOT_FOUND))
+            method = f"(nearest: {method})"
+        rows.append((item, method))
     is_wide = several_models and with_bound
-    table.add_column(
-        "decomposition", min_width=None if is_wide or console.width < _ROOMY else min(longest, _METHOD_WIDTH)
-    )
+    # A least width is added after all columns were made to fit: only where there is room for it.
+    width = None if is_wide or console.width < _ROOMY else min(longest, _METHOD_WIDTH)
     unit = result.work.unit
     left_out = _left_out(console.width, f"bytes/{unit}", is_wide)
-    names = [
-        name for name in _numbers(items[0], unit) if name not in left_out and (name != _BOUND or with_bound)
-    ]
-    for name in names:
-        table.add_column(name, justify="right")
-    for item, method in zip(items, methods, strict=True):
-        numbers = _numbers(item, unit)
-        model = (item.model,) if several_models else ()
-        if not item.is_balanced:
-            table.add_row(str(item.nodes), *model, NOT_FOUND, *("-" for _ in names))
-            method = f"(nearest: {method})"
-        table.add_row(str(item.nodes), *model, Text(method), *(numbers[name] for name in names))
-    console.print(table)
+    numbers = [*amount_fields(unit), numeric("bracket", _bracket)]
+    if with_bound:
+        numbers.append(numeric(_BOUND, _bound))
+    numbers = [field for field in numbers if field.name not in left_out]
+    model: Field[_Row] = worded("model", lambda row: row[0].model)
+    fields: tuple[Field[_Row], ...] = (
+        numeric("nodes", lambda row: str(row[0].nodes)),
+        *((model,) if several_models else ()),
+        worded("decomposition", lambda row: row[1], min_width=width),
+        *across(
+            (field.name for field in numbers),
+            lambda row, k: "-" if row[1] == NOT_FOUND else numbers[k].cell(row[0]),
+        ),
+    )
+    console.print(terminal_table(rows, fields, f"Communication per node count, {extent(result)}"))
     if left_out:
         console.print(f"Left out here: {', '.join(left_out)} (--json, or a terminal of {_ROOMY} columns).")
 
@@ -430,8 +427,7 @@ def _show_confidence(result: AnalysisResult, console: Console) -> None:
     known = [c for c in confidence_of(result.decompositions) if c.best.model == result.models[0]]
     if not known:
         return
-    look: dict[str, Any] = {"box": None, "padding": (0, 2, 0, 0), "pad_edge": False}
-    console.print(terminal_table(known, confidence_fields(), TITLE, **look))
+    console.print(terminal_table(known, confidence_fields(), TITLE, **_FLUSH))
     console.print()
 
 
@@ -447,18 +443,23 @@ def _left_out(width: int, intensity: str, is_wide: bool) -> tuple[str, ...]:
     return ("per node", intensity, "bracket") if is_wide else ("per node", intensity)
 
 
-def _numbers(item: Decomposition, unit: WorkUnit) -> dict[str, str]:
-    """Cells of one decomposition by the name of their column."""
-    traffic = item.communication
-    return {
-        "bytes": format_bytes(traffic.total_bytes),
-        "per node": format_bytes(traffic.total_bytes / item.nodes),
-        "messages": format_count(traffic.total_messages),
-        f"bytes/{unit}": f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no work",
-        "imbalance": f"{item.imbalance:.3f}",
-        "bracket": _bracket(item),
-        _BOUND: "" if item.efficiency_bound is None else format_percent(item.efficiency_bound),
-    }
+def amount_fields(unit: WorkUnit) -> tuple[Field[Decomposition], ...]:
+    """Columns of what a decomposition sends, and how equal the work is."""
+    return (
+        numeric("bytes", lambda d: format_bytes(d.comm_bytes), "all bytes sent between nodes, C"),
+        numeric("per node", lambda d: format_bytes(d.comm_bytes / d.nodes), "bytes / nodes"),
+        numeric(
+            "messages",
+            lambda d: format_count(d.communication.total_messages),
+            "all values of a pair of nodes and a round travel together",
+        ),
+        numeric(
+            f"bytes/{unit}",
+            lambda d: f"{d.intensity:.3g}" if math.isfinite(d.intensity) else "no work",
+            "communication intensity C / W",
+        ),
+        numeric("imbalance", lambda d: f"{d.imbalance:.3f}", "work of the most loaded node over the mean"),
+    )
 
 
 def _bracket(item: Decomposition) -> str:

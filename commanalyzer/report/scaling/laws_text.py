@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -16,7 +15,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_count, forma
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.scaling.allocations_text import memory_line
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import (
     accuracy_text,
@@ -52,7 +51,7 @@ def show_laws(
         console: Where to print.
         quiet: Only the tables of laws and predictions.
     """
-    console.print(_table(document.laws))
+    console.print(terminal_table(document.laws, LAWS, "Scaling laws"))
     for line in (line for law in document.laws if not quiet for line in _remarks(law)):
         console.print(Text(line))
     if targets:
@@ -61,16 +60,18 @@ def show_laws(
         console.print(Text(line))
 
 
-def _table(laws: Sequence[Law]) -> Table:
-    fields: tuple[Field[Law], ...] = (
-        worded("metric", lambda law: law.metric, overflow="fold"),
-        worded("law", law_text, overflow="fold"),
-        worded("reads as", law_name, overflow="fold"),
-        worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family), overflow="fold"),
-        numeric("prediction error", lambda law: accuracy_text(law.formula)),
-        numeric("points", lambda law: str(law.num_points)),
-    )
-    return terminal_table(laws, fields, "Scaling laws")
+LAWS: tuple[Field[Law], ...] = (
+    worded("metric", lambda law: law.metric, overflow="fold"),
+    worded("law", law_text, "p: nodes; other letters: parameters of the program", overflow="fold"),
+    worded("reads as", law_name, "what usually grows so", overflow="fold"),
+    worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family), overflow="fold"),
+    numeric(
+        "prediction error",
+        lambda law: accuracy_text(law.formula),
+        "of rows and largest values that were left out of the fit",
+    ),
+    numeric("points", lambda law: str(law.num_points)),
+)
 
 
 def _remarks(law: Law) -> list[str]:
@@ -87,17 +88,18 @@ def _remarks(law: Law) -> list[str]:
 
 def _predictions(laws: Sequence[Law], targets: Mapping[str, float]) -> Table:
     at = ", ".join(f"{name} = {value:g}" for name, value in targets.items())
-    table = Table(title=f"Predicted at {at}", title_justify="left")
-    table.add_column("metric")
-    for name in ("value", f"{100 * CONFIDENCE:.0f} % from", "to"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    for law in laws:
-        found = _predicted(law, targets)
-        band = (_number(found["low"]), _number(found["high"])) if not law.lacks else None
-        ends = band or ("no band: too few runs", f"add {law.lacks}")
-        table.add_row(law.metric, _number(found["value"]), *ends, "extrapolated" * found["is_beyond"])
-    return table
+
+    def end(law: Law, k: int) -> str:
+        lacking = ("no band: too few runs", f"add {law.lacks}")
+        return lacking[k] if law.lacks else _number(law.band(targets)[k][0])
+
+    fields: tuple[Field[Law], ...] = (
+        worded("metric", lambda law: law.metric),
+        numeric("value", lambda law: _number(law.predict(targets)[0])),
+        *across((f"{100 * CONFIDENCE:.0f} % from", "to"), end),
+        worded("", lambda law: "extrapolated" if law.is_beyond(targets).any() else ""),
+    )
+    return terminal_table(laws, fields, f"Predicted at {at}")
 
 
 def predictions_content(laws: Sequence[Law], targets: Mapping[str, float]) -> dict[str, object]:
@@ -105,7 +107,7 @@ def predictions_content(laws: Sequence[Law], targets: Mapping[str, float]) -> di
     return {"predictions": [_predicted(law, targets) for law in laws]} if laws and targets else {}
 
 
-def _predicted(law: Law, targets: Mapping[str, float]) -> dict[str, Any]:
+def _predicted(law: Law, targets: Mapping[str, float]) -> dict[str, object]:
     ends = zip(("low", "high"), (or_null(end)[0] for end in law.band(targets)), strict=True)
     found = {"metric": law.metric, "value": float(law.predict(targets)[0]), **dict(ends)}
     return {**found, "is_beyond": bool(law.is_beyond(targets).any())}
@@ -179,28 +181,44 @@ def show_projection(report: ProjectionReport, console: Console, *, quiet: bool =
 
 def _projection_table(curve: Projection, cores_per_node: int) -> Table:
     sizes = ", ".join(f"{name} = {size_text(values[0])}" for name, values in curve.sizes.items())
-    growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
-    title = f"{curve.kind} scaling, {sizes}" + (f", {growing[0]} growing" if growing else "")
-    table = Table(title=title, title_justify="left")
-    heads = ["nodes", *growing, "work", "bytes", "efficiency", f"{100 * CONFIDENCE:.0f} % band", "least time"]
-    for name in (*heads, "speed-up", "core-hours"):
-        table.add_column(name, justify="right")
+    title = f"{curve.kind} scaling, {sizes}" + "".join(
+        f", {name} growing" for name in growing_sizes(curve)[:1]
+    )
+    return terminal_table(range(len(curve.nodes)), projection_fields(curve, cores_per_node), title)
+
+
+def growing_sizes(curve: Projection) -> list[str]:
+    """Parameters that grow with the nodes."""
+    return [name for name, values in curve.sizes.items() if values[-1] != values[0]]
+
+
+def projection_fields(curve: Projection, cores_per_node: int) -> tuple[Field[int], ...]:
+    """Columns of a table with a line per node count, core-hours last."""
+    growing = [curve.sizes[name] for name in growing_sizes(curve)]
     hours = curve.core_hours(cores_per_node)
-    for i, nodes in enumerate(curve.nodes.tolist()):
+
+    def size(i: int, k: int) -> str:
+        return size_text(growing[k][i])
+
+    def band(i: int) -> str:
         ends = (curve.efficiency_low[i], curve.efficiency_high[i])
-        band = "none" if curve.lacking else " - ".join(map(format_percent, ends))
-        table.add_row(
-            f"{nodes}{' *' if curve.is_beyond[i] else ''}",
-            *(size_text(curve.sizes[name][i]) for name in growing),
-            format_count(curve.work_flop[i]),
-            format_bytes(curve.comm_bytes[i]),
-            format_percent(curve.efficiency[i]),
-            band,
-            format_seconds(curve.time_s[i]),
-            f"{curve.speedup[i]:.3g}",
-            f"{hours[i]:.3g}",
-        )
-    return table
+        return "none" if curve.lacking else " - ".join(map(format_percent, ends))
+
+    return (
+        numeric(
+            "nodes",
+            lambda i: f"{curve.nodes[i]}{' *' if curve.is_beyond[i] else ''}",
+            "with a star: outside of the data of a law",
+        ),
+        *across(growing_sizes(curve), size),
+        numeric("work", lambda i: format_count(curve.work_flop[i])),
+        numeric("bytes", lambda i: format_bytes(curve.comm_bytes[i])),
+        numeric("efficiency", lambda i: format_percent(curve.efficiency[i]), "best possible"),
+        numeric(f"{100 * CONFIDENCE:.0f} % band", band),
+        numeric("least time", lambda i: format_seconds(curve.time_s[i])),
+        numeric("speed-up", lambda i: f"{curve.speedup[i]:.3g}"),
+        numeric("core-hours", lambda i: f"{hours[i]:.3g}"),
+    )
 
 
 def size_text(value: float) -> str:
