@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 1_877,
     "cli": 4_053,
     "communication": 3_107,
-    "division": 7_481,
+    "division": 7_468,
     "foundation": 1_126,
     "graph": 5_840,
     "kernels": 7_614,
