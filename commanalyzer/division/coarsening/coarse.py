@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from commanalyzer.graph.value_graph import (
     Float64,
     Int32,
     Int64,
+    Rows,
     ValueGraph,
     group_starts,
     pointer_from_counts,
@@ -311,7 +312,7 @@ class _Pins(NamedTuple):
 
 
 @compiled_in_place
-def _leading_operand(rows: Any, t: Any, pins: Any) -> Any:
+def _leading_operand(rows: Rows, t: int, pins: _Pins) -> int:
     """Return the operand whose owner computes a term of a reduction, -1 where that of the sink does.
 
     Operands on one side are combined there, unless all of them have other readers and come along anyway.
@@ -330,7 +331,7 @@ def _leading_operand(rows: Any, t: Any, pins: Any) -> Any:
 
 
 @compiled_in_place
-def _row_pins(rows: Any, r: Any, pins: Any, out: Any, n: Any) -> Any:
+def _row_pins(rows: Rows, r: int, pins: _Pins, out: Int64, n: int) -> int:
     """Write the pins that row ``r`` adds to ``out`` from place ``n`` on; return the place behind them."""
     number, num_coarse, last, last_folded = pins.number, pins.num_coarse, pins.last, pins.last_folded
     sink, values = rows.row_sink[r], np.int64(len(number))
@@ -356,7 +357,7 @@ def _row_pins(rows: Any, r: Any, pins: Any, out: Any, n: Any) -> Any:
 
 
 @compiled_in_place
-def _list_pins(rows: Any, pins: Any, out: Any) -> Any:
+def _list_pins(rows: Rows, pins: _Pins, out: Int64) -> int:
     """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
 
     The net of a value has the value's number, that of a reduction V plus its sink's. A pin that is the last

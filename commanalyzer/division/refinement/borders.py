@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from commanalyzer.division.refinement.refine import (
 from commanalyzer.foundation.compiled import compiled_in_place
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, UInt8
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, UInt8
 
 _MOST_ROUNDS = 16
 
@@ -86,7 +86,7 @@ class _Votes(NamedTuple):
 
 
 @compiled_in_place
-def _poll(rows: Any, votes: Any) -> None:
+def _poll(rows: Rows, votes: _Votes) -> None:
     """Let flows between an anchor with a part and a free one vote for the part of the latter."""
     versions, width, vertex, anchor, owner, leader, lead_bytes = votes
     for r in range(len(rows.row_sink)):

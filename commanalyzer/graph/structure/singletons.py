@@ -14,7 +14,7 @@ ends are counted: where vertices are numbered as the program passes over them, f
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, UInt8
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Rows, UInt8
 
 SOURCES, SINKS = 1, 2  # what neighbours are to the vertex whose they are
 _OF, _AMONG = 1, 2  # marks: neighbours of the vertex are counted; the vertex counts as a neighbour
@@ -102,7 +102,7 @@ class _Block(NamedTuple):
 
 
 @compiled_in_place
-def note_ends(rows: Any, rule: Any, block: Any, chunk_bits: Any, is_touched: Any) -> None:
+def note_ends(rows: Rows, rule: _Rule, block: _Block, chunk_bits: int, is_touched: Bool) -> None:
     """List the other ends of vertices of a block, or count them and mark chunks of vertices with any.
 
     Each end of a flow is noted for the other where the rule says so.
@@ -134,7 +134,7 @@ def note_ends(rows: Any, rule: Any, block: Any, chunk_bits: Any, is_touched: Any
 
 
 @compiled
-def count_distinct(place: Any, found: Any, first: Any, seen: Any, count: Any) -> None:
+def count_distinct(place: NDArray[np.uint32], found: Int32, first: int, seen: Int32, count: Int32) -> None:
     """Write how many different ends the vertices from ``first`` on have, whose lists end at ``place``.
 
     ``seen``: for each vertex the last one whose list it was seen in, -1 before.
