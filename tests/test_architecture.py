@@ -23,18 +23,18 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_877,
     "cli": 4_048,
-    "communication": 3_107,
-    "division": 7_481,
+    "communication": 3_106,
+    "division": 7_468,
     "foundation": 1_125,
-    "graph": 5_840,
-    "kernels": 7_614,
+    "graph": 5_838,
+    "kernels": 7_606,
     "machine": 5_807,
-    "profiles": 5_476,
-    "program": 9_331,
-    "recording": 11_757,
+    "profiles": 5_471,
+    "program": 9_330,
+    "recording": 11_756,
     "report": 7_359,
     "result": 2_363,
-    "scaling": 6_442,
+    "scaling": 6_437,
     ".": 585,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 44_206,
+    "tests": 44_218,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -102,6 +102,11 @@ ADAPTERS = {
     "statsmodels": {"scaling.laws.regression"},
     "ziglang": set[str](),  # started as a program
 }
+MAY_SAY_ANY = {
+    **{"foundation.compiled": "numba", "foundation.documents": "json", "graph.value_graph": "numpy"},
+    **dict.fromkeys(("kernels.learning.training", "profiles.extrapolation.learners"), "sklearn"),
+    **{"division.libraries.mtkahypar_call": "mtkahypar", "api": "typing"},  # TypedDict: options by name
+}  # and, until all of their arguments have types, modules of compiled loops
 CHILD_PROCESSES = {"program.frontend.canonicalize"}
 HEAVY = (
     *("numpy", "numba", "scipy", "h5py", "matplotlib", "jinja2", "pymetis", "mtkahypar", "networkx"),
@@ -267,6 +272,13 @@ def test_nothing_inside_imports_from_the_package_root() -> None:
 def test_libraries_are_touched_by_their_adapter_only(library: str) -> None:
     users = {m.name for m in _modules() if any(i.split(".")[0] == library for i in m.imports)}
     assert users <= ADAPTERS[library]
+
+
+def test_any_is_said_where_a_library_has_no_types() -> None:
+    said = {
+        m.name for m in _modules() if "typing.Any" in m.imports and not m.name.startswith(("cli", "report"))
+    }
+    assert {n for n in said if not n.endswith("kernels")} == {*MAY_SAY_ANY, "communication.balance"}
 
 
 def _may_talk(name: str) -> bool:

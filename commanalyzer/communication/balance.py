@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.communication.kernels import home_of
-from commanalyzer.communication.uses import OwnerCodes, owner_codes
+from commanalyzer.communication.kernels import Owners, home_of
+from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
@@ -130,33 +130,34 @@ def imbalance_with_folds(
 
 def _owners(
     part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32], readers: Int32 | None
-) -> tuple[OwnerCodes, Int32, int, Int64, Bool]:
-    """Owner codes, readers, p, who combines what (sink times p plus part, ascending), sinks that are."""
+) -> tuple[Owners, int, Int64, Bool]:
+    """Owners, p, who combines what (sink times p plus part, ascending), sinks that are."""
     combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
     is_shared = np.zeros(len(part), np.bool_)
     is_shared[folded[0]] = True
     counts = frozen(np.zeros(0) if readers is None else readers, np.int32)
-    return owner_codes(part, removed, num_parts), counts, num_parts, combined, frozen(is_shared, np.bool_)
+    owners = Owners(owner_codes(part, removed, num_parts), counts)
+    return owners, num_parts, combined, frozen(is_shared, np.bool_)
 
 
 @compiled_inline
 def _place(rows: Any, row: Any, term: Any, owners: Any) -> Any:
     """Return a value of the part that computes a term of a row; ``owners`` are those of :func:`_owners`."""
-    code, readers, num_parts, combined, _ = owners
-    home, value = home_of(rows, row, term, code, readers), np.int64(rows.row_sink[row])
+    of_values, num_parts, combined, _ = owners
+    home, value = home_of(rows, row, term, of_values), np.int64(rows.row_sink[row])
     key = value * num_parts + home
     at = np.searchsorted(combined, key)
     if home >= 0 and at < len(combined) and combined[at] == key:
         value = np.int64(-1)
         for v in rows.source[rows.source_ptr[term] : rows.source_ptr[term + 1]]:
-            value = max(value, np.int64(v) if code[v] == home else value)
+            value = max(value, np.int64(v) if of_values.code[v] == home else value)
     return value
 
 
 @compiled_in_place
 def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) -> None:
     """Add the work of each term to ``done`` float64[V], at a value of the part that computes it."""
-    is_shared = owners[4]
+    is_shared = owners[3]
     for r in range(len(rows.row_sink)):
         if not rows.row_fold[r]:
             continue

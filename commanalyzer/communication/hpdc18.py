@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
+from commanalyzer.communication.kernels import Owners
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import UseTable, owner_codes
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.structure.singletons import SingletonKind
@@ -75,7 +77,8 @@ def charge_hpdc18(
     """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`."""
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
-    table = UseTable(owner_codes(part, everywhere, num_parts), num_parts, singletons > 0)
+    owners = Owners(owner_codes(part, everywhere, num_parts), frozen(np.zeros(0), np.int32))
+    table = UseTable(owners, num_parts, singletons > 0)
     for rows in row_slices(graph):
         table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)

@@ -1,14 +1,11 @@
 """Compiled loops of the counters: one pass over the rows of a graph finds what crosses between parts.
 
-Uses of values by parts are collected in *lines*, one per (value, part). They are a tuple of::
+Uses of values by parts are collected in *lines*, one per (value, part)::
 
-    table   int64[L, C]     most, total and, where C = 6, fresh and terms (``PairUses``) in columns 2 to 5;
-                            columns 0, 1 are the first four of ``key``
-    key     int32[L, 2 C]   value, part, next line of the value, last row: the same memory as ``table``;
-                            next is -1 for none, -2 - b where block b knows all lines of the value
-    head    int32[V]        first line of each value, -1 for none; where there is a block, that used last
-    slots   int32[B, p]     blocks: line of each part, -1 for none
-    used    int64[2]        lines and blocks that are taken
+    table   most, total and, where C = 6, fresh and terms (``PairUses``) in columns 2 to 5; columns 0, 1 are
+            the first four of ``key``
+    key     value, part, next line of the value, last row: the same memory as ``table``; next is -1 for none,
+            -2 - b where block b knows all lines of the value
 
 Most values are used by few parts, whose lines are chained; a value that many use gets a block, so that no
 chain is long. Rows that follow each other mostly have one owner: the line used last is looked at first. Rows
@@ -18,19 +15,23 @@ at the row for which there may be too few lines, and goes on with more.
 Lines are found at places that no processor foresees, and much depends on what is found there: what comes some
 places later begins to be loaded beforehand.
 
-The *owner code* int8[V] (or wider) of a value is its part, or ``~part`` where it has no say in where a term
-is computed (hubs). Likewise, ``readers`` int32[V] are the terms that read a value, or their complement where
-it is a sum that is read while it goes on.
+The *owner code* of a value is its part, or ``~part`` where it has no say in where a term is computed (hubs).
+Likewise, ``readers`` are the terms that read a value, or their complement where it is a sum that is read
+while it goes on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, prefetch
+from commanalyzer.graph.value_graph import Bool, Int32, Int64
+
+OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,31 @@ _BLOCK = -2  # next lines from here down are blocks
 _CHAIN = 2  # lines of a chain at least before it becomes a block
 _NEAR, _FAR = 32, 64  # flows that loads take about as long as
 _SHARE = 16  # a block has at most so many places per line
+
+
+class LineTable(NamedTuple):
+    """L lines of V values and p parts, with room for more."""
+
+    table: Int64  # [L, C]
+    key: Int32  # [L, 2 C]
+    head: Int32  # [V], first line of each value, -1 for none; where there is a block, that used last
+    slots: Int32  # [B, p], blocks: line of each part, -1 for none
+    used: Int64  # [2], lines and blocks that are taken
+
+
+class Owners(NamedTuple):
+    """Who may compute terms."""
+
+    code: OwnerCodes  # [V], owner codes
+    readers: Int32  # [V]; empty where only common owners matter
+
+
+class Skipped(NamedTuple):
+    """Flows that are not entered: a pair one of whose rows uses all versions of its value is sated."""
+
+    removed: Bool  # [V], values whose flows are left out; empty for none
+    versions: Int64  # [V]; empty as ``sated``
+    sated: NDArray[np.uint64]  # [V], bits say to which parts to enter a value no more; empty not to note that
 
 
 @compiled_inline
@@ -127,13 +153,14 @@ def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
 
 
 @compiled_inline
-def home_of(rows: Any, row: Any, t: Any, code: Any, readers: Any) -> Any:
+def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
     """Return the part that may compute term ``t`` of a row instead of the sink's owner; -1 if there is none.
 
     That is the part that owns all operands, hubs aside; where there is none, the owner of the operand that
     the fewest terms read (a matrix entry, not the vector's), unless operands of several parts are equally
     rare, or the sum is read while it goes on. Without ``readers`` (empty), only the former.
     """
+    code, readers = owners
     home, is_common = np.int64(NONE), True
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
         owner = np.int64(code[rows.source[i]])
@@ -157,10 +184,10 @@ def home_of(rows: Any, row: Any, t: Any, code: Any, readers: Any) -> Any:
 
 
 @compiled_inline
-def _is_open(rows: Any, row: Any, owner: Any, code: Any, readers: Any) -> Any:
+def _is_open(rows: Any, row: Any, owner: Any, owners: Any) -> Any:
     """Whether a part other than ``owner`` may compute a term of ``row``."""
     for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
-        home = home_of(rows, row, t, code, readers)
+        home = home_of(rows, row, t, owners)
         if home >= 0 and home != owner:
             return True
     return False
@@ -190,21 +217,16 @@ def look_ahead(i: Any, source: Any, lines: Any) -> None:
 
 @compiled_in_place
 def scan_rows(
-    rows: Any, code: Any, readers: Any, removed: Any, begin: Any, first_row: Any, lines: Any, versions: Any,
-    sated: Any, is_open: Any,
-) -> Any:  # fmt: skip
+    rows: Any, begin: Any, first_row: Any, owners: Any, skipped: Any, lines: Any, is_open: Any
+) -> Any:
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
 
-    ``rows`` are followed by ``code``, owner codes, ``readers`` (:func:`home_of`), and
-    ``removed`` bool[V], values whose flows are left out; empty for none. ``begin`` is the row to begin with,
-    ``first_row`` the number of row 0 among the rows of all slices, ``is_open`` bool[R] the output.
-
-    A pair whose most frequent row uses all versions of its value is sated: more uses change nothing. Bits of
-    ``sated`` uint64[V] say to which parts each value need not be entered again; empty not to note that, with
-    ``versions`` int64[V].
+    ``begin`` is the row to begin with, ``first_row`` the number of row 0 among the rows of all slices,
+    ``is_open`` bool[R] the output.
     """
+    code, (removed, versions, sated) = owners.code, skipped
     for r in range(begin, len(rows.row_sink)):
         start, end = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
         if is_full(lines, end - start):
@@ -212,7 +234,7 @@ def scan_rows(
         owner = owner_of(code[rows.row_sink[r]])
         if len(removed) and removed[rows.row_sink[r]]:
             continue
-        if rows.row_fold[r] and _is_open(rows, r, owner, code, readers):
+        if rows.row_fold[r] and _is_open(rows, r, owner, owners):
             is_open[r] = True
             continue
         for i in range(start, end):
@@ -230,8 +252,9 @@ def scan_rows(
 
 
 @compiled_inline
-def _put_pair(table: Any, key: Any, i: Any, value: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
+def _put_pair(lines: Any, i: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
     """Put line ``i`` to the pairs of its value, which begin at ``first``; return where they end."""
+    table, key = lines.table, lines.key
     if table[i, TOTAL] == 0:
         return at
     k = at
@@ -240,7 +263,7 @@ def _put_pair(table: Any, key: Any, i: Any, value: Any, first: Any, at: Any, key
         for column in range(len(counts)):
             counts[column, k] = counts[column, k - 1]
         k -= 1
-    keys[VALUE, at] = value
+    keys[VALUE, at] = key[i, VALUE]
     keys[PART, k] = key[i, PART]
     counts[0, k] = table[i, MOST]
     counts[1, k] = table[i, TOTAL]
@@ -268,10 +291,10 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
                 prefetch(table, line)
             for line in block:
                 if line >= 0:
-                    at = _put_pair(table, key, np.int64(line), v, first, at, keys, counts)
+                    at = _put_pair(lines, np.int64(line), first, at, keys, counts)
             continue
         while i >= 0:
-            at = _put_pair(table, key, i, v, first, at, keys, counts)
+            at = _put_pair(lines, i, first, at, keys, counts)
             i = np.int64(key[i, NEXT])
     return at
 

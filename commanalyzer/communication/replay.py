@@ -18,6 +18,7 @@ import numpy as np
 
 from commanalyzer.communication import replay_kernels as kernels
 from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.kernels import Owners
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import frozen
@@ -61,7 +62,7 @@ def replayed(
     every = np.arange(graph.num_vertices + 1)
     pairs = tuple((np.searchsorted(value, every), frozen(other, np.int32)) for value, other in sides)
     code = owner_codes(part, hubs, charges.num_parts)
-    owners = code, frozen(readers, np.int32), frozen(removed, np.bool_)
+    told = Owners(code, frozen(readers, np.int32)), frozen(removed, np.bool_)
     events = timeline.event, row, renamed, timeline.fill, timeline.vertex
     earlier = kernels.has_earlier(timeline.event, np.zeros(graph.num_vertices, np.bool_))
     entries = 0
@@ -69,7 +70,7 @@ def replayed(
         several = np.empty((entries, 2), np.int64)
         sent, combined = np.zeros(len(charges.expand), np.int64), np.zeros((2, len(charges.fold)), np.int64)
         seen, counters = np.zeros(len(sent), np.bool_), np.zeros(2, np.int64)
-        kernels.replay(graph.rows, events, owners, pairs, earlier, (sent, combined, seen, several, counters))
+        kernels.replay(graph.rows, events, told, pairs, earlier, (sent, combined, seen, several, counters))
         missing, entries = counters.tolist()
         if not entries:
             break

@@ -39,10 +39,9 @@ def _pair_of(table: Any, value: Any, part: Any) -> Any:
 @compiled_inline
 def _place_of(rows: Any, t: Any, row: Any, owner: Any, owners: Any, pairs: Any) -> Any:
     """The part that computes term ``t`` of a row, and its pair of ``fold`` unless it is the sink's owner."""
-    code, readers, _ = owners
-    expand, fold = pairs
+    code, (expand, fold) = owners.code, pairs
     if rows.row_fold[row]:
-        home = home_of(rows, row, t, code, readers)
+        home = home_of(rows, row, t, owners)
         pair = _pair_of(fold, rows.row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
         for v in rows.source[rows.source_ptr[t] : rows.source_ptr[t + 1]]:
             if pair >= 0 and owner_of(code[v]) != home and _pair_of(expand, v, home) < 0:
@@ -81,13 +80,14 @@ def _end_sum(value: Any, is_read: Any, pairs: Any, state: Any, needed: Any) -> N
 
 
 @compiled_inline
-def _run(rows: Any, row: Any, owners: Any, pairs: Any, state: Any, earlier: Any, result: Any) -> None:
+def _run(rows: Any, row: Any, told: Any, pairs: Any, state: Any, earlier: Any, result: Any) -> None:
     """Count what one row needs; those that tell decisions need sums to be complete.
 
     ``state`` are the versions of values, what pairs have of them, sums with contributions that nobody has
     read, and whose, and the earlier versions that the row reads, 0 for none.
     """
-    code, _, removed = owners
+    owners, removed = told
+    code = owners.code
     version, has, is_open, contributed, old = state
     sink, (made, needed) = rows.row_sink[row], result[1]
     owner = owner_of(code[sink])
@@ -110,15 +110,14 @@ def _run(rows: Any, row: Any, owners: Any, pairs: Any, state: Any, earlier: Any,
 
 
 @compiled
-def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, result: Any) -> None:
+def replay(rows: Any, timeline: Any, told: Any, pairs: Any, earlier: Any, result: Any) -> None:
     """Go through all events and count what crosses.
 
     Args:
         rows: Rows of the counted graph.
         timeline: Columns of a :class:`~commanalyzer.graph.timeline.Timeline`; rows, sinks of the
             counted graph.
-        owners: Owner codes, ``readers`` of :func:`~commanalyzer.communication.kernels.home_of`, and
-            values whose flows are left out; the latter two may be empty.
+        told: Owners, and values whose flows are left out (may be empty).
         pairs: Values with receivers, and sinks with contributors: pointer int64[V + 1] and parts of each.
         earlier: bool[V], values of which earlier versions are read.
         result: int64 each, zeros: how often a value was sent; how often partial results were made, and read;
@@ -138,7 +137,7 @@ def replay(rows: Any, timeline: Any, owners: Any, pairs: Any, earlier: Any, resu
             r, s = row_of[e], sink_of[e]
             if r >= 0 and is_inside:
                 state = version, has, is_open, contributed, old
-                _run(rows, r, owners, pairs, state, earlier, result)
+                _run(rows, r, told, pairs, state, earlier, result)
             old[noted[:num_old]] = num_old = 0
             if s >= 0:
                 version[s] += 1

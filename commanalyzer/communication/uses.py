@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
+from commanalyzer.communication.kernels import OwnerCodes, Owners
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 
 Entry = TypeVar("Entry", bound=np.generic)
-OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 _FEWEST_LINES = 1024
 _FEWEST_BLOCKS = 64
 _SATED_PARTS = 64  # bits of a word
@@ -70,42 +70,41 @@ class Lines:
         num_vertices: Number of values V.
         num_parts: Number of parts p.
         is_fold: Whether they are contributions: ``fresh`` and ``terms`` of :class:`PairUses` are asked for.
+
+    Attributes:
+        arrays: What the kernels work on.
     """
 
     def __init__(self, num_vertices: int, num_parts: int, *, is_fold: bool) -> None:
-        self._head = np.full(num_vertices, kernels.NONE, dtype=np.int32)
         columns = 1 + (kernels.TERMS if is_fold else kernels.TOTAL)
-        self._table = np.empty((_FEWEST_LINES, columns), dtype=np.int64)
-        self._slots = np.empty((_FEWEST_BLOCKS, num_parts), dtype=np.int32)
-        self._count = np.zeros(2, dtype=np.int64)
-
-    @property
-    def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int64]:
-        """What the kernels work on; valid until there are more lines."""
-        return self._table, self._table.view(np.int32), self._head, self._slots, self._count
+        table = np.empty((_FEWEST_LINES, columns), dtype=np.int64)
+        head = np.full(num_vertices, kernels.NONE, dtype=np.int32)
+        slots = np.empty((_FEWEST_BLOCKS, num_parts), dtype=np.int32)
+        self.arrays = kernels.LineTable(table, table.view(np.int32), head, slots, np.zeros(2, np.int64))
 
     @property
     def table(self) -> Int64:
         """int64[L, C], the lines."""
-        return self._table[: self._count[0]]
+        return self.arrays.table[: self.arrays.used[0]]
 
     def __len__(self) -> int:
-        return int(self._count[0])
+        return int(self.arrays.used[0])
 
     def expect(self, more: int) -> None:
         """Make room for ``more`` lines, and at least one block: what is not used takes no memory."""
-        lines, blocks = self._count.tolist()
-        if lines + more > len(self._table):
-            self._table = larger(self._table, lines, max(lines + more, 2 * len(self._table)))
-        if blocks == len(self._slots):
-            self._slots = larger(self._slots, blocks, 2 * blocks)
+        table, _, head, slots, used = self.arrays
+        lines, blocks = used.tolist()
+        if lines + more > len(table):
+            table = larger(table, lines, max(lines + more, 2 * len(table)))
+        if blocks == len(slots):
+            slots = larger(slots, blocks, 2 * blocks)
+        self.arrays = kernels.LineTable(table, table.view(np.int32), head, slots, used)
 
     def copy(self) -> Lines:
         """Return the same lines."""
-        other, (lines, blocks) = copy.copy(self), self._count.tolist()
-        other._head, other._count = self._head.copy(), self._count.copy()
-        other._table = larger(self._table, lines, lines)
-        other._slots = larger(self._slots, blocks, max(blocks, 1))
+        other, (table, _, head, slots, used) = copy.copy(self), self.arrays
+        table, slots = larger(table, used[0], used[0]), larger(slots, used[1], max(used[1], 1))
+        other.arrays = kernels.LineTable(table, table.view(np.int32), head.copy(), slots, used.copy())
         return other
 
     def forget_rows(self) -> None:
@@ -133,11 +132,9 @@ class UseTable:
     """Uses of values by parts, collected from rows of a graph in ascending order.
 
     Args:
-        code: int8[V] or wider, owner codes.
+        owners: Who may compute terms.
         num_parts: Number of parts p.
         removed: bool[V], values whose flows are left out; None for none.
-        readers: int32[V], terms that read each value: where operands have several owners, a term may be
-            computed at the rarest; None where it may not.
         versions: int64[V], for graphs whose values are used many times over: what no further use changes is
             not entered again. None not to note that.
 
@@ -146,27 +143,22 @@ class UseTable:
     """
 
     def __init__(
-        self,
-        code: OwnerCodes,
-        num_parts: int,
-        removed: Bool | None = None,
-        readers: Int32 | None = None,
-        versions: Int64 | None = None,
+        self, owners: Owners, num_parts: int, removed: Bool | None = None, versions: Int64 | None = None
     ) -> None:
-        self._code = code
-        self._readers = frozen(np.zeros(0) if readers is None else readers, np.int32)
-        self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
+        removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
+        self._owners = owners
         if versions is None or num_parts > _SATED_PARTS:
             versions = np.zeros(0, np.int64)
-        self._versions = frozen(versions, np.int64)
-        self._sated = np.zeros(len(self._versions), np.uint64)
-        self.lines = Lines(len(code), num_parts, is_fold=False)
+        sated = np.zeros(len(versions), np.uint64)
+        self._skipped = kernels.Skipped(removed, frozen(versions, np.int64), sated)
+        self.lines = Lines(len(owners.code), num_parts, is_fold=False)
         self._rows = 0
 
     def copy(self) -> UseTable:
         """Return the same uses, to which others may be added."""
         other = copy.copy(self)
-        other.lines, other._sated = self.lines.copy(), self._sated.copy()
+        other.lines = self.lines.copy()
+        other._skipped = self._skipped._replace(sated=self._skipped.sated.copy())
         return other
 
     def number_rows(self, count: int) -> int:
@@ -188,10 +180,7 @@ class UseTable:
         self.lines.expect(rows.num_flows // 2)
         first, row = self.number_rows(rows.num_rows), 0
         while True:
-            row = kernels.scan_rows(
-                *(rows, self._code, self._readers, self._removed, row, first),
-                *(self.lines.arrays, self._versions, self._sated, is_open),
-            )
+            row = kernels.scan_rows(rows, row, first, self._owners, self._skipped, self.lines.arrays, is_open)
             if row == rows.num_rows:
                 return is_open
             self.lines.expect(rows.flows_of(row))

@@ -39,10 +39,11 @@ from commanalyzer.communication.balance import TermWork, imbalance_with_folds, t
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.combining.kernels import has_split_terms
 from commanalyzer.communication.combining.reductions import settle
+from commanalyzer.communication.kernels import Owners
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.uses import OwnerCodes, PairUses, UseTable, none_used, owner_codes
+from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import Sliceable, chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.storage.store import AnyGraph, values_of
@@ -85,12 +86,12 @@ def charge_volume(
     """
     check_parts(graph, part, num_parts)
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
-    owned = _Owned(graph, totals or totals_of(graph), part, num_parts, owner_codes(part, hubs, num_parts))
-    readers = frozen(owned.totals.readers, np.int32)
+    owned = _Owned(graph, totals or totals_of(graph), part, num_parts)
+    owners = Owners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
     decisions = owned.totals.decisions
     versions = graph.versions if graph.num_flows >= _REUSED * graph.num_vertices else None
     removed = None if decisions is None else decisions.is_variable
-    uses, kept = UseTable(owned.code, num_parts, removed, readers, versions), []
+    uses, kept = UseTable(owners, num_parts, removed, versions), []
     for piece in row_slices(graph if rows is None else rows):
         is_open = uses.add(piece)
         if is_open.any():
@@ -99,12 +100,12 @@ def charge_volume(
         return owned.charged(uses, none_used())
     several = joined_rows(kept)
     kept.clear()
-    others = uses.copy() if has_split_terms(several, owned.code, readers) else None
-    found = owned.settled(several, uses, readers[:0])
+    others = uses.copy() if has_split_terms(several, owners) else None
+    found = owned.settled(several, uses, owners._replace(readers=owners.readers[:0]))
     del uses  # as large as what follows
     if others is None:
         return found
-    split = owned.settled(several, others, readers)
+    split = owned.settled(several, others, owners)
     if split.comm_bytes >= found.comm_bytes:
         return found
     known = graph, work or term_work(graph), hubs, part, num_parts
@@ -117,18 +118,17 @@ def charge_volume(
 
 @dataclass(frozen=True, slots=True)
 class _Owned:
-    """A graph whose values have owners, and their codes."""
+    """A graph whose values have owners."""
 
     graph: AnyGraph
     totals: GraphTotals
     part: Int32
     num_parts: int
-    code: OwnerCodes
 
-    def settled(self, rows: Rows, uses: UseTable, readers: Int32) -> Charges:
-        """Return every transfer where open ``rows`` are settled with ``readers``; ``uses`` are used up."""
-        folded = settle(self.graph, self.totals, rows, self.code, readers, uses, self.num_parts)
-        return self.charged(uses, folded, splits_terms=len(readers) > 0)
+    def settled(self, rows: Rows, uses: UseTable, owners: Owners) -> Charges:
+        """Return every transfer where open ``rows`` are settled with ``owners``; ``uses`` are used up."""
+        folded = settle(self.graph, self.totals, rows, owners, uses, self.num_parts)
+        return self.charged(uses, folded, splits_terms=len(owners.readers) > 0)
 
     def charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:
         """Return the transfers because of all uses and contributions."""

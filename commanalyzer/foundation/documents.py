@@ -15,7 +15,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -25,6 +25,8 @@ from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 
 _MOST = (1 << 63) - 1
 _T = TypeVar("_T")
+Parsed: TypeAlias = Any  # what a parser returned: of any type until it is checked
+Fields: TypeAlias = dict[str, Any]  # an object of a document
 Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
@@ -33,7 +35,7 @@ _NO_TEXTS: Mapping[type, Callable[[str], object]] = {}
 _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
 
 
-def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
+def parse_json(text: str | bytes, *, is_finite: bool = False) -> Parsed:
     """Content of a JSON document.
 
     Args:
@@ -43,9 +45,7 @@ def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
     Raises:
         ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits.
     """
-    content = _parsed(json.loads, text, "JSON")
-    _check_numbers(content, is_finite)
-    return content
+    return _parsed(json.loads, text, "JSON", is_finite=is_finite)
 
 
 @contextlib.contextmanager
@@ -65,7 +65,7 @@ def reading(
         raise error(f"expected {what}, found: {found}", where=str(path), hint=hint) from cause
 
 
-def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = "") -> dict[str, Any]:
+def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = "") -> Fields:
     """Content of a JSON file of this tool.
 
     Args:
@@ -116,7 +116,7 @@ def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], 
         raise ValueError(_explained(str(error), content, kind)) from error
 
 
-def _explained(text: str, content: Any, kind: Any) -> str:
+def _explained(text: str, content: Parsed, kind: Parsed) -> str:
     """A message of msgspec with the wrong value, and the words that are known, where it says which it is."""
     said, _, place = text.replace("`", "").partition(" - at ")
     said, _, found = said.partition(", got ")
@@ -139,15 +139,13 @@ def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
-def parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> Fields:
     """Content of a TOML document.
 
     Raises:
         ValueError: As for :func:`parse_json`.
     """
-    content = _parsed(tomllib.loads, text, "TOML")
-    _check_numbers(content, is_finite=False)
-    return dict(content)
+    return dict(_parsed(tomllib.loads, text, "TOML", is_finite=False))
 
 
 def read_csv(path: Path) -> list[list[str]]:
@@ -187,11 +185,13 @@ def number(value: object) -> float:
     return float(value)
 
 
-def _parsed(parse: Callable[[Any], Any], text: str | bytes, name: str) -> Any:
+def _parsed(parse: Callable[[Parsed], Parsed], text: str | bytes, name: str, *, is_finite: bool) -> Parsed:
     try:
-        return parse(text)
+        content = parse(text)
     except (RecursionError, ValueError) as error:
         raise ValueError(f"no {name}: {error}") from error
+    _check_numbers(content, is_finite)
+    return content
 
 
 def _check_numbers(content: object, is_finite: bool) -> None:

@@ -192,8 +192,8 @@ def _add_entering(vertices: Vertices, entries: int, site: int, writer: StoreWrit
 
 def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: SiteColumns, vertices: Vertices) -> Rows:
     """Rows of a chunk in final form."""
-    from commanalyzer.graph.reading.form_kernels import count_stores, find_sinks, find_sources, form_rows
-    from commanalyzer.graph.reading.trace_kernels import CACHED
+    from commanalyzer.graph.reading import form_kernels as kernels
+    from commanalyzer.graph.reading.trace_kernels import CACHED, Places
 
     ranges = homes.ranges
     num_rows, num_labels = len(chunk.end), len(chunk.label)
@@ -203,17 +203,18 @@ def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: SiteColumns, vertic
     term_sources = np.empty(num_labels, np.int64)
     source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
     places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
-    find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
-    find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
-    rows, num_terms, sources = form_rows(
-        (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled),
-        chunk.group, sinks, tables.groups,
-        (ranges.starts, ranges.length, ranges.base, homes.vertex),
+    kernels.find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
+    kernels.find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
+    columns = chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled
+    rows, num_terms, sources = kernels.form_rows(
+        kernels.Read(*columns, sinks, tables.groups),
+        chunk.group,
+        Places(ranges.starts, ranges.length, ranges.base, homes.vertex),
         (sites.self_label, sites.fold),
         vertices.state,
         (sink, count, site, fold, accumulates, terms, term_sources, source, role),
-    )  # fmt: skip
-    count_stores(sink[:rows], count[:rows], site[:rows], vertices.versions, vertices.producer)
+    )
+    kernels.count_stores(sink[:rows], count[:rows], site[:rows], vertices.versions, vertices.producer)
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows],
         pointer_from_counts(terms[:rows]), pointer_from_counts(term_sources[:num_terms]),
@@ -231,15 +232,13 @@ def _fills(chunk: Chunk) -> Int64:
 
 def _filled(fills: Int64, homes: Homes) -> Iterator[tuple[Int32, Int64, Int32]]:
     """Homes that fills cover, with counts and sites; filled words that nobody else uses are no values."""
-    from commanalyzer.graph.reading.trace_kernels import next_filled
+    from commanalyzer.graph.reading.trace_kernels import Places, next_filled
 
-    ranges = homes.ranges
+    places = Places(homes.ranges.starts, homes.ranges.length, homes.ranges.base, homes.vertex)
     fill, dense = 0, 0
     while fill < len(fills):
         home, count, site = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32)
-        rows, fill, dense = next_filled(
-            fills, fill, dense, ranges.starts, ranges.length, ranges.base, homes.vertex, home, count, site
-        )
+        rows, fill, dense = next_filled(fills, fill, dense, places, (home, count, site))
         yield home[:rows], count[:rows], site[:rows]
 
 

@@ -193,7 +193,7 @@ def _marked(
     for chunk in tables.chunks():
         words = np.empty(len(chunk.heads) + len(chunk.label), np.int64)
         rows, state = (chunk.heads, chunk.label, chunk.end), (cache, words)
-        found = mark(rows, *known, is_read.view(np.uint8), width, state)
+        found = mark(rows, *known, (is_read.view(np.uint8), width), state)
         outside = np.union1d(outside, words[:found])
     return width, is_read, outside
 

@@ -38,6 +38,7 @@ Int32 = NDArray[np.int32]
 UInt8 = NDArray[np.uint8]
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
+Array = NDArray[Any]  # a column whose type its name says
 
 
 class HomeKind(IntEnum):
@@ -209,7 +210,7 @@ class Rows(NamedTuple):
 
 OF_ROWS = Rows._fields[: Rows._fields.index("term_ptr")]
 """Columns with an entry for every row."""
-OF_VERTICES: dict[str, Any] = {
+OF_VERTICES: dict[str, type[np.generic]] = {
     "home_object": np.int32,
     "home_offset": np.int64,
     "width_bytes": np.uint8,
@@ -289,7 +290,7 @@ class ValueGraph:
         """Bytes of all arrays together."""
         return sum(column.nbytes for column in self._columns())
 
-    def _columns(self) -> Iterator[NDArray[Any]]:
+    def _columns(self) -> Iterator[Array]:
         yield from self.rows
         yield from (getattr(self, name) for name in OF_VERTICES)
 
@@ -352,7 +353,7 @@ def _check_pointer(pointer: Int64, end: int, name: str) -> None:
     _require(bool(np.all(np.diff(pointer) >= 0)), f"{name} must not decrease")
 
 
-def _check_entries(name: str, values: NDArray[Any], counts: Mapping[str, int]) -> None:
+def _check_entries(name: str, values: Array, counts: Mapping[str, int]) -> None:
     if len(values):
         bits = values.view(np.int64) if values.dtype.kind == "f" else values
         check_limits(name, int(bits.min()), int(bits.max()), counts)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.foundation.work import Operations, WorkWeights
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.graph.value_graph import Float64, Int64, Site
+from commanalyzer.graph.value_graph import Array, Float64, Int64, Site
 from commanalyzer.recording.instrument.sites import SiteRecord, SiteTable
 from commanalyzer.recording.trace import Trace
 
-RowColumns = Callable[[tuple[str, ...]], Iterator[tuple[NDArray[Any], ...]]]
+RowColumns = Callable[[tuple[str, ...]], Iterator[tuple[Array, ...]]]
 
 
 def sites_of(trace: Trace, table: SiteTable) -> tuple[Site, ...]:

@@ -12,15 +12,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from commanalyzer.foundation.documents import document_text, number, parse_json, reading, typed
+from commanalyzer.foundation.documents import Fields, Parsed, document_text, parse_json, reading, typed
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.fields import (
     POINT_TO_POINT,
+    any_number,
     given_number,
     plain,
     read_branches,
@@ -84,7 +84,7 @@ def write_profile(profile: Profile, path: Path, *, force: bool = False) -> None:
 
 def profile_text(profile: Profile) -> str:
     """The document of a profile."""
-    content: dict[str, Any] = {
+    content: Fields = {
         "schema": SCHEMA,
         "application": profile.application,
         "appScale": {name: plain(value) for name, value in sorted(profile.scale.items())},
@@ -110,7 +110,7 @@ def read_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
     return tuple(found)
 
 
-def _unknown_calls(thread: dict[str, Any]) -> frozenset[str]:
+def _unknown_calls(thread: Fields) -> frozenset[str]:
     calls = thread.get("mpiInstructionMix")
     return frozenset((POINT_TO_POINT,)) if calls is not None and POINT_TO_POINT not in calls else frozenset()
 
@@ -127,12 +127,12 @@ def missing_fields(profile: Profile) -> dict[str, list[RankProfile]]:
 
 class _File(msgspec.Struct, rename={"scale": "appScale"}):
     application: str
-    threads: list[dict[str, Any]]
+    threads: list[Fields]
     scale: dict[str, float | str] | None = None  # older files have numbers as text
     remarks: tuple[str, ...] = ()
 
 
-def _rank(thread: dict[str, Any], place: int, where: str) -> RankProfile:
+def _rank(thread: Fields, place: int, where: str) -> RankProfile:
     """Profile of a thread.
 
     Raises:
@@ -143,14 +143,16 @@ def _rank(thread: dict[str, Any], place: int, where: str) -> RankProfile:
             raise ProfileError(f"expected the mandatory field {field} in threads[{place}]", where=where)
     field = ""
 
-    def given(name: str) -> Any:
+    def given(name: str) -> Parsed:
         nonlocal field
         field = name
         return thread.get(name)
 
     try:
-        ids = int(_number(given("processId"))), int(_number(given("threadId")))
-        reads, writes = _registers(given("registerAccesses"))
+        ids = int(any_number(given("processId"))), int(any_number(given("threadId")))
+        accesses = given("registerAccesses")
+        accesses = {"reads": 0, "writes": 0} if accesses is None else accesses
+        reads, writes = given_number(accesses["reads"]), given_number(accesses["writes"])
         exchanged, vector = thread.get("mpiDataExchanged"), given("mpiCommunicationVector")
         return RankProfile(
             process_id=ids[0],
@@ -176,18 +178,9 @@ def _rank(thread: dict[str, Any], place: int, where: str) -> RankProfile:
         ) from error
 
 
-def _registers(given: Any) -> tuple[float, float]:
-    return (0.0, 0.0) if given is None else (given_number(given["reads"]), given_number(given["writes"]))
-
-
-def _number(value: object) -> float:
-    """A number; older files have them as text."""
-    return float(value) if isinstance(value, str) else number(value)
-
-
-def _thread(rank: RankProfile) -> dict[str, Any]:
+def _thread(rank: RankProfile) -> Fields:
     exchanged, vector = write_exchange(rank.exchange)
-    written: dict[str, Any] = {
+    written: Fields = {
         "instructionMix": write_mix(rank.mix),
         "openMPinstructionMix": {name: plain(v) for name, v in sorted(rank.openmp_calls.items())},
         "mpiInstructionMix": write_mpi_calls(rank.mpi_calls, rank.missing),

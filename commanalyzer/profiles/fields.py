@@ -8,11 +8,10 @@ The field ``instructionMix`` of a profile file (Section A.1).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.documents import number
+from commanalyzer.foundation.documents import Fields, Parsed, number
 from commanalyzer.profiles.mix import (
     DATA_INDEX,
     DATA_TYPES,
@@ -42,20 +41,25 @@ def plain(value: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
-def given_number(value: Any) -> float:
-    """A number of a file that is not negative; older files have some as text.
+def any_number(value: Parsed) -> float:
+    """A number of a file; older ones have some as text."""
+    return float(value) if isinstance(value, str) else number(value)
+
+
+def given_number(value: Parsed) -> float:
+    """A number of a file that is not negative.
 
     Raises:
         TypeError: If it is none.
         ValueError: If it is negative, or text that is none.
     """
-    found = float(value) if isinstance(value, str) else number(value)
+    found = any_number(value)
     if not found >= 0:
         raise ValueError(f"expected a number that is not negative, found {value}")
     return found
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
+def objects(value: Parsed) -> list[Fields]:
     """Objects of a list; one alone may stand without it.
 
     Raises:
@@ -84,12 +88,12 @@ _OTHERS = "otherRoutines"
 _EXCHANGED = ("sent_bytes", "received_bytes", "sent_messages", "received_messages")
 
 
-def read_calls(given: Any) -> dict[str, float]:
+def read_calls(given: Parsed) -> dict[str, float]:
     """Calls by function."""
     return {} if given is None else {str(name): given_number(v) for name, v in given.items()}
 
 
-def write_mpi_calls(calls: Mapping[str, float], missing: Collection[str] = ()) -> dict[str, Any]:
+def write_mpi_calls(calls: Mapping[str, float], missing: Collection[str] = ()) -> Fields:
     """``mpiInstructionMix``: calls by group and function, and all of them; unknown groups are left out."""
     group_of = {f"MPI_{name}": group for group, names in _GROUPS.items() for name in names}
     groups: dict[str, dict[str, float]] = {group: {} for group in (*_GROUPS, _OTHERS)}
@@ -102,7 +106,7 @@ def write_mpi_calls(calls: Mapping[str, float], missing: Collection[str] = ()) -
     return {"MPI_instructions_analyzed": plain(sum(calls.values())), **known}
 
 
-def read_mpi_calls(given: Any) -> dict[str, float]:
+def read_mpi_calls(given: Parsed) -> dict[str, float]:
     """Calls by MPI function; functions that were not called are left out."""
     result: dict[str, float] = {}
     for content in () if given is None else given.values():
@@ -111,7 +115,7 @@ def read_mpi_calls(given: Any) -> dict[str, float]:
     return result
 
 
-def write_parallelism(entries: Sequence[Parallelism]) -> list[dict[str, Any]]:
+def write_parallelism(entries: Sequence[Parallelism]) -> list[Fields]:
     """``ilp``: one object per window; 0 is no limit."""
     return [
         {"windowSize": e.window, "statistics": _spans(e.out_of_order), "in-order": _spans(e.in_order)}
@@ -119,8 +123,8 @@ def write_parallelism(entries: Sequence[Parallelism]) -> list[dict[str, Any]]:
     ]
 
 
-def _spans(spans: Spans) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+def _spans(spans: Spans) -> Fields:
+    result: Fields = {}
     for i, name in enumerate(ILP_TYPES):
         suffix = f"_{name}" if i else ""
         result[f"span{suffix}"] = plain(spans.span[i])
@@ -128,7 +132,7 @@ def _spans(spans: Spans) -> dict[str, Any]:
     return result
 
 
-def read_parallelism(given: Any) -> tuple[Parallelism, ...]:
+def read_parallelism(given: Parsed) -> tuple[Parallelism, ...]:
     """Parallelism by window."""
     return tuple(
         Parallelism(
@@ -140,19 +144,19 @@ def read_parallelism(given: Any) -> tuple[Parallelism, ...]:
     )
 
 
-def _read_spans(given: Mapping[str, Any]) -> Spans:
+def _read_spans(given: Fields) -> Spans:
     suffixes = ["", *(f"_{name}" for name in ILP_TYPES[1:])]
     span = np.array([given_number(given.get(f"span{s}", 0)) for s in suffixes])
     mean = np.array([given_number(given.get(f"arithmetic_mean{s}", 0)) for s in suffixes])
     return Spans(span, mean)
 
 
-def write_reuse(entries: Sequence[Reuse], name: str) -> list[dict[str, Any]]:
+def write_reuse(entries: Sequence[Reuse], name: str) -> list[Fields]:
     """``dataReuseDistribution`` (``name`` is ``data``) or ``instReuseDistribution`` (``instructions``)."""
     result = []
     for entry in entries:
         distances = entry.distance.tolist()
-        content: dict[str, Any] = {"cacheLineSize": entry.line_bytes}
+        content: Fields = {"cacheLineSize": entry.line_bytes}
         if entry.instruction_bytes:
             content["instructionSize"] = entry.instruction_bytes
         content["statistics"] = {
@@ -165,7 +169,7 @@ def write_reuse(entries: Sequence[Reuse], name: str) -> list[dict[str, Any]]:
     return result
 
 
-def read_reuse(given: Any, name: str) -> tuple[Reuse, ...]:
+def read_reuse(given: Parsed, name: str) -> tuple[Reuse, ...]:
     """Reuse by line size.
 
     A file that does not say how many accesses there were (the format has no field for it) tells it by its
@@ -191,7 +195,7 @@ def read_reuse(given: Any, name: str) -> tuple[Reuse, ...]:
     return tuple(result)
 
 
-def write_footprint(footprint: Footprint) -> dict[str, Any]:
+def write_footprint(footprint: Footprint) -> Fields:
     """``memoryFootprint``."""
     return {
         "shared_addresses_byte_granularity": plain(footprint.shared_bytes),
@@ -202,7 +206,7 @@ def write_footprint(footprint: Footprint) -> dict[str, Any]:
     }
 
 
-def read_footprint(given: Any) -> Footprint:
+def read_footprint(given: Parsed) -> Footprint:
     """Memory that is touched."""
     if given is None:
         return Footprint()
@@ -215,7 +219,7 @@ def read_footprint(given: Any) -> Footprint:
     )
 
 
-def write_branches(branches: Branches) -> dict[str, Any]:
+def write_branches(branches: Branches) -> Fields:
     """``branchEntropy``: as the readers of the format know it, and by length of the history."""
     rows = list(zip(branches.history.tolist(), branches.entropy, branches.misprediction, strict=True))
     return {
@@ -226,7 +230,7 @@ def write_branches(branches: Branches) -> dict[str, Any]:
     }
 
 
-def read_branches(given: Any) -> Branches | None:
+def read_branches(given: Parsed) -> Branches | None:
     """Predictability of branches; a single rate stands for a history of unknown length, written as 0."""
     if given is None:
         return None
@@ -244,7 +248,7 @@ def read_branches(given: Any) -> Branches | None:
     )
 
 
-def write_exchange(exchange: Exchange | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def write_exchange(exchange: Exchange | None) -> tuple[Fields, list[Fields]]:
     """``mpiDataExchanged`` and ``mpiCommunicationVector``."""
     if exchange is None:
         return dict.fromkeys(_EXCHANGED, 0), []
@@ -260,7 +264,7 @@ def write_exchange(exchange: Exchange | None) -> tuple[dict[str, Any], list[dict
     return summary, vector
 
 
-def read_exchange(summary: Any, vector: Any) -> Exchange | None:
+def read_exchange(summary: Parsed, vector: Parsed) -> Exchange | None:
     """Communication of both fields; ``None`` if neither is there."""
     if summary is None and vector is None:
         return None
@@ -288,9 +292,9 @@ _MISC = DATA_INDEX["misc"]
 _TYPED = DATA_TYPES[:_MISC]
 
 
-def write_mix(mix: InstructionMix) -> dict[str, Any]:
+def write_mix(mix: InstructionMix) -> Fields:
     """Content of the field: all instructions, then each type, sums of types included."""
-    result: dict[str, Any] = {"instructions_analyzed": plain(mix.instructions)}
+    result: Fields = {"instructions_analyzed": plain(mix.instructions)}
     for name in TYPES:
         counts = mix.counts[INDEX[name]]
         if name in SCALAR_TYPES:
@@ -302,7 +306,7 @@ def write_mix(mix: InstructionMix) -> dict[str, Any]:
     return result
 
 
-def _of_type(counts: Float64) -> dict[str, Any]:
+def _of_type(counts: Float64) -> Fields:
     per_length = counts[:, :_MISC].sum(axis=1)
     rows = [
         {
@@ -322,7 +326,7 @@ def _of_type(counts: Float64) -> dict[str, Any]:
     }
 
 
-def read_mix(given: Any) -> InstructionMix:
+def read_mix(given: Parsed) -> InstructionMix:
     """Mix of the field's content.
 
     Instructions of a type that are in no row of its mix have no type of data. If the number of all
@@ -352,13 +356,13 @@ def read_mix(given: Any) -> InstructionMix:
     return InstructionMix(counts)
 
 
-def _total(content: Any) -> float:
+def _total(content: Parsed) -> float:
     if isinstance(content, dict | list):
         return sum(given_number(each["total_instructions"]) for each in objects(content))
     return given_number(content)
 
 
-def _add(counts: Float64, content: dict[str, Any]) -> None:
+def _add(counts: Float64, content: Fields) -> None:
     total = given_number(content["total_instructions"])
     for row in objects(content.get("mix", [])):
         length = int(given_number(row["vector_size"]))

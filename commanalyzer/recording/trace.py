@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +78,7 @@ class Trace:
     statistics: TraceStatistics
     word_bytes: int = 4
 
-    def words_at(self, addresses: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    def words_at(self, addresses: NDArray[np.integer]) -> NDArray[np.int64]:
         """The words that addresses lie in."""
         return (addresses.astype(np.int64) // self.word_bytes) & WORD_MASK
 

@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import h5py
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.graph.storage.spill import machine_bytes
 from commanalyzer.graph.storage.store import COLUMNS
+from commanalyzer.graph.value_graph import Array
 
-Arrays: TypeAlias = dict[str, NDArray[Any]]
+Arrays: TypeAlias = dict[str, Array]
+Given: TypeAlias = Mapping[str, Array | None]
 Group: TypeAlias = h5py.Group
 
 _ANY = (np.iinfo(np.int64).min, 1 << 63)
@@ -83,9 +84,9 @@ DECOMPOSITION = (
 class Digest:
     """SHA-256 of arrays with their names, types and shapes, in the order that they are written in."""
 
-    _state: Any = field(default_factory=hashlib.sha256)
+    _state: hashlib._Hash = field(default_factory=hashlib.sha256)
 
-    def add(self, name: str, array: NDArray[Any]) -> None:
+    def add(self, name: str, array: Array) -> None:
         """Add one array."""
         entries = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         self._state.update(f"{name} {entries.dtype.str} {entries.shape} ".encode())
@@ -115,7 +116,7 @@ def open_file(path: Path) -> Iterator[Group]:
         yield file
 
 
-def write_arrays(group: Group, table: Sequence[Stored], arrays: Mapping[str, Any], digest: Digest) -> None:
+def write_arrays(group: Group, table: Sequence[Stored], arrays: Given, digest: Digest) -> None:
     """Write ``arrays`` that are as ``table`` says; those that are ``None`` or missing are left out.
 
     Raises:
@@ -123,8 +124,7 @@ def write_arrays(group: Group, table: Sequence[Stored], arrays: Mapping[str, Any
     """
     sizes: dict[str, int] = {}
     for stored in table:
-        array = arrays.get(stored.name)
-        if array is None:
+        if (array := arrays.get(stored.name)) is None:
             _require_optional(stored)
             continue
         _check(stored, array, sizes)
@@ -176,7 +176,7 @@ def _require_optional(stored: Stored) -> None:
         raise ValueError(f"expected an array {stored.name}, found none")
 
 
-def _loaded(dataset: object, stored: Stored) -> NDArray[Any]:
+def _loaded(dataset: object, stored: Stored) -> Array:
     """All entries of a dataset that lie in the file itself, and fit into memory."""
     if not isinstance(dataset, h5py.Dataset):
         raise ValueError(f"expected an array {stored.name}, found another kind of entry")
@@ -193,7 +193,7 @@ def _loaded(dataset: object, stored: Stored) -> NDArray[Any]:
     return np.asarray(dataset[...])
 
 
-def _check(stored: Stored, array: NDArray[Any], sizes: dict[str, int]) -> None:
+def _check(stored: Stored, array: Array, sizes: dict[str, int]) -> None:
     """Raise unless an array has the shape and range of the table."""
     expected = tuple(
         sizes.setdefault(n, array.shape[k]) if isinstance(n, str) and k < array.ndim else n

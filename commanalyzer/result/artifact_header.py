@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeAlias, TypedDict, cast, get_type_hints
+from typing import TypeAlias, TypedDict, cast, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Communication, CountedRun
 from commanalyzer.division.owners import Owners
-from commanalyzer.foundation.documents import typed
+from commanalyzer.foundation.documents import Fields, Parsed, typed
 from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import Array
 from commanalyzer.machine.parameters import KINDS
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, Array]
 
 _APART = {"store", "decompositions", "communication", "owners", "object_bytes"}  # arrays, or with such
 
@@ -84,12 +84,12 @@ def _decomposition(item: object, arrays: Arrays) -> Decomposition:
     )
 
 
-def _read(kind: type, value: object) -> dict[str, Any]:
+def _read(kind: type, value: object) -> Fields:
     """Fields of a dataclass that a table has; others of its entries are another's, or of another version."""
     return typed(value, _fields(kind))
 
 
 @cache
-def _fields(kind: type) -> type[dict[str, Any]]:
+def _fields(kind: type) -> type[Fields]:
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in _APART}
-    return cast("type[dict[str, Any]]", cast(Any, TypedDict)(kind.__name__, hints, total=False))
+    return cast("type[Fields]", cast(Parsed, TypedDict)(kind.__name__, hints, total=False))

@@ -12,9 +12,9 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from commanalyzer.foundation.documents import parse_toml, reading, typed
+from commanalyzer.foundation.documents import Fields, parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 
 _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -195,7 +195,7 @@ def read_cases(path: Path) -> tuple[CaseProgram, ...]:
     return found
 
 
-def _workload(folder: Path, entry: Mapping[str, Any]) -> CaseProgram:
+def _workload(folder: Path, entry: Fields) -> CaseProgram:
     """The workload of a table of the file, whose keys may be missing or have other names."""
     optional = {"flags": [], "counted_region": "", "parameters": [], "mpi_arguments": -1, "tasks": ""}
     grids = sorted((int(nodes), grid) for nodes, grid in entry["grids"].items())
@@ -213,7 +213,7 @@ def _workload(folder: Path, entry: Mapping[str, Any]) -> CaseProgram:
     return typed(content, CaseProgram, {Path: folder.joinpath})
 
 
-def _excess(item: Mapping[str, Any]) -> dict[str, Any]:
+def _excess(item: Fields) -> Fields:
     counts = item.get("counts", {})
     return {**item, "bytes": "" if counts else item["bytes"], "counts": counts, "why": _one_line(item["why"])}
 

@@ -1,6 +1,6 @@
 """Compiled loops of the choice between sending operands and combining them.
 
-Lines, owner codes and ``readers`` are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is
+Lines and owners are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is
 one that a part may compute which is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a
 *run* are remote terms of a row with the same such part that follow each other, others aside. *Items* are
 operands of a run at the sink's owner: lines of what is sent.
@@ -8,30 +8,22 @@ operands of a run at the sink's owner: lines of what is sent.
 An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
 no line is made for it before it is clear that it is sent.
 
-Compiled loops of the least cover: a maximum flow.
-
-Pairs of operand and group are in ascending order of the group. A *net* is the tuple of::
-
-    operand, group                                            of each pair
-    group_ptr[j] .. group_ptr[j + 1]                          pairs of group j
-    slot_pair[operand_ptr[i] .. operand_ptr[i + 1]]           pairs of operand i, ascending
-    slot_group[operand_ptr[i] .. operand_ptr[i + 1]]          their groups
-
-as ``operand, group, group_ptr, operand_ptr, slot_pair, slot_group``. The flow goes from the operands to the
-groups: ``supply`` int64[O] and ``demand`` int64[G] are what is left of their weights; ``flow`` int64[E] is
-what passes through each pair.
+Compiled loops of the least cover: a maximum flow from operands to groups, pairs in ascending order of these.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.communication.kernels import (
     MOST,
     NONE,
     TERMS,
+    LineTable,
+    Owners,
     enter,
     find_line,
     home_of,
@@ -41,12 +33,34 @@ from commanalyzer.communication.kernels import (
     owner_of,
 )
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
+from commanalyzer.graph.value_graph import Int32, Int64, UInt8
 
 _NONE = -1
 
 
+class Net(NamedTuple):
+    """E pairs of O operands and G groups."""
+
+    operand: Int32  # [E], of each pair
+    group: Int32  # [E], of each pair
+    group_ptr: Int64  # [G + 1], pairs of group j are group_ptr[j] .. group_ptr[j + 1]
+    operand_ptr: Int64  # [O + 1], where those of each operand begin in the next two
+    slot_pair: Int32  # [E], pairs of an operand, ascending
+    slot_group: Int32  # [E], their groups
+
+
+class Flow(NamedTuple):
+    """What flows through a net, and how far away its vertices are."""
+
+    supply: Int64  # [O], what is left of the weights of operands
+    demand: Int64  # [G], and of groups
+    flow: Int64  # [E], what passes through each pair
+    level: Int32  # [O], steps from operands with supply left
+    group_level: Int32  # [G], likewise
+
+
 @compiled_in_place
-def layer(net: Any, supply: Any, demand: Any, flow: Any, level: Any, group_level: Any, queue: Any) -> Any:
+def layer(net: Any, state: Any, queue: Any) -> Any:
     """Number the steps from operands with supply left; return whether a group with demand left is reached.
 
     More may flow from an operand to each of its groups, and from a group back to operands it flows from.
@@ -55,6 +69,7 @@ def layer(net: Any, supply: Any, demand: Any, flow: Any, level: Any, group_level
     ``queue`` is int64[O], scratch space.
     """
     operand, _group, group_ptr, operand_ptr, _slot_pair, slot_group = net
+    supply, demand, flow, level, group_level = state
     count, is_reached = 0, False
     for j in range(len(demand)):
         group_level[j] = _NONE
@@ -84,13 +99,14 @@ def layer(net: Any, supply: Any, demand: Any, flow: Any, level: Any, group_level
 
 
 @compiled_inline
-def _deeper(i: Any, net: Any, flow: Any, level: Any, group_level: Any, at: Any, group_at: Any, path: Any,
-            demand: Any) -> Any:  # fmt: skip
+def _deeper(i: Any, net: Any, state: Any, places: Any, path: Any) -> Any:
     """Extend a path from operand ``i`` to a group with demand left; return its length, 0 for none.
 
-    ``path`` becomes pairs, there and back in turn. ``at`` and ``group_at`` are where each vertex goes on.
+    ``path`` becomes pairs, there and back in turn. ``places`` are where each vertex goes on.
     """
     operand, group, group_ptr, operand_ptr, slot_pair, slot_group = net
+    _, demand, flow, level, group_level = state
+    at, group_at = places
     length = 0
     while True:
         if at[i] < operand_ptr[i + 1]:
@@ -122,9 +138,7 @@ def _deeper(i: Any, net: Any, flow: Any, level: Any, group_level: Any, at: Any, 
 
 
 @compiled_in_place
-def augment(
-    net: Any, supply: Any, demand: Any, flow: Any, level: Any, group_level: Any, places: Any, path: Any
-) -> None:
+def augment(net: Any, state: Any, places: Any, path: Any) -> None:
     """Let flow along paths of ascending levels until there are none.
 
     ``places`` are int64[O] and int64[G], where the pairs of each vertex begin; changed. ``path`` is
@@ -133,11 +147,10 @@ def augment(
     Reference: Dinic, Algorithm for solution of a problem of maximum flow, 1970; for equal weights this is
     Hopcroft and Karp's matching.
     """
-    group = net[1]
-    at, group_at = places
+    group, supply, demand, flow = net.group, state.supply, state.demand, state.flow
     for first in range(len(supply)):
         while supply[first] > 0:
-            length = _deeper(np.int64(first), net, flow, level, group_level, at, group_at, path, demand)
+            length = _deeper(np.int64(first), net, state, places, path)
             if length == 0:
                 break
             end = group[path[length - 1]]
@@ -150,6 +163,25 @@ def augment(
             demand[end] -= amount
 
 
+class Runs(NamedTuple):
+    """K runs."""
+
+    fold: Int32  # [K], line of the contribution
+    row: Int32  # [K], its row
+    item_end: Int64  # [K], where the items of each run end
+    own_bytes: Int64  # [K], bytes of sending operands that nothing else needs there: they are no items
+    item: Int32  # lines of the other operands of all runs, hubs aside, at the sink's owner
+
+
+class Operands(NamedTuple):
+    """What is known of the operands of rows."""
+
+    owners: Owners
+    seen: NDArray[np.uint32]  # [V], what these rows need (:func:`note_needed`)
+    width_bytes: UInt8  # [V]
+    sent: LineTable  # of (value, part it is sent to)
+
+
 _BITS = 16  # parts that are told apart by which operands are seen to be needed once
 
 
@@ -160,13 +192,14 @@ def _once(part: Any) -> Any:
 
 
 @compiled_in_place
-def has_split_terms(rows: Any, code: Any, readers: Any) -> Any:
+def has_split_terms(rows: Any, owners: Any) -> Any:
     """Whether a term has operands of several parts and may be computed at the rarest of them."""
+    common = Owners(owners.code, owners.readers[:0])
     for r in range(len(rows.row_sink)):
-        owner = owner_of(code[rows.row_sink[r]])
+        owner = owner_of(owners.code[rows.row_sink[r]])
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            home = home_of(rows, r, t, code, readers)
-            if home >= 0 and home != owner and home_of(rows, r, t, code, readers[:0]) < 0:
+            home = home_of(rows, r, t, owners)
+            if home >= 0 and home != owner and home_of(rows, r, t, common) < 0:
                 return True
     return False
 
@@ -188,39 +221,41 @@ def note_needed(rows: Any, code: Any, seen: Any) -> None:
 
 
 @compiled_inline
-def _split_term(
-    rows: Any, t: Any, count: Any, owner: Any, home: Any, code: Any, seen: Any, width_bytes: Any, sent: Any,
-    item: Any, end: Any,
-) -> Any:  # fmt: skip
-    """Note the operands of a term: as items from ``end`` on, or that they are sent.
+def _note_sent(rows: Any, t: Any, count: Any, owner: Any, operands: Any) -> None:
+    """Note that the operands of a term are sent ``count`` times."""
+    code, sent = operands.owners.code, operands.sent
+    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+        v = rows.source[i]
+        if owner_of(code[v]) != owner:
+            at = line_of(sent, v, owner)
+            sent.table[at, MOST] = max(sent.table[at, MOST], count)
+
+
+@compiled_inline
+def _list_items(rows: Any, t: Any, owner: Any, operands: Any, item: Any, end: Any) -> Any:
+    """List the operands of a remote term from ``end`` on.
 
     Returns:
-        The end of the items, and the bytes of sending those that nothing else needs.
+        The end of the items, and the bytes of sending once those that nothing else needs.
     """
+    code, seen, sent = operands.owners.code, operands.seen, operands.sent
     own_bytes = np.int64(0)
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
         v = rows.source[i]
-        if home >= 0 and home != owner:
-            if code[v] < 0 or owner_of(code[v]) == owner:
-                continue
-            look_ahead(i, rows.source, sent)
-            if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
-                own_bytes += count * np.int64(width_bytes[v])
-                continue
-            item[end] = line_of(sent, v, owner)
-            end += 1
-        elif owner_of(code[v]) != owner:
-            at = line_of(sent, v, owner)
-            sent[0][at, MOST] = max(sent[0][at, MOST], count)
+        if code[v] < 0 or owner_of(code[v]) == owner:
+            continue
+        look_ahead(i, rows.source, sent)
+        if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
+            own_bytes += np.int64(operands.width_bytes[v])
+            continue
+        item[end] = line_of(sent, v, owner)
+        end += 1
     return end, own_bytes
 
 
 @compiled_in_place
-def split_rows(
-    rows: Any, begin: Any, code: Any, readers: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
-    result: Any, runs: Any,
-) -> Any:  # fmt: skip
-    """Find the runs of rows; operands of other terms are noted in ``sent`` to be needed so often.
+def split_rows(rows: Any, begin: Any, operands: Any, folds: Any, result: Any, runs: Any) -> Any:
+    """Find the runs of rows; operands of other terms are noted to be sent so often.
 
     The terms of each contribution are added up.
 
@@ -229,20 +264,16 @@ def split_rows(
     Args:
         rows: Rows.
         begin: Row to begin with.
-        code: Owner codes.
-        readers: int32[V], terms that read each value; empty where only common owners matter.
-        seen: uint32[V], what these rows need (:func:`note_needed`).
-        width_bytes: uint8[V].
-        sent: Lines of (value, part it is sent to).
+        operands: What is known of operands.
         folds: Lines of (sink, part that contributes).
-        result: Per run: int32, line of the contribution; int32, its row; int64, where its items end; int64,
-            bytes of sending operands that are no items. And int32, items.
+        result: Runs.
         runs: Runs that were found before.
 
     Returns:
         The row it stopped at, because there may be too few lines, and the number of runs.
     """
     fold, row, item_end, own_bytes, item = result
+    owners, sent = operands.owners, operands.sent
     end = item_end[runs - 1] if runs else np.int64(0)
     for r in range(begin, len(rows.row_sink)):
         if is_full(sent, rows.source_ptr[rows.term_ptr[r + 1]] - rows.source_ptr[rows.term_ptr[r]]):
@@ -250,27 +281,26 @@ def split_rows(
         if is_full(folds, rows.term_ptr[r + 1] - rows.term_ptr[r]):
             return r, runs
         look_ahead(r, rows.row_sink, folds)
-        owner = owner_of(code[rows.row_sink[r]])
+        owner = owner_of(owners.code[rows.row_sink[r]])
         last_home = np.int64(NONE)
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            home = home_of(rows, r, t, code, readers)
-            end, own = _split_term(
-                rows, t, rows.row_count[r], owner, home, code, seen, width_bytes, sent, item, end
-            )
+            home = home_of(rows, r, t, owners)
             if home < 0 or home == owner:
+                _note_sent(rows, t, rows.row_count[r], owner, operands)
                 continue
+            end, own = _list_items(rows, t, owner, operands, item, end)
             if home != last_home:
                 last_home = home
                 fold[runs], row[runs], own_bytes[runs] = line_of(folds, rows.row_sink[r], home), r, 0
                 runs += 1
             folds[0][fold[runs - 1], TERMS] += rows.row_count[r]
-            own_bytes[runs - 1] += own
+            own_bytes[runs - 1] += rows.row_count[r] * own
             item_end[runs - 1] = end
     return len(rows.row_sink), runs
 
 
 @compiled_in_place
-def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any, group_line: Any) -> Any:
+def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any) -> Any:
     """Number the groups of runs that one message can carry; return how many there are.
 
     That is all of an accumulating (sink, part), else those of one row.
@@ -281,43 +311,28 @@ def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any, g
         continues: bool[F], whether a row of each line accumulates.
         known: int32[F, 2], latest group of each line and its row, -1 for none; changed.
         group: int32[K], result.
-        group_line: int32[K], result: line of the contributions of each group.
     """
     groups = 0
     for k in range(len(row)):
         latest = known[line[k]]
         if latest[0] < 0 or not (continues[line[k]] or latest[1] == row[k]):
             latest[0], latest[1] = groups, row[k]
-            group_line[groups] = line[k]
             groups += 1
         group[k] = latest[0]
     return groups
 
 
-@compiled_inline
-def _enter_term(rows: Any, t: Any, where: Any, row: Any, count: Any, code: Any, sent: Any) -> None:
-    """Enter the operands of a term that is computed ``where``."""
-    for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
-        v = rows.source[i]
-        if owner_of(code[v]) != where:
-            look_ahead(i, rows.source, sent)
-            enter(sent, line_of(sent, v, where), row, count, 0)
-
-
 @compiled_in_place
-def enter_rows(
-    rows: Any, begin: Any, first_row: Any, code: Any, readers: Any, sent: Any, folds: Any, group: Any,
-    group_line: Any, is_combined: Any, runs: Any,
-) -> Any:  # fmt: skip
+def enter_rows(rows: Any, begin: Any, first_row: Any, owners: Any, lines: Any, fold: Any, runs: Any) -> Any:
     """Enter what rows need: operands where terms are computed, and contributions.
 
-    ``group`` int32[K] has the group of each run, in the order of :func:`split_rows`, ``group_line`` the line
-    of its contributions; groups of ``is_combined`` bool[G] are computed where their operands live. ``runs``
-    of them are behind.
+    ``lines`` are those of what is sent and of contributions, ``fold`` int32[K] that of the contribution of
+    each run that is computed where its operands live, -1 for others; ``runs`` are behind.
 
     Returns:
         The row it stopped at, because there may be too few lines, and the runs behind it.
     """
+    code, (sent, folds) = owners.code, lines
     for r in range(begin, len(rows.row_sink)):
         if is_full(sent, rows.source_ptr[rows.term_ptr[r + 1]] - rows.source_ptr[rows.term_ptr[r]]):
             return r, runs
@@ -325,13 +340,17 @@ def enter_rows(
         fresh = 0 if rows.row_accumulates[r] else count
         owner, last_home, is_sent = owner_of(code[rows.row_sink[r]]), np.int64(NONE), True
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            home = home_of(rows, r, t, code, readers)
+            home = home_of(rows, r, t, owners)
             is_remote = home >= 0 and home != owner
             if is_remote and home != last_home:
-                last_home, is_sent = home, not is_combined[group[runs]]
+                last_home, is_sent = home, fold[runs] < 0
                 if not is_sent:
-                    enter(folds, np.int64(group_line[group[runs]]), first_row + r, count, fresh)
+                    enter(folds, np.int64(fold[runs]), first_row + r, count, fresh)
                 runs += 1
             where = owner if is_sent or not is_remote else home
-            _enter_term(rows, t, where, first_row + r, count, code, sent)
+            for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+                v = rows.source[i]
+                if owner_of(code[v]) != where:
+                    look_ahead(i, rows.source, sent)
+                    enter(sent, line_of(sent, v, where), first_row + r, count, 0)
     return len(rows.row_sink), runs

@@ -14,21 +14,19 @@ all weights are equal (König's theorem: Papadimitriou, Steiglitz, Combinatorial
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from commanalyzer.communication.combining import kernels
-from commanalyzer.communication.kernels import MOST, VALUE
+from commanalyzer.communication.kernels import MOST, VALUE, Owners
 from commanalyzer.communication.totals import GraphTotals
-from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
+from commanalyzer.communication.uses import Lines, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, order_by, pointer_from_counts
 
 Pairs = Int32 | Int64
-Net = tuple[Int32, Int32, Int64, Int64, Int32, Int32]
-"""Pairs and their tables; see :mod:`commanalyzer.communication.combining.kernels`."""
 
 
 def groups_to_combine(
@@ -56,11 +54,11 @@ def groups_to_combine(
     return combined | _reached(net, operand_bytes.astype(np.int64), np.maximum(demand, 0))
 
 
-def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> Net:
+def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> kernels.Net:
     """Pairs, and where those of each side are."""
     group = group.astype(np.int32, copy=False)
     operand_ptr, slot_pair = order_by(operand, operands)
-    return (
+    return kernels.Net(
         frozen(operand, np.int32),
         frozen(group, np.int32),
         frozen(pointer_from_counts(np.bincount(group, minlength=groups)), np.int64),
@@ -70,18 +68,18 @@ def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> Net:
     )
 
 
-def _reached(net: Net, supply: Int64, demand: Int64) -> Bool:
+def _reached(net: kernels.Net, supply: Int64, demand: Int64) -> Bool:
     """Return bool[G]: groups on the operands' side of the least cut that is nearest to them.
 
     ``supply`` int64[O] and ``demand`` int64[G], what may flow, are used up.
     """
-    operands, flow = len(supply), np.zeros(len(net[0]), np.int64)
+    operands, flow = len(supply), np.zeros(len(net.operand), np.int64)
     path = np.empty(2 * operands + 2, np.int64)  # what is not used takes no memory
     level, queue = np.empty(operands, np.int32), np.empty(operands, np.int64)
     group_level = np.empty(len(demand), np.int32)
-    while kernels.layer(net, supply, demand, flow, level, group_level, queue):
-        places = net[3][:-1].copy(), net[2][:-1].copy()
-        kernels.augment(net, supply, demand, flow, level, group_level, places, path)
+    state = kernels.Flow(supply, demand, flow, level, group_level)
+    while kernels.layer(net, state, queue):
+        kernels.augment(net, state, (net.operand_ptr[:-1].copy(), net.group_ptr[:-1].copy()), path)
     return np.asarray(group_level >= 0)
 
 
@@ -89,97 +87,63 @@ _ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed l
 
 
 def settle(
-    graph: AnyGraph, totals: GraphTotals, rows: Rows, code: OwnerCodes, readers: Int32, sent: UseTable,
-    num_parts: int,
-) -> PairUses:  # fmt: skip
+    graph: AnyGraph, totals: GraphTotals, rows: Rows, owners: Owners, sent: UseTable, num_parts: int
+) -> PairUses:
     """Enter all expansions that some rows need, and return their fold contributions.
 
     Args:
         graph: Value graph; only its vertices are looked at.
         totals: Totals of its rows.
         rows: Rows of it that fold.
-        code: int8[V] or wider, owner codes.
-        readers: int32[V], terms that read each value; empty where terms are only computed at common owners.
+        owners: Who may compute terms.
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
     folds = Lines(graph.num_vertices, num_parts, is_fold=True)
-    remote = _runs(graph, rows, code, readers, sent.lines, folds)
+    remote = _runs(graph, rows, owners, sent.lines, folds)
     groups, combined = _cheaper_to_fold(graph, totals, rows, remote, sent.lines, len(folds))
     first, row, runs = sent.number_rows(rows.num_rows), 0, 0
+    fold = np.where(combined[groups.group], remote.fold, np.int32(-1))
     while True:
         lines = sent.lines.arrays, folds.arrays
-        row, runs = kernels.enter_rows(
-            *(rows, row, first, code, readers, *lines),
-            *(groups.group, groups.line, combined, runs),
-        )
+        row, runs = kernels.enter_rows(rows, row, first, owners, lines, fold, runs)
         if row == rows.num_rows:
             return folds.pairs()
         sent.lines.expect(rows.flows_of(row))
 
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Terms of a row that a part may compute which is not the sink's: K runs of terms with N items.
+class _Groups(NamedTuple):
+    """G groups of K runs that one message can carry."""
 
-    Attributes:
-        fold: int32[K], line of the contribution to the sink.
-        row: int32[K], row.
-        item_end: int64[K], where the items of each run end.
-        own_bytes: int64[K], bytes of sending operands that nothing else needs there: they are no items.
-        item: int32[N], lines of other operands, hubs aside, at the sink's owner.
-    """
-
-    fold: Int32
-    row: Int32
-    item_end: Int64
-    own_bytes: Int64
-    item: Int32
+    group: Int32  # [K], group of each run
+    message_bytes: Int64  # [G], bytes of its messages
+    own_bytes: Int64  # [G], bytes of sending operands that nothing else needs
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """Groups of runs that one message can carry.
-
-    Attributes:
-        group: int32[K], group of each run.
-        line: int32[G], line of the contributions of each group.
-        message_bytes: int64[G], bytes of its messages.
-        own_bytes: int64[G], bytes of sending operands that nothing else needs.
-    """
-
-    group: Int32
-    line: Int32
-    message_bytes: Int64
-    own_bytes: Int64
-
-
-def _runs(graph: AnyGraph, rows: Rows, code: OwnerCodes, readers: Int32, sent: Lines, folds: Lines) -> _Runs:
+def _runs(graph: AnyGraph, rows: Rows, owners: Owners, sent: Lines, folds: Lines) -> kernels.Runs:
     """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
     most = int(rows.term_ptr[-1])
     item_end, own_bytes = (np.empty(most, np.int64) for _ in range(2))
     fold, row = np.empty(most, np.int32), np.empty(most, np.int32)
     item = np.empty(rows.num_flows, np.int32)
     seen = np.zeros(graph.num_vertices, np.uint32)
-    kernels.note_needed(rows, code, seen)
+    kernels.note_needed(rows, owners.code, seen)
     sent.expect(len(item) // 2)
     folds.expect(most // 4)
-    result = fold, row, item_end, own_bytes, item
+    seen, result = frozen(seen, np.uint32), kernels.Runs(fold, row, item_end, own_bytes, item)
     at, runs = 0, 0
     while True:
-        lines = sent.arrays, folds.arrays
-        at, runs = kernels.split_rows(
-            rows, at, code, readers, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
-        )
+        operands = kernels.Operands(owners, seen, graph.width_bytes, sent.arrays)
+        at, runs = kernels.split_rows(rows, at, operands, folds.arrays, result, runs)
         if at == rows.num_rows:
             items = int(item_end[runs - 1]) if runs else 0
-            return _Runs(fold[:runs], row[:runs], item_end[:runs], own_bytes[:runs], item[:items])
+            return kernels.Runs(fold[:runs], row[:runs], item_end[:runs], own_bytes[:runs], item[:items])
         sent.expect(rows.flows_of(at))
         folds.expect(int(rows.term_ptr[at + 1] - rows.term_ptr[at]))
 
 
 def _cheaper_to_fold(
-    graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: _Runs, sent: Lines, num_folds: int
+    graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: kernels.Runs, sent: Lines, num_folds: int
 ) -> tuple[_Groups, Bool]:
     """Return groups of runs, and bool[G], sending what they combine to costs less than sending operands.
 
@@ -209,7 +173,7 @@ def _clearly_cheaper(item: Int32, group: Int32, item_bytes: Int64, groups: _Grou
     else is chosen.
     """
     share = item_bytes // np.maximum(np.bincount(item, minlength=len(item_bytes)), 1)
-    is_clear = np.ones(len(groups.line), np.bool_)
+    is_clear = np.ones(len(groups.message_bytes), np.bool_)
     for _ in range(_ROUNDS):
         share[item[~is_clear[group]]] = 0
         operand_bytes = groups.own_bytes.copy()
@@ -220,19 +184,20 @@ def _clearly_cheaper(item: Int32, group: Int32, item_bytes: Int64, groups: _Grou
     return np.zeros_like(is_clear)
 
 
-def _groups(graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: _Runs, num_folds: int) -> _Groups:
+def _groups(
+    graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: kernels.Runs, num_folds: int
+) -> _Groups:
     """Number the groups of ``remote``."""
-    row, line = remote.row, np.empty(len(remote.row), np.int32)
+    row, group = remote.row, np.empty(len(remote.row), np.int32)
     continues, known = np.zeros(num_folds, np.bool_), np.full((num_folds, 2), -1, np.int32)
     continues[remote.fold[rows.row_accumulates[row]]] = True
-    group = np.empty_like(line)
-    count = kernels.number_groups(remote.fold, row, continues, known, group, line)
+    count = kernels.number_groups(remote.fold, row, continues, known, group)
     sink = rows.row_sink[row]
     often = np.maximum(np.maximum(totals.rounds[sink], totals.reads[0, sink]), 1)  # no more sums are needed
     message_bytes, own_bytes = np.zeros((2, count), np.int64)
     np.maximum.at(message_bytes, group, np.minimum(rows.row_count[row], often) * graph.width_bytes[sink])
     np.add.at(own_bytes, group, remote.own_bytes)
-    return _Groups(group, line[:count], message_bytes, own_bytes)
+    return _Groups(group, message_bytes, own_bytes)
 
 
 def _sending_bytes(graph: AnyGraph, sent: Lines, uses: Int64) -> Int64:

@@ -24,7 +24,6 @@ soon as possible, as late as possible).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.foundation.compiled import compiled_in_place, frozen
 from commanalyzer.graph.storage.slices import Sliceable, row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Int32, Int64
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 
 _MOST_SITES = 4096  # matrices of sites x sites
 # Share of the rounds of the most frequent exchange. It may have one more, for the first state.
@@ -219,7 +218,7 @@ def _remote_readers(
 
 @compiled_in_place
 def note_arrivals(
-    rows: Any, part: Any, is_sent: Any, arriving: Any, num_parts: Any, site: Any, found: Any
+    rows: Rows, part: Int32, is_sent: Bool, arriving: Int64, num_parts: int, site: Int32, found: Bool
 ) -> None:
     """Mark which sites read values of which sites that were sent to them.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from commanalyzer.graph.value_graph import (
     Float64,
     Int32,
     Int64,
+    Rows,
     ValueGraph,
     group_starts,
     pointer_from_counts,
@@ -266,12 +267,12 @@ def _pins(
     those that are, are dropped before they take more memory than the distinct ones.
     """
     found, waiting, most, v = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED, graph.num_vertices
-    last, last_folded = np.full(v, -1, np.int32), np.zeros(0, np.int32)
+    known = _Pins(readers, number, side, num_coarse, np.full(v, -1, np.int32), np.zeros(0, np.int32))
     for piece in row_slices(graph if rows is None else rows):
-        if not len(last_folded) and piece.row_fold.any():
-            last_folded = np.full(v, -1, np.int32)
+        if not len(known.last_folded) and piece.row_fold.any():
+            known = known._replace(last_folded=np.full(v, -1, np.int32))
         out = np.empty(piece.num_flows, np.int64)
-        count = _list_pins(piece, readers, number, side, num_coarse, last, last_folded, out)
+        count = _list_pins(piece, known, out)
         found.append(out[:count].copy())
         waiting += count
         if waiting > most:
@@ -299,8 +300,19 @@ def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:
     return placed(edges, incidence(edges), part, num_parts)
 
 
+class _Pins(NamedTuple):
+    """What is known where pins are listed, of the V values and N coarse vertices."""
+
+    readers: Int32  # [V], source entries that read each value
+    number: Int32  # [V], coarse vertex of each value, hubs from ``num_coarse`` on
+    side: Int32  # [V], operands of a term that have the same number here are combined where one of them is
+    num_coarse: int  # Number of coarse vertices N
+    last: Int32  # [V], the last pin of the net of each value, -1 before the first slice
+    last_folded: Int32  # [V], the same of its reduction; may be empty where no row folds
+
+
 @compiled_in_place
-def _leading_operand(rows: Any, t: Any, readers: Any, number: Any, side: Any, num_coarse: Any) -> Any:
+def _leading_operand(rows: Rows, t: int, pins: _Pins) -> int:
     """Return the operand whose owner computes a term of a reduction, -1 where that of the sink does.
 
     Operands on one side are combined there, unless all of them have other readers and come along anyway.
@@ -308,29 +320,27 @@ def _leading_operand(rows: Any, t: Any, readers: Any, number: Any, side: Any, nu
     found, place = -1, -1
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
         s = rows.source[i]
-        if number[s] >= num_coarse:
+        if pins.number[s] >= pins.num_coarse:
             continue
-        if place >= 0 and side[s] != place:
+        if place >= 0 and pins.side[s] != place:
             return -1
-        place = side[s]
-        if found < 0 and readers[s] <= 1:
+        place = pins.side[s]
+        if found < 0 and pins.readers[s] <= 1:
             found = s
     return found
 
 
 @compiled_in_place
-def _row_pins(
-    rows: Any, r: Any, readers: Any, number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any,
-    out: Any, n: Any,
-) -> Any:  # fmt: skip
+def _row_pins(rows: Rows, r: int, pins: _Pins, out: Int64, n: int) -> int:
     """Write the pins that row ``r`` adds to ``out`` from place ``n`` on; return the place behind them."""
+    number, num_coarse, last, last_folded = pins.number, pins.num_coarse, pins.last, pins.last_folded
     sink, values = rows.row_sink[r], np.int64(len(number))
     if number[sink] >= num_coarse:
         return n
     for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
         k = number[sink]
         if rows.row_fold[r] != 0:
-            lead = _leading_operand(rows, t, readers, number, side, num_coarse)
+            lead = _leading_operand(rows, t, pins)
             if lead >= 0:
                 k = number[lead]
                 if k != number[sink] and last_folded[sink] != k:
@@ -347,25 +357,13 @@ def _row_pins(
 
 
 @compiled_in_place
-def _list_pins(
-    rows: Any, readers: Any, number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any
-) -> Any:
+def _list_pins(rows: Rows, pins: _Pins, out: Int64) -> int:
     """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
 
     The net of a value has the value's number, that of a reduction V plus its sink's. A pin that is the last
-    one of its net already is left out: rows of one place read the same values.
-
-    Args:
-        rows: Rows of the slice.
-        readers: Source entries that read each vertex.
-        number: Coarse vertex of each vertex, hubs from ``num_coarse`` on.
-        side: Operands of a term that have the same number here are combined where one of them is.
-        num_coarse: Number of coarse vertices.
-        last: The last pin of the net of each value, -1 before the first slice.
-        last_folded: The same of its reduction; may be empty where no row folds.
-        out: Output, one place per flow.
+    one of its net already is left out: rows of one place read the same values. ``out`` has a place per flow.
     """
     n = 0
     for r in range(len(rows.row_sink)):
-        n = _row_pins(rows, r, readers, number, side, num_coarse, last, last_folded, out, n)
+        n = _row_pins(rows, r, pins, out, n)
     return n

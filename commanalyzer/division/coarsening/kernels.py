@@ -1,15 +1,5 @@
 """Compiled passes over the flows of a large graph that add up what is between coarse vertices.
 
-What a pass adds up is kept in a hash table that maps a pair of coarse vertices to sums.
-
-    table   slot h: keys[h] (-1 for an empty slot), sums[h, :]; a power of two slots, linear probing
-    key     (smaller number << 32) | larger number
-    count   int64[2], entries of the table, and those between coarse vertices
-    number  coarse vertices 0 .. N - 1, then hubs, one number for each
-    kind    uint8 of each number: links between 0 and 1 are asked for, 2 has none; empty where all links are
-    linked  int32, for each number the one it was last linked to as a source, -1 before
-    place   int32, the slot of that link, -1 where it is not asked for
-
 Compiled passes over the flows of a large graph: what follows what.
 
 Each pass takes the rows of one slice; what it adds up is kept in arrays over the vertices. Nothing here is as
@@ -18,33 +8,69 @@ large as the flows.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
 from commanalyzer.graph.contraction.kernels import root
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 
 _ON_PATH = -2
 TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
 NO_KIND = 2  # of hubs: neither a task nor a place of one
 
 
+class Uses(NamedTuple):
+    """What passes note of the V values."""
+
+    follow: Int32  # [V], the best reader to follow, -1 for none
+    rank: NDArray[np.int8]  # [V], the reason for it
+    several: Bool  # [V], whether another may be followed, too
+    computed: Bool  # [V], whether it is computed from others
+    readers: Int32  # [V], source entries that read it
+    most: Int32  # [V], largest count of a row that reads it
+    most_folded: Int32  # [V], largest count of a reduction into it
+
+
+class Links(NamedTuple):
+    """Sums of pairs of numbers, in a hash table with linear probing.
+
+    Numbers are coarse vertices 0 .. N - 1, then hubs, one number for each.
+    """
+
+    keys: Int64  # [slots], (smaller number << 32) | larger one, -1 for empty slots; a power of two
+    sums: Int64  # [slots, 3], bytes, bytes shared by readers, uses by a hub
+    entries: Int64  # [2], of the table, and those between coarse vertices
+    num_coarse: int  # Coarse vertices N
+    kind: UInt8  # of each number: links between 0 and 1 are asked for, 2 has none; empty where all are
+    linked: Int32  # for each number the one it was last linked to as a source, -1 before
+    place: Int32  # the slot of that link, -1 where it is not asked for
+
+
+class Values(NamedTuple):
+    """What passes ask about the V values."""
+
+    number: Int32  # [V], coarse vertex or hub
+    versions: Int64  # [V]
+    width: UInt8  # [V], bytes
+    readers: Int32  # [V], source entries that read it
+
+
 @compiled_in_place
-def note_readers(
-    rows: Any, private: Any, removed: Any, follow: Any, rank: Any, several: Any, computed: Any, readers: Any,
-    most: Any, most_folded: Any,
-) -> None:  # fmt: skip
+def note_readers(rows: Any, private: Any, removed: Any, uses: Any) -> None:
     """Note for every vertex the best reader to follow, the number of readers, and how often rows use it.
 
     Of readers for the same reason the first vertex is best, so that the order of rows does not matter.
     """
+    follow, rank, several, computed, readers, most, most_folded = uses
     for r in range(len(rows.row_sink)):
         sink = rows.row_sink[r]
         folds = rows.row_fold[r] != 0
         first, last = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
         if last > first:
-            computed[sink] = 1
+            computed[sink] = True
         count = min(rows.row_count[r], 2147483647)
         if folds:
             most_folded[sink] = max(most_folded[sink], count)
@@ -56,7 +82,7 @@ def note_readers(
             if removed[s] or removed[sink] or s == sink:
                 continue
             if follow[s] >= 0 and follow[s] != sink:
-                several[s] = 1
+                several[s] = True
             if reason > rank[s] or (reason == rank[s] and sink < follow[s]):
                 rank[s] = reason
                 follow[s] = sink
@@ -174,15 +200,15 @@ def grown(keys: Any, sums: Any) -> Any:
 
 
 @compiled_in_place
-def _entry(keys: Any, count: Any, one: Any, other: Any, num_coarse: Any) -> Any:
+def _entry(links: Any, one: Any, other: Any) -> Any:
     """Return the slot of a pair, which gets an entry if it is new; there must be room."""
     larger = max(one, other)
     key = (np.int64(min(one, other)) << 32) | np.int64(larger)
-    h = slot(keys, key)
-    if keys[h] == EMPTY:
-        keys[h] = key
-        count[ENTRIES] += 1
-        count[INNER] += larger < num_coarse
+    h = slot(links.keys, key)
+    if links.keys[h] == EMPTY:
+        links.keys[h] = key
+        links.entries[ENTRIES] += 1
+        links.entries[INNER] += larger < links.num_coarse
     return h
 
 
@@ -193,31 +219,26 @@ def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
 
 
 @compiled_in_place
-def _link_operands(
-    rows: Any, t: Any, times: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any,
-    kind: Any, keys: Any, sums: Any, count: Any,
-) -> None:  # fmt: skip
+def _link_operands(rows: Any, t: Any, times: Any, values: Any, links: Any) -> None:
     """Add the links between the operands of a term of a hub, each with the next elsewhere."""
+    number, versions, width, readers = values
     before, before_volume = -1, 0
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
         s = rows.source[i]
         a = number[s]
-        if a >= num_coarse:
+        if a >= links.num_coarse:
             continue
         volume = flow_bytes(times, versions[s], width[s])
-        if before >= 0 and before != a and _is_wanted(kind, before, a):
-            h = _entry(keys, count, before, a, num_coarse)
+        if before >= 0 and before != a and _is_wanted(links.kind, before, a):
+            h = _entry(links, before, a)
             less = min(volume, before_volume)
-            sums[h, 0] += less
-            sums[h, 1] += shared_bytes(less, readers[s])
+            links.sums[h, 0] += less
+            links.sums[h, 1] += shared_bytes(less, readers[s])
         before, before_volume = a, volume
 
 
 @compiled_in_place
-def add_links(
-    rows: Any, row: Any, term: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any,
-    kind: Any, keys: Any, sums: Any, count: Any, linked: Any, place: Any,
-) -> Any:  # fmt: skip
+def add_links(rows: Any, row: Any, term: Any, values: Any, links: Any) -> Any:
     """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub.
 
     The operands of one term of a hub are linked to each other, as in the affinity graph. Rows of one place
@@ -228,11 +249,13 @@ def add_links(
     Returns:
         The row and the term that the table may be too small for; the number of rows if it was not.
     """
+    number, versions, width, readers = values
+    keys, sums, entries, num_coarse, kind, linked, place = links
     for r in range(row, len(rows.row_sink)):
         k, times = number[rows.row_sink[r]], rows.row_count[r]
         first = max(term, rows.term_ptr[r]) if r == row else rows.term_ptr[r]
         for t in range(first, rows.term_ptr[r + 1]):
-            if 3 * (count[ENTRIES] + 2 * (rows.source_ptr[t + 1] - rows.source_ptr[t])) > 2 * len(keys):
+            if 3 * (entries[ENTRIES] + 2 * (rows.source_ptr[t + 1] - rows.source_ptr[t])) > 2 * len(keys):
                 return r, t
             for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
                 s = rows.source[i]
@@ -241,7 +264,7 @@ def add_links(
                     continue
                 if linked[a] != k:
                     linked[a] = k
-                    place[a] = _entry(keys, count, a, k, num_coarse) if _is_wanted(kind, a, k) else EMPTY
+                    place[a] = _entry(links, a, k) if _is_wanted(kind, a, k) else EMPTY
                 h = place[a]
                 if h < 0:
                     continue
@@ -251,7 +274,5 @@ def add_links(
                 if k >= num_coarse > a:
                     sums[h, 2] += times
             if k >= num_coarse and rows.row_fold[r] != 0:
-                _link_operands(
-                    rows, t, times, versions, width, readers, number, num_coarse, kind, keys, sums, count
-                )
+                _link_operands(rows, t, times, values, links)
     return len(rows.row_sink), 0

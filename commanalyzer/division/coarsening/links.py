@@ -50,23 +50,28 @@ def find_links(
         most: Links between two coarse vertices that may be found; None for any number.
         kind: uint8 of each number: only links between kinds 0 and 1 are found; None for all links.
     """
-    keys, sums = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64)
-    count, versions, width_bytes = np.zeros(2, np.int64), graph.versions, graph.width_bytes
-    linked, place = np.full(num_numbers, -1, np.int32), np.zeros(num_numbers, np.int32)
-    kind = np.zeros(0, np.uint8) if kind is None else kind
+    values = kernels.Values(number, graph.versions, graph.width_bytes, readers)
+    table = kernels.Links(
+        keys=np.full(_FIRST_SLOTS, -1, np.int64),
+        sums=np.zeros((_FIRST_SLOTS, 3), np.int64),
+        entries=np.zeros(2, np.int64),
+        num_coarse=num_coarse,
+        kind=np.zeros(0, np.uint8) if kind is None else kind,
+        linked=np.full(num_numbers, -1, np.int32),
+        place=np.zeros(num_numbers, np.int32),
+    )
     for piece in row_slices(graph):
         row = term = 0
         while True:  # one step per growth of the table
-            row, term = kernels.add_links(
-                *(piece, row, term, versions, width_bytes, readers),
-                *(number, num_coarse, kind, keys, sums, count, linked, place),
-            )
+            row, term = kernels.add_links(piece, row, term, values, table)
             if row == piece.num_rows:
                 break
-            keys, sums = kernels.grown(keys, sums)
-            linked.fill(-1)
-        if most is not None and count[kernels.INNER] > most:
+            keys, sums = kernels.grown(table.keys, table.sums)
+            table = table._replace(keys=keys, sums=sums)
+            table.linked.fill(-1)
+        if most is not None and table.entries[kernels.INNER] > most:
             return None
+    keys, sums = table.keys, table.sums
     filled = np.flatnonzero(keys >= 0)
     order = filled[np.argsort(keys[filled])]
     return Links(keys[order] >> 32, keys[order] & 0xFFFFFFFF, sums[order])

@@ -71,24 +71,21 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
     follow, rank = np.full(v, -1, np.int32), np.zeros(v, np.int8)
-    several, computed = np.zeros(v, np.uint8), np.zeros(v, np.uint8)
-    readers, most, most_folded = np.zeros(v, np.int32), np.zeros(v, np.int32), np.zeros(v, np.int32)
-    flows = 0
+    several, is_computed = np.zeros((2, v), np.bool_)
+    readers, most, most_folded = np.zeros((3, v), np.int32)
+    uses, flows = kernels.Uses(follow, rank, several, is_computed, readers, most, most_folded), 0
     for piece in row_slices(graph):
         flows += piece.num_flows
-        kernels.note_readers(
-            piece, private, removed, follow, rank, several, computed, readers, most, most_folded
-        )
-    private &= (readers > 0) | (computed > 0)  # others neither lead nor follow
-    is_computed = computed > 0
+        kernels.note_readers(piece, private, removed, uses)
+    private &= (readers > 0) | is_computed  # others neither lead nor follow
     leaf = ~is_computed & (graph.versions - graph.is_input <= 1) & ~removed
     leads = rank > (kernels.TO_SUM if with_terms else 0)
-    ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0) & leads)
+    ahead = (private & (rank > kernels.TO_SUM)) | (leaf & ~several & leads)
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
-    del follow, rank, computed, ahead
+    del follow, rank, uses, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
-    parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
+    parent = _beside_readers(graph, removed, leaf & several & ~private, anchor, parent)
     task_anchor = _joined_tasks(graph, private, parent)
     own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ class SharedRows:
 
 
 @compiled_in_place
-def mark_shared(rows: Any, owner: Any, num_owners: Any, is_shared: Any) -> None:
+def mark_shared(rows: Rows, owner: Int32, num_owners: int, is_shared: Bool) -> None:
     """Mark the rows of a slice that join values of several owners; others than these are nobody's."""
     for r in range(len(rows.row_sink)):
         home = owner[rows.row_sink[r]]

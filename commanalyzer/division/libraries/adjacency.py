@@ -10,7 +10,6 @@ connected components per node).
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,7 @@ class Adjacency:
         return steps, len(reached)
 
 
-def _links(pointer: Int64, neighbour: Int64, weight: Int64, n: int) -> Any:
+def _links(pointer: Int64, neighbour: Int64, weight: Int64, n: int) -> object:
     """Return a square matrix of scipy with an entry for each neighbour."""
     from scipy.sparse import csr_array
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, RLock, Semaphore, Timer, current_thread, main_thread
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from commanalyzer.division.budget import Limit
 from commanalyzer.foundation.errors import PartitionError
@@ -57,7 +57,7 @@ class _Helper:
             process_group=0,  # a terminal's interrupt is for the one who asks, who then ends this process
         )
 
-    def call(self, function: Callable[..., Result], most_s: float, arguments: tuple[Any, ...]) -> Result:
+    def call(self, function: Callable[..., Result], most_s: float, arguments: tuple[object, ...]) -> Result:
         """See :meth:`LibraryCaller.call`; after an error of the process, it is of no use any more."""
         request, answer = self._process.stdin, self._process.stdout
         assert request is not None and answer is not None
@@ -112,7 +112,7 @@ class LibraryCaller:
         """Largest resident memory of other processes, together."""
         return sum(helper.peak_bytes for helper in self._all)
 
-    def call(self, function: Callable[..., Result], limit: Limit, *arguments: Any) -> Result:
+    def call(self, function: Callable[..., Result], limit: Limit, *arguments: object) -> Result:
         """Return ``function(*arguments)``.
 
         Args:

@@ -16,7 +16,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 
 def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
@@ -24,7 +24,7 @@ def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
     while True:
         function, arguments, most_seconds = pickle.load(requests)
-        result: Any = None
+        result: object = None
         error: Exception | None = None
         _limit(most_seconds)
         fcntl.fcntl(requests, fcntl.F_SETFL, os.O_ASYNC)  # SIGIO when the other end of the pipe is closed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ _MOST_FLOW_PINS = 60_000  # where the better preset takes seconds
 
 
 @cache
-def _library(module: Any) -> Any:
+def _library(module: ModuleType) -> Any:
     return module.initialize(1)
 
 

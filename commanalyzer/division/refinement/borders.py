@@ -11,12 +11,7 @@ those whose neighbours have owners go where most of their bytes go, then those b
 
 Of each value only the part that leads and its lead are kept, whatever the number of parts: the part with more
 than half of the bytes always wins (Boyer and Moore, MJRTY, 1981, with weights); where no part has that many,
-one of those with many does. The compiled pass works on::
-
-    anchor[v]      the value whose owner v gets
-    owner[v]       of an anchor: its part, or ~i if it is the free anchor number i
-    leader[i]      part that leads at the free anchor i, -1 before anything is known
-    lead_bytes[i]  by how many bytes
+one of those with many does.
 """
 
 from __future__ import annotations
@@ -25,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +40,7 @@ from commanalyzer.division.refinement.refine import (
 from commanalyzer.foundation.compiled import compiled_in_place
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, UInt8
 
 _MOST_ROUNDS = 16
 
@@ -64,10 +59,10 @@ def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int3
     free = np.flatnonzero((given < 0) & (anchor == np.arange(len(given), dtype=np.int32)))
     owner[free] = ~np.arange(len(free), dtype=np.int32)
     leader, lead_bytes = np.full(len(free), -1, np.int32), np.zeros(len(free), np.int64)
-    versions, width_bytes = graph.versions, graph.width_bytes
+    votes = _Votes(graph.versions, graph.width_bytes, vertex, anchor, owner, leader, lead_bytes)
     for _ in range(_MOST_ROUNDS):
         for piece in row_slices(graph):
-            _poll(piece, versions, width_bytes, vertex, anchor, owner, leader, lead_bytes)
+            _poll(piece, votes)
         settled = np.flatnonzero((owner[free] < 0) & (leader >= 0))
         if not len(settled):
             break
@@ -78,14 +73,22 @@ def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int3
     return part
 
 
-@compiled_in_place
-def _poll(
-    rows: Any, versions: Any, width: Any, vertex: Any, anchor: Any, owner: Any, leader: Any, lead_bytes: Any
-) -> None:
-    """Let the flows of a slice between an anchor with a part and a free one vote for the part of the latter.
+class _Votes(NamedTuple):
+    """What the neighbours of F free anchors among V values ask for."""
 
-    ``leader`` and ``lead_bytes`` change.
-    """
+    versions: Int64  # [V]
+    width: UInt8  # [V], bytes
+    vertex: Int32  # [V], -1 for hubs
+    anchor: Int32  # [V], the value whose owner each value gets
+    owner: Int32  # [V], of an anchor: its part, or ~i if it is free anchor i
+    leader: Int32  # [F], part that leads at each free anchor, -1 before anything is known
+    lead_bytes: Int64  # [F], by how many bytes
+
+
+@compiled_in_place
+def _poll(rows: Rows, votes: _Votes) -> None:
+    """Let flows between an anchor with a part and a free one vote for the part of the latter."""
+    versions, width, vertex, anchor, owner, leader, lead_bytes = votes
     for r in range(len(rows.row_sink)):
         sink = rows.row_sink[r]
         if vertex[sink] < 0:

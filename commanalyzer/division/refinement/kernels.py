@@ -1,27 +1,15 @@
 """Compiled loops of the hypergraph refinement: moves of single vertices that lower the connectivity metric.
 
-Vertices that may move are in a *queue*, a binary heap whose keys can change::
-
-    heap[i]   vertices; keys of heap[2 i + 1] and heap[2 i + 2] are at most that of heap[i]
-    at[v]     place of vertex v in the heap, -1 if it is not there
-    key[v]    its key
-
 Reference: C. M. Fiduccia, R. M. Mattheyses, A linear-time heuristic for improving network partitions, DAC
 1982; k-way with connectivity gains as in L. A. Sanchis, IEEE Transactions on Computers 38(1), 1989.
 
-Moves are judged by tables of the pins per part. Everything is a plain array, so that the compiled code can be
-cached. A hypergraph is the tuple *hyper* of::
-
-    pin                       int32[P], pins state[e, FIRST] .. state[e+1, FIRST] of net e
-    vertex_pointer, net       int32[P], nets vertex_pointer[v] .. vertex_pointer[v+1] of vertex v
-
-A net of k pins touches at most k parts, so its table lies at the place of its pins and does not grow with the
-number of parts. The tuple *touch* is::
+Moves are judged by tables of the pins per part. A net of k pins touches at most k parts, so its table lies at
+the place of its pins and does not grow with the number of parts::
 
     state[e, FIRST]           first pin, and first slot, of net e; one more net ends the last one
     state[e, BYTES]           its weight
     state[e, TOUCHED]         parts that it touches
-    slot[k, PART]             int32[P, 2], a part
+    slot[k, PART]             a part
     slot[k, PINS]             and the pins in it
 
 What is read together lies together: most nets are far from each other in memory.
@@ -32,11 +20,12 @@ the nets that had none in b.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
 
 STATES = 3
 FIRST, BYTES, TOUCHED = range(STATES)
@@ -44,10 +33,41 @@ PART, PINS = 0, 1
 _NONE = -1
 
 
+class Divided(NamedTuple):
+    """A hypergraph of N vertices and P pins whose vertices are in parts."""
+
+    pin: Int32  # [P], pins state[e, FIRST] .. state[e+1, FIRST] of net e
+    vertex_pointer: Int64  # [N + 1]
+    net: Int32  # [P], nets vertex_pointer[v] .. vertex_pointer[v+1] of vertex v
+    state: Int64  # [E + 1, STATES], of nets, and a last one; see above
+    slot: Int32  # [P, 2]
+    part: Int32  # [N], part of each vertex, -1 for none
+
+
+class Balance(NamedTuple):
+    """Work of N vertices in p parts."""
+
+    weight: Float64  # [N], work of each vertex
+    load: Float64  # [p], work of each part
+    most: float  # Work that a part may have
+    bytes_in: Int64  # [p], zeros between calls: bytes of nets of a vertex in each part
+    near: Int64  # [p], scratch: parts where there are some
+
+
+class Queue(NamedTuple):
+    """A binary heap of vertices whose keys can change."""
+
+    heap: Int32  # [N], vertices; keys of heap[2 i + 1], heap[2 i + 2] are at most that of heap[i]
+    at: Int32  # [N], place of each vertex in the heap, -1 if it is not there
+    key: Int64 | Float64  # [N], its key
+    free: Bool  # [N], vertices that may move; those that :func:`improve` moved are no longer
+    looked: Int32  # [N], the last move for which each vertex was looked at, -1 for none
+
+
 @compiled
-def count_pins(hyper: Any, part: Any, parts: Any, touch: Any) -> None:
+def count_pins(hyper: Any, parts: Any) -> None:
     """Fill the tables for the placed vertices (``part >= 0``)."""
-    pin, state, table = hyper[0], touch[0], touch[1]
+    pin, state, table, part = hyper.pin, hyper.state, hyper.slot, hyper.part
     slot = np.full(parts, _NONE, np.int64)
     for e in range(len(state) - 1):
         first = state[e, FIRST]
@@ -65,9 +85,9 @@ def count_pins(hyper: Any, part: Any, parts: Any, touch: Any) -> None:
 
 
 @compiled_inline
-def pins_in(e: Any, b: Any, touch: Any) -> Any:
+def pins_in(e: Any, b: Any, hyper: Any) -> Any:
     """Return the pins of net ``e`` in part ``b``."""
-    state, slot = touch
+    state, slot = hyper.state, hyper.slot
     first = state[e, FIRST]
     for k in range(first, first + state[e, TOUCHED]):
         if slot[k, PART] == b:
@@ -76,22 +96,20 @@ def pins_in(e: Any, b: Any, touch: Any) -> Any:
 
 
 @compiled_in_place
-def elect(hyper: Any, touch: Any, waiting: Any, votes: Any, near: Any, best: Any, lead: Any) -> None:
+def elect(hyper: Any, waiting: Any, votes: Any, near: Any, best: Any, lead: Any) -> None:
     """Let the placed pins of the nets of each waiting vertex vote for their parts.
 
     Each net has its bytes as votes, which its placed pins share.
 
     Args:
-        hyper: Hypergraph.
-        touch: Tables of the placed vertices.
+        hyper: Hypergraph with tables of the placed vertices.
         waiting: Vertices.
         votes: float64[p], zeros; they are zeros again afterwards.
         near: int64[p], scratch.
         best: Output, the part with most votes, the lowest of equal ones, -1 if there is none.
         lead: Output, its votes beyond those of the second, of all bytes of the vertex; -1 likewise.
     """
-    _, vertex_pointer, net = hyper
-    state, slot = touch
+    vertex_pointer, net, state, slot = hyper.vertex_pointer, hyper.net, hyper.state, hyper.slot
     for i in range(len(waiting)):
         count, total, most, second = 0, 0.0, 0.0, 0.0
         for j in range(vertex_pointer[waiting[i]], vertex_pointer[waiting[i] + 1]):
@@ -134,24 +152,23 @@ def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: A
 
 
 @compiled_inline
-def is_inner(v: Any, hyper: Any, touch: Any) -> Any:
+def is_inner(v: Any, hyper: Any) -> Any:
     """Whether all nets of ``v`` lie in one part, so that no move can save anything."""
-    _, vertex_pointer, net = hyper
-    j, end = vertex_pointer[v], vertex_pointer[v + 1]
-    while j < end and touch[0][net[j], TOUCHED] <= 1:
+    j, end = hyper.vertex_pointer[v], hyper.vertex_pointer[v + 1]
+    while j < end and hyper.state[hyper.net[j], TOUCHED] <= 1:
         j += 1
     return j == end
 
 
 @compiled_inline
-def _near_parts(v: Any, here: Any, hyper: Any, touch: Any, bytes_in: Any, near: Any) -> Any:
+def _near_parts(v: Any, hyper: Any, bytes_in: Any, near: Any) -> Any:
     """List the other parts that nets of ``v`` touch in ``near``, add the bytes of these nets to ``bytes_in``.
 
     Returns:
-        How many parts, and what leaving ``here`` gains where the vertex goes to none of them.
+        How many parts, and what leaving its own gains where the vertex goes to none of them.
     """
-    _, vertex_pointer, net = hyper
-    state, slot = touch
+    here = hyper.part[v]
+    vertex_pointer, net, state, slot = hyper.vertex_pointer, hyper.net, hyper.state, hyper.slot
     count, gain = 0, np.int64(0)
     for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
         e = net[j]
@@ -171,35 +188,16 @@ def _near_parts(v: Any, here: Any, hyper: Any, touch: Any, bytes_in: Any, near: 
 
 
 @compiled_inline
-def best_move(
-    v: Any,
-    hyper: Any,
-    touch: Any,
-    part: Any,
-    weight: Any,
-    load: Any,
-    most: Any,
-    scratch: Any,
-    anywhere: Any,
-) -> Any:
+def best_move(v: Any, hyper: Any, balance: Any, anywhere: Any) -> Any:
     """Return the gain and the part of the best allowed move of ``v``; the part is -1 if there is none.
 
     Of equal gains that of the idlest part is best, of equally idle ones the first.
 
-    Args:
-        v: Vertex.
-        hyper: Hypergraph.
-        touch: Tables.
-        part: Part of each vertex.
-        weight: Work of each vertex.
-        load: Work of each part.
-        most: Work that a part may have.
-        scratch: int64[2, p], zeros in the first row; they are zeros again afterwards.
-        anywhere: Whether to consider parts that none of its nets touches, too.
+    With ``anywhere``, parts that none of its nets touches are considered, too.
     """
-    bytes_in, near = scratch[0], scratch[1]
-    here = part[v]
-    count, leaving = _near_parts(v, here, hyper, touch, bytes_in, near)
+    weight, load, most, bytes_in, near = balance
+    here = hyper.part[v]
+    count, leaving = _near_parts(v, hyper, bytes_in, near)
     best: Any = _NONE
     best_gain = np.int64(0)
     for i in range(len(load) if anywhere else count):
@@ -217,11 +215,10 @@ def best_move(
 
 
 @compiled_inline
-def move(v: Any, to: Any, hyper: Any, touch: Any, part: Any, weight: Any, load: Any) -> None:
+def move(v: Any, to: Any, hyper: Any, balance: Any) -> None:
     """Give ``v`` the part ``to``, another one than it has."""
-    _, vertex_pointer, net = hyper
-    state, slot = touch
-    here = part[v]
+    vertex_pointer, net, state, slot = hyper.vertex_pointer, hyper.net, hyper.state, hyper.slot
+    here, weight, load = hyper.part[v], balance.weight, balance.load
     for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
         e = net[j]
         first = state[e, FIRST]
@@ -243,28 +240,31 @@ def move(v: Any, to: Any, hyper: Any, touch: Any, part: Any, weight: Any, load: 
         state[e, TOUCHED] = end - first
     load[here] -= weight[v]
     load[to] += weight[v]
-    part[v] = to
+    hyper.part[v] = to
 
 
 @compiled_inline
-def _swap(heap: Any, at: Any, i: Any, j: Any) -> None:
+def _swap(queue: Any, i: Any, j: Any) -> None:
+    heap, at = queue.heap, queue.at
     heap[i], heap[j] = heap[j], heap[i]
     at[heap[i]] = i
     at[heap[j]] = j
 
 
 @compiled_inline
-def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
+def _sift_up(queue: Any, i: Any) -> None:
+    heap, key = queue.heap, queue.key
     while i > 0:
         parent = (i - 1) // 2
         if key[heap[parent]] >= key[heap[i]]:
             return
-        _swap(heap, at, i, parent)
+        _swap(queue, i, parent)
         i = parent
 
 
 @compiled_inline
-def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
+def _sift_down(queue: Any, size: Any, i: Any) -> None:
+    heap, key = queue.heap, queue.key
     while True:
         child = 2 * i + 1
         if child >= size:
@@ -273,164 +273,121 @@ def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
             child += 1
         if key[heap[i]] >= key[heap[child]]:
             return
-        _swap(heap, at, i, child)
+        _swap(queue, i, child)
         i = child
 
 
 @compiled_inline
-def _put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
+def _put(queue: Any, size: Any, v: Any, gain: Any) -> Any:
     """Insert ``v`` or change its key; return the new size."""
+    at, key = queue.at, queue.key
     if at[v] < 0:
-        heap[size] = v
+        queue.heap[size] = v
         at[v] = size
         key[v] = gain
-        _sift_up(heap, at, key, size)
+        _sift_up(queue, size)
         return size + 1
     old = key[v]
     key[v] = gain
     if gain > old:
-        _sift_up(heap, at, key, at[v])
+        _sift_up(queue, at[v])
     else:
-        _sift_down(heap, at, key, size, at[v])
+        _sift_down(queue, size, at[v])
     return size
 
 
 @compiled_inline
-def _take(heap: Any, at: Any, key: Any, size: Any) -> Any:
+def _take(queue: Any, size: Any) -> Any:
     """Remove and return the vertex with the largest key."""
-    v = heap[0]
-    _swap(heap, at, 0, size - 1)
-    at[v] = -1
-    _sift_down(heap, at, key, size - 1, 0)
+    v = queue.heap[0]
+    _swap(queue, 0, size - 1)
+    queue.at[v] = -1
+    _sift_down(queue, size - 1, 0)
     return v
 
 
 @compiled_inline
-def _requeue(
-    v: Any,
-    here: Any,
-    hyper: Any,
-    touch: Any,
-    part: Any,
-    free: Any,
-    weight: Any,
-    load: Any,
-    most: Any,
-    scratch: Any,
-    queue: Any,
-    size: Any,
-    looked: Any,
-    number: Any,
-) -> Any:
+def _requeue(v: Any, here: Any, hyper: Any, balance: Any, queue: Any, size: Any, number: Any) -> Any:
     """Update the keys of free vertices that gain by a move of ``v``; return the size of the queue.
 
     Those are the last pin in ``here``, the part that was left, and all pins of nets new in the other; losses
     are seen when a vertex is taken. Each is looked at once for a move: ``number`` is that of the move.
     """
-    pin, vertex_pointer, net = hyper
-    heap, at, key = queue
-    to = part[v]
-    for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
-        e = net[j]
-        is_new = pins_in(e, to, touch) == 1
-        if not is_new and pins_in(e, here, touch) != 1:
+    to = hyper.part[v]
+    for j in range(hyper.vertex_pointer[v], hyper.vertex_pointer[v + 1]):
+        e = hyper.net[j]
+        is_new = pins_in(e, to, hyper) == 1
+        if not is_new and pins_in(e, here, hyper) != 1:
             continue
-        for i in range(touch[0][e, FIRST], touch[0][e + 1, FIRST]):
-            u = pin[i]
-            if not free[u] or looked[u] == number or not (is_new or part[u] == here):
+        for i in range(hyper.state[e, FIRST], hyper.state[e + 1, FIRST]):
+            u = hyper.pin[i]
+            if not queue.free[u] or queue.looked[u] == number or not (is_new or hyper.part[u] == here):
                 continue
-            looked[u] = number
-            gain, target = best_move(u, hyper, touch, part, weight, load, most, scratch, False)
+            queue.looked[u] = number
+            gain, target = best_move(u, hyper, balance, False)
             if target >= 0:
-                size = _put(heap, at, key, size, u, gain)
+                size = _put(queue, size, u, gain)
     return size
 
 
 @compiled_in_place
-def improve(
-    hyper: Any,
-    touch: Any,
-    part: Any,
-    free: Any,
-    weight: Any,
-    load: Any,
-    most: Any,
-    patience: Any,
-    scratch: Any,
-    queue: Any,
-    looked: Any,
-    history: Any,
-) -> Any:
+def improve(hyper: Any, balance: Any, queue: Any, patience: Any, history: Any) -> Any:
     """One pass of single moves, the best first, each vertex once; keep the best prefix; return what it saves.
 
     Moves may lose for a while (at most ``patience`` moves since the best state), which gets over small hills.
-    ``free`` says which vertices may move; it is changed. The rest is room: of :func:`best_move`, a queue,
-    -1 for each vertex, and vertices with their parts before they moved.
+    ``history`` is room for vertices with their parts before they moved.
     """
-    heap, at, key = queue
+    free, part = queue.free, hyper.part
     moved, origin = history
     size = 0
     for v in range(len(part)):
-        if free[v] and not is_inner(v, hyper, touch):
-            gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
+        if free[v] and not is_inner(v, hyper):
+            gain, to = best_move(v, hyper, balance, False)
             if to >= 0:
-                size = _put(heap, at, key, size, v, gain)
+                size = _put(queue, size, v, gain)
     moves, saved, best, best_at = 0, 0, 0, 0
     while size > 0 and moves - best_at <= patience:
-        v = _take(heap, at, key, size)
+        v = _take(queue, size)
         size -= 1
-        gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
+        gain, to = best_move(v, hyper, balance, False)
         if to < 0:
             continue
-        if gain < key[v]:
-            size = _put(heap, at, key, size, v, gain)
+        if gain < queue.key[v]:
+            size = _put(queue, size, v, gain)
             continue
         moved[moves], origin[moves] = v, part[v]
         moves += 1
-        move(v, to, hyper, touch, part, weight, load)
+        move(v, to, hyper, balance)
         free[v] = False
         saved += gain
         if saved > best:
             best, best_at = saved, moves
-        size = _requeue(
-            v, origin[moves - 1], hyper, touch, part, free, weight, load, most, scratch, queue, size, looked,
-            moves,
-        )  # fmt: skip
+        size = _requeue(v, origin[moves - 1], hyper, balance, queue, size, moves)
     while moves > best_at:
         moves -= 1
-        move(moved[moves], origin[moves], hyper, touch, part, weight, load)
+        move(moved[moves], origin[moves], hyper, balance)
     return best
 
 
 @compiled_in_place
-def relieve(
-    hyper: Any,
-    touch: Any,
-    part: Any,
-    movable: Any,
-    weight: Any,
-    load: Any,
-    most: Any,
-    scratch: Any,
-    queue: Any,
-) -> None:
+def relieve(hyper: Any, balance: Any, queue: Any) -> None:
     """Move vertices out of parts with more than ``most`` work, those that cost least per work first."""
-    heap, at, key = queue
+    part, weight, load, most = hyper.part, balance.weight, balance.load, balance.most
     size = 0
     for v in range(len(part)):
-        if movable[v] and weight[v] > 0.0 and load[part[v]] > most:
-            gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, True)
+        if queue.free[v] and weight[v] > 0.0 and load[part[v]] > most:
+            gain, to = best_move(v, hyper, balance, True)
             if to >= 0:
-                size = _put(heap, at, key, size, v, gain / weight[v])
+                size = _put(queue, size, v, gain / weight[v])
     while size > 0:
-        v = _take(heap, at, key, size)
+        v = _take(queue, size)
         size -= 1
         if load[part[v]] <= most:
             continue
-        gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, True)
+        gain, to = best_move(v, hyper, balance, True)
         if to < 0:
             continue
-        if gain / weight[v] < key[v]:
-            size = _put(heap, at, key, size, v, gain / weight[v])
+        if gain / weight[v] < queue.key[v]:
+            size = _put(queue, size, v, gain / weight[v])
             continue
-        move(v, to, hyper, touch, part, weight, load)
+        move(v, to, hyper, balance)

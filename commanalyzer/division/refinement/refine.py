@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import math
 from heapq import heapreplace
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from commanalyzer.division.libraries.hypergraph import Hypergraph, Incidence
 from commanalyzer.division.refinement import kernels
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64
-
-_Hyper = tuple[Int32, Int64, Int32]
-_Touch = tuple[Int64, Int32]
 
 PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
@@ -104,31 +99,31 @@ def refine(
     owner = part.astype(np.int32)
     weight = frozen(balance_weights(hypergraph.work_flops if work_flops is None else work_flops), np.float64)
     base = np.zeros(num_parts) if settled is None else settled
-    hyper, touch = _tables(hypergraph, nets)
-    _place(hyper, touch, owner, num_parts)
+    divided = _tables(hypergraph, nets, owner)
+    _place(divided, num_parts)
     load = np.bincount(owner, weight, num_parts) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     relieved = movable if num_values is None else movable & (np.arange(n) < num_values)
     most = _most_beside(weight, owner, ~relieved, num_parts, imbalance, float(base.sum()))
-    scratch = np.zeros((2, num_parts), np.int64)
-    kernels.relieve(hyper, touch, owner, relieved, weight, load, most, scratch, _queue(n, np.float64))
+    balance = kernels.Balance(weight, load, most, *np.zeros((2, num_parts), np.int64))
+    kernels.relieve(divided, balance, _queue(np.zeros(n), relieved))
     is_judged = least_gain > 0.0 or hopeless < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
     aim = hopeless * metric if metric else math.inf
     moves = max(_LEAST_PATIENCE, int(patience * n))
     for _ in range(passes if metric <= _FAR * aim else 0):
-        queue, looked, history = _queue(n, np.int64), np.full(n, -1, np.int32), _queue(n, np.int64)[::2]
-        room = scratch, queue, looked, history
-        saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves, *room))
+        queue, history = _queue(np.zeros(n, np.int64), movable.copy()), (np.empty(n, np.int32), owner.copy())
+        saved = int(kernels.improve(divided, balance, queue, moves, history))
         metric -= saved
         if saved <= least_gain * metric or metric - _OUTLOOK * saved > aim:
             break
     return owner
 
 
-def _queue(n: int, key: DTypeLike) -> tuple[Int32, Int32, NDArray[Any]]:
-    """Return an empty queue of :mod:`.kernels` for ``n`` vertices."""
-    return np.empty(n, np.int32), np.full(n, -1, np.int32), np.zeros(n, key)
+def _queue(key: Int64 | Float64, free: Bool) -> kernels.Queue:
+    """Return an empty queue."""
+    heap, at, looked = np.full((3, len(key)), -1, np.int32)
+    return kernels.Queue(heap, at, key, free, looked)
 
 
 def _most_beside(
@@ -140,37 +135,37 @@ def _most_beside(
     return max(most_work(weight, num_parts, imbalance, more), float(given) + slack)
 
 
-def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
-    """Return the hypergraph as kernels take it, and room for the parts that nets touch."""
+def _tables(hypergraph: Hypergraph, nets: Incidence, owner: Int32) -> kernels.Divided:
+    """Return the hypergraph as kernels take it, with room for the parts that nets touch."""
     h = hypergraph
     state = np.zeros((h.num_nets + 1, kernels.STATES), np.int64)
     state[:, kernels.FIRST], state[:-1, kernels.BYTES] = h.net_pointer, h.net_bytes
-    hyper = h.pin.astype(np.int32), nets.pointer, nets.net
-    return hyper, (state, np.empty((h.num_pins, 2), np.int32))
+    slot = np.empty((h.num_pins, 2), np.int32)
+    return kernels.Divided(h.pin.astype(np.int32), nets.pointer, nets.net, state, slot, owner)
 
 
 def placed(hypergraph: Hypergraph, nets: Incidence, part: Int32, num_parts: int) -> Int32:
     """Return ``part`` with the missing ones (-1) filled in; arguments as of :func:`refine`."""
     owner = part.copy()
-    _place(*_tables(hypergraph, nets), owner, num_parts)
+    _place(_tables(hypergraph, nets, owner), num_parts)
     return owner
 
 
-def _place(hyper: _Hyper, touch: _Touch, owner: Int32, num_parts: int) -> None:
+def _place(divided: kernels.Divided, num_parts: int) -> None:
     """Give parts to vertices without one, in place, and fill the tables.
 
     In each round those are placed whose best part leads the second by the most that any does, in steps, of
     all their bytes; after all have chosen, so that the order of vertices does not matter. Vertices whose nets
     have no pin with a part are laid side by side, evenly.
     """
-    votes, near = np.zeros(num_parts), np.zeros(num_parts, np.int64)
+    owner, votes, near = divided.part, np.zeros(num_parts), np.zeros(num_parts, np.int64)
     for _ in range(_MOST_ROUNDS):
-        kernels.count_pins(hyper, owner, num_parts, touch)
+        kernels.count_pins(divided, num_parts)
         waiting = np.flatnonzero(owner < 0)
         if not len(waiting):
             return
         part, lead = np.empty(len(waiting), np.int32), np.empty(len(waiting))
-        kernels.elect(hyper, touch, waiting, votes, near, part, lead)
+        kernels.elect(divided, waiting, votes, near, part, lead)
         reached = [c for c in _CONFIDENCES if c <= lead.max()]
         if not reached:
             break
@@ -178,7 +173,7 @@ def _place(hyper: _Hyper, touch: _Touch, owner: Int32, num_parts: int) -> None:
         owner[waiting[sure]] = part[sure]
     alone = np.flatnonzero(owner < 0)
     owner[alone] = np.arange(len(alone)) * num_parts // len(alone)
-    kernels.count_pins(hyper, owner, num_parts, touch)
+    kernels.count_pins(divided, num_parts)
 
 
 def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:

@@ -2,19 +2,19 @@
 
 owner[v]   array that vertex v is an element of, -1 for none
 index[v]   its place there
-tally      hash table of ``coarsening/kernels``: array and distance -> how often, by kind
 kind       0 read together, then 1 + the depth of a loop, innermost first
 stream     rows of one site that read the same arrays: what a loop nest leaves, one row after the other
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from commanalyzer.division.coarsening.kernels import grown, slot
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
+from commanalyzer.graph.value_graph import Int64
 
 LAGS = 4  # distances up to it are not tallied; as many elements read before one are looked at
 DEPTH = 4  # of loops
@@ -26,26 +26,46 @@ ARRAY_BITS = 40  # below them, a key is the distance
 _STREAMS = 1 << 10  # rows of further streams take the place of earlier ones
 
 
-def new_streams() -> tuple[Any, Any, Any]:
-    """Return no streams: labels, the latest places of each loop, and its steps; -1 steps are not known."""
+class Streams(NamedTuple):
+    """S streams and the row that is looked at."""
+
+    labels: Int64  # [S], what tells streams apart, -1 for none
+    latest: Int64  # [S, DEPTH, PLACES], the latest places of each loop
+    step: Int64  # [S, DEPTH, PLACES + 1], how far each moves them, and whether that is known (-1: not)
+    at: Int64  # [PLACES], places of the row
+    arrays: Int64  # [PLACES], in these arrays
+
+
+class Tally(NamedTuple):
+    """Hash table of :mod:`~commanalyzer.division.coarsening.kernels`: how often each distance occurs."""
+
+    keys: Int64  # [slots], array and distance, -1 for an empty slot
+    times: Int64  # [slots, KINDS]
+    entries: Int64  # [1]
+
+
+def new_streams() -> Streams:
+    """Return no streams."""
     labels, latest = np.full(_STREAMS, -1, np.int64), np.zeros((_STREAMS, DEPTH, PLACES), np.int64)
-    return labels, latest, np.full((_STREAMS, DEPTH, PLACES + 1), -1, np.int64)
+    step = np.full((_STREAMS, DEPTH, PLACES + 1), -1, np.int64)
+    return Streams(labels, latest, step, *np.zeros((2, PLACES), np.int64))
 
 
 @compiled
-def _noted(array: Any, distance: Any, kind: Any, keys: Any, times: Any, count: Any) -> Any:
+def _noted(array: Any, distance: Any, kind: Any, tally: Any) -> Any:
     """Return the tally with a distance noted, unless it is short."""
+    keys, times, entries = tally
     if distance > LAGS:
         key = (np.int64(array) << ARRAY_BITS) | distance
         h = slot(keys, key)
         if keys[h] != key:
-            if 2 * count[0] + 4 > len(keys):
+            if 2 * entries[0] + 4 > len(keys):
                 keys, times = grown(keys, times)
                 h = slot(keys, key)
             keys[h] = key
-            count[0] += 1
+            entries[0] += 1
         times[h, kind] += 1
-    return keys, times
+    return Tally(keys, times, entries)
 
 
 @compiled
@@ -83,22 +103,20 @@ def note_results(rows: Any, index: Any, owner: Any) -> None:
 
 
 @compiled
-def _loop_steps(
-    site: Any, first: Any, last: Any, sink: Any, source: Any, index: Any, owner: Any,
-    streams: Any, at: Any, arrays: Any, keys: Any, times: Any, count: Any,
-) -> Any:  # fmt: skip
+def _loop_steps(rows: Any, r: Any, index: Any, owner: Any, streams: Any, tally: Any) -> Any:
     """Follow the stream of a row and tally how far the loop that goes on has moved each place.
 
     A step other than before ends the innermost loop: the row begins its next run, and where the run before
     began tells the step of the loop around it.
     """
-    labels, latest, step = streams
-    at[0], arrays[0] = np.int64(index[sink]), owner[sink]
-    label = np.int64(site) * 1_000_003 + arrays[0] + 1
+    labels, latest, step, at, arrays = streams
+    first, last = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
+    at[0], arrays[0] = np.int64(index[rows.row_sink[r]]), owner[rows.row_sink[r]]
+    label = np.int64(rows.row_site[r]) * 1_000_003 + arrays[0] + 1
     for k in range(1, PLACES):
         arrays[k] = -1
         if first + k - 1 < last:
-            s = source[first + k - 1]
+            s = rows.source[first + k - 1]
             at[k], arrays[k] = np.int64(index[s]), owner[s]
         label = label * 1_000_003 + arrays[k] + 1
     label &= np.int64(0x7FFFFFFFFFFFFFFF)
@@ -108,7 +126,7 @@ def _loop_steps(
         for depth in range(DEPTH):
             latest[h, depth] = at
             step[h, depth, PLACES] = -1
-        return keys, times
+        return tally
     for depth in range(DEPTH):
         known, same = step[h, depth, PLACES] >= 0, True
         for k in range(PLACES):
@@ -118,20 +136,19 @@ def _loop_steps(
                 if arrays[k] >= 0:
                     moved = at[k] - latest[h, depth, k]
                     step[h, depth, k] = moved
-                    keys, times = _noted(arrays[k], abs(moved), LOOPS + depth, keys, times, count)
+                    tally = _noted(arrays[k], abs(moved), LOOPS + depth, tally)
             step[h, depth, PLACES] = 1
             latest[h, depth] = at
             break
         step[h, depth, PLACES] = -1
         latest[h, depth] = at
-    return keys, times
+    return tally
 
 
 @compiled
 def tally_distances(
-    rows: Any, num_rows: Any, index: Any, arrays: Any, owner: Any, streams: Any, keys: Any, times: Any,
-    count: Any,
-) -> Any:  # fmt: skip
+    rows: Any, num_rows: Any, index: Any, arrays: Any, owner: Any, streams: Any, tally: Any
+) -> Any:
     """Tally distances between elements that are read together or next in a loop.
 
     Args:
@@ -141,34 +158,28 @@ def tally_distances(
         arrays: Number of arrays.
         owner: Array of each vertex.
         streams: What :func:`new_streams` returned; changed.
-        keys: Tally.
-        times: Tally.
-        count: int64[1], entries of the tally; changed.
+        tally: Tally; changed.
 
     Returns:
-        The tally.
+        The tally, or a larger one.
     """
-    row_sink, row_site, source = rows.row_sink, rows.row_site, rows.source
-    term_ptr, source_ptr = rows.term_ptr, rows.source_ptr
+    source, term_ptr, source_ptr = rows.source, rows.term_ptr, rows.source_ptr
     most = 0
     for r in range(num_rows):
         most = max(most, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]])
     place, latest = np.empty(most, np.int64), np.full(arrays, -1, np.int64)
     ring, read = np.zeros((arrays, LAGS), np.int64), np.zeros(arrays, np.int64)
-    at, of = np.zeros(PLACES, np.int64), np.zeros(PLACES, np.int64)
     for r in range(num_rows):
-        sink, first, last = row_sink[r], source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
-        keys, times = _loop_steps(
-            row_site[r], first, last, sink, source, index, owner, streams, at, of, keys, times, count
-        )
+        first, last = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
+        tally = _loop_steps(rows, r, index, owner, streams, tally)
         n = _places(first, last, source, index, owner, place, latest)
         for i in range(n):
             a, where = place[i] >> ARRAY_BITS, place[i] & ((np.int64(1) << ARRAY_BITS) - 1)
             for lag in range(1, min(read[a], LAGS) + 1):
                 distance = where - ring[a, (read[a] - lag) % LAGS]
-                keys, times = _noted(a, distance, GAPS, keys, times, count)
+                tally = _noted(a, distance, GAPS, tally)
             ring[a, read[a] % LAGS] = where
             read[a] += 1
         for i in range(n):
             read[place[i] >> ARRAY_BITS] = 0
-    return keys, times
+    return tally

@@ -353,17 +353,18 @@ def tally_distances(
     """
     if index.dtype == np.int64:  # a key has so many bits for a place
         owner[index >> kernels.ARRAY_BITS != 0] = -1
-    keys, count = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros(1, np.int64)
-    times = np.zeros((_FIRST_SLOTS, kernels.KINDS), np.int64)
+    keys, times = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, kernels.KINDS), np.int64)
+    tally = kernels.Tally(keys, times, np.zeros(1, np.int64))
     share, streams = max(1, graph.num_flows // _TALLIED_FLOWS), kernels.new_streams()
     for piece in row_slices(graph):
         kernels.note_results(piece, index, owner)
     for piece in row_slices(graph):
         rows = -(-piece.num_rows // share)  # all, or a share of those of a large graph
-        before = int(count[0])
-        keys, times = kernels.tally_distances(piece, rows, index, arrays, owner, streams, keys, times, count)
-        if count[0] - before > _NEW_DISTANCES:
+        before = int(tally.entries[0])
+        tally = kernels.tally_distances(piece, rows, index, arrays, owner, streams, tally)
+        if tally.entries[0] - before > _NEW_DISTANCES:
             share *= _FEWER
+    keys, times, _ = tally
     filled = np.flatnonzero(keys >= 0)
     order = filled[np.argsort(keys[filled])]
     array, distance = keys[order] >> kernels.ARRAY_BITS, keys[order] & ((1 << kernels.ARRAY_BITS) - 1)

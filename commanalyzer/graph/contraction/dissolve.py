@@ -197,8 +197,8 @@ def _dissolved_rows(graph: ValueGraph, gone: Bool, closure: _Closure, limit: int
     origin, accumulates = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.bool_)
     pointer, word = np.zeros(rows + 1, dtype=np.int64), np.empty(total, dtype=np.int64)
     hash_ = np.empty(rows, np.int64)
-    found = origin, accumulates, pointer, word, hash_
-    kernels.dissolve_rows(graph.rows, frozen(gone, np.bool_), closure, *found)
+    found = kernels.Dissolved(origin, accumulates, pointer, word, hash_)
+    kernels.dissolve_rows(graph.rows, frozen(gone, np.bool_), closure, found)
     _, first, same = np.unique(hash_, return_index=True, return_inverse=True)
     count = np.zeros(rows, np.int64)
     np.add.at(count, first[same], graph.rows.row_count[origin])

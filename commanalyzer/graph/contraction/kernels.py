@@ -6,34 +6,55 @@ They look through its register values (:mod:`.dissolve`), and find which vertice
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.reading.trace_kernels import mixed
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 
 NO_FOLD, SEVERAL_SLICES = -1, -2
 
 
 @compiled_inline
-def _note_shared(first: Any, last: Any, source: Any, source_role: Any, address: Any, is_counter: Any) -> None:
+def _note_shared(rows: Any, first: Any, last: Any, is_counter: Any) -> None:
     """Note what the contributions of a row of counts share."""
     counts = False
     for i in range(first, last):
-        counts |= source_role[i] == address
+        counts |= rows.source_role[i] == _ADDRESS
     for i in range(first if counts else last, last):
-        if source_role[i] != address:
-            is_counter[source[i]] = True
+        if rows.source_role[i] != _ADDRESS:
+            is_counter[rows.source[i]] = True
+
+
+class Uses(NamedTuple):
+    """How V vertices are read and computed, from one pass over all flows."""
+
+    reader: Int32  # [V], the first sink that reads each private value (register or temporary), -1 for none
+    has_others: Bool  # [V], other sinks read it, too
+    contributes: Bool  # [V], sources of rows whose terms may be combined anywhere
+    is_computed: Bool  # [V], the vertex has sources
+    is_counter: Bool  # [V], sinks of pure counts, and what their contributions share
+    entries: UInt8  # [V], source entries that name the vertex, 2 for more
+    fold_slice: Int32  # [V], slice of the first row that folds into it, -1 for none, -2 if several have any
+
+
+class Dissolved(NamedTuple):
+    """R rows with registers replaced by their W sources."""
+
+    origin: Int64  # [R], where each row was
+    accumulates: Bool  # [R], whether the sink is among its sources
+    pointer: Int64  # [R + 1], where its sources begin
+    word: Int64  # [W], source and role
+    hash_: Int64  # [R], of sink and sources
 
 
 @compiled_in_place
-def note_uses(
-    rows: Any, address: Any, number: Any, private: Any, reader: Any, has_others: Any, contributes: Any,
-    is_computed: Any, is_counter: Any, entries: Any, fold_slice: Any,
-) -> None:  # fmt: skip
-    """Note the uses of a slice, the ``number``-th; arrays as in :class:`.contract.Uses`."""
+def note_uses(rows: Any, number: Any, private: Any, uses: Any) -> None:
+    """Note the uses of a slice, the ``number``-th."""
+    reader, has_others, contributes, is_computed, is_counter, entries, fold_slice = uses
     for r in range(len(rows.row_sink)):
         t = rows.row_sink[r]
         folds = rows.row_fold[r] != 0
@@ -45,7 +66,7 @@ def note_uses(
         for i in range(first, last):
             s = rows.source[i]
             entries[s] = min(entries[s] + 1, 2)
-            if rows.source_role[i] == address:
+            if rows.source_role[i] == _ADDRESS:
                 is_counter[t] = True
             if folds:
                 contributes[s] = True
@@ -54,7 +75,7 @@ def note_uses(
                     reader[s] = t
                 elif reader[s] != t:
                     has_others[s] = True
-        _note_shared(first, last, rows.source, rows.source_role, address, is_counter)
+        _note_shared(rows, first, last, is_counter)
 
 
 @compiled_inline
@@ -248,14 +269,9 @@ def _expand_row(rows: Any, row: Any, sink: Any, closure: Any, where: Any, word: 
 
 
 @compiled
-def dissolve_rows(
-    rows: Any, gone: Any, closure: Any, origin: Any, accumulates: Any, pointer: Any, word: Any, hash_: Any
-) -> None:
-    """Replace registers by their sources in all rows that stay.
-
-    The columns behind ``closure`` are the result: where each row was, whether the sink is among its sources,
-    where its sources begin, these, and a hash of sink and sources.
-    """
+def dissolve_rows(rows: Any, gone: Any, closure: Any, result: Any) -> None:
+    """Replace registers by their sources in all rows that stay."""
+    origin, accumulates, pointer, word, hash_ = result
     where, n = np.full(len(gone), -1, np.int64), 0
     for r in range(len(rows.row_sink)):
         sink = np.int64(rows.row_sink[r])

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +33,7 @@ from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import (
     Bool,
     HomeKind,
+    Int32,
     Int64,
     Rows,
     ValueGraph,
@@ -416,7 +416,7 @@ def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
 
 
 @compiled
-def pass_on(start: Any, sink: Any, origins: Any, most: Any, value: Any) -> None:
+def pass_on(start: Int64, sink: Int32, origins: Int64, most: Int64, value: Int64) -> None:
     """Lower values to the least that reaches them; ``origins`` come in the order of their values."""
     stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
     for origin in origins:

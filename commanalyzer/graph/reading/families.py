@@ -19,24 +19,28 @@ from commanalyzer.graph.storage.coding import read_only
 from commanalyzer.graph.value_graph import Bool, Int32, Int64
 from commanalyzer.recording.abi import ROW_REGISTER
 
-Columns = tuple[Int64, Int64, Int32, Int64, Int64, Int64]  # heads, cells, units, groups, runs, listed
-
 SITE = (1 << 32) - 1  # bits of the site in the second word of a head
 _FLAGS = 48  # first bit of the flags there
 _WORD_BITS = 43  # more than words have
 _MOST_LOOPS = 255
 
 
+class Columns(NamedTuple):
+    """A trace: R rows, U units, G groups in the order of their rows; see :mod:`.trace_kernels`."""
+
+    heads: Int64  # [R, 2]
+    cells: Int64  # [R, 2]
+    units: Int32  # [U]
+    groups: Int64  # [G, 4]
+    runs: Int64  # [N, 2]
+    listed: Int64  # [L]
+
+
 class Merged(NamedTuple):
-    """Rows of families of stores that may be the same.
+    """Rows of families of stores that may be the same."""
 
-    Attributes:
-        is_merged: bool, per site: rows are looked up.
-        times: int64[H], count of each row of a merged site where it comes first, -1 where it comes again.
-    """
-
-    is_merged: Bool
-    times: Int64
+    is_merged: Bool  # per site: rows are looked up
+    times: Int64  # [H], count of each row of a merged site where it comes first, -1 where it comes again
 
 
 def scratch() -> Int64:
@@ -64,11 +68,7 @@ def merged_rows(heads: Int64, cells: Int64, units: Int32) -> Merged:
     most = int(spans[is_merged[spans[:, 0]], 3].sum())
     most += len(heads) if most else 0
     hash_, count = np.empty((2, most), np.int64)
-    used = (
-        kernels.hash_merged(heads, cells, units, is_merged, np.zeros(0, np.int64), scratch(), hash_, count)
-        if most
-        else 0
-    )
+    used = kernels.hash_merged(heads, cells, units, is_merged, scratch(), hash_, count) if most else 0
     _, first, same = np.unique(hash_[:used], return_index=True, return_inverse=True)
     merged = np.full(used, -1, np.int64)
     merged[first] = 0
@@ -117,16 +117,25 @@ def without_sums(columns: Columns) -> tuple[Columns, Int64, Int64]:
     del site
     table = np.zeros(1 << (3 * looked_up // 2).bit_length(), np.int64)
     rows += len(heads)
-    out = (
-        np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64),
-        np.empty(len(units) + more_units, np.int32), np.empty((len(groups) + more_groups, 4), np.int64),
-        np.concatenate([runs, np.empty((more_runs, 2), np.int64)]), listed, np.empty(rows, np.int64),
-    )  # fmt: skip
-    ends, kept = np.array([0, 0, 0, len(runs), len(heads)], np.int64), np.arange(rows)
-    kernels.write_sums(columns, is_written, table, kept, out, ends)
-    row, unit, group, run, _ = ends.tolist()
-    written = (
-        read_only(out[0][:row]), read_only(out[1][:row]), read_only(out[2][:unit]),
-        read_only(out[3][:group]), read_only(out[4][:run]), listed,
-    )  # fmt: skip
-    return written, read_only(out[6][:row]), read_only(kept)
+    written = kernels.Written(
+        heads=np.empty((rows, 2), np.int64),
+        cells=np.empty((rows, 2), np.int64),
+        units=np.empty(len(units) + more_units, np.int32),
+        groups=np.empty((len(groups) + more_groups, 4), np.int64),
+        runs=np.concatenate([runs, np.empty((more_runs, 2), np.int64)]),
+        names=np.empty(rows, np.int64),
+        table=table,
+        kept=np.arange(rows),
+        ends=np.array([0, 0, 0, len(runs), len(heads)], np.int64),
+    )
+    kernels.write_sums(columns, is_written, written)
+    row, unit, group, run, _ = written.ends.tolist()
+    columns = Columns(
+        heads=read_only(written.heads[:row]),
+        cells=read_only(written.cells[:row]),
+        units=read_only(written.units[:unit]),
+        groups=read_only(written.groups[:group]),
+        runs=read_only(written.runs[:run]),
+        listed=listed,
+    )
+    return columns, read_only(written.names[:row]), read_only(written.kept)

@@ -7,7 +7,7 @@ numbers behind these. The place of a segment or entry is that of its first unit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from commanalyzer.graph.reading.trace_kernels import (
     wide,
     write_group,
 )
+from commanalyzer.graph.value_graph import Int32, Int64
 from commanalyzer.recording.abi import (
     REGISTER,
     ROW_FAMILY,
@@ -141,54 +142,65 @@ def count_sums(heads: Any, units: Any, is_written: Any) -> Any:
     return families, rows, 2 * labels, groups, runs, largest
 
 
+class Written(NamedTuple):
+    """Rows that are written out, each once: columns as those of the trace, but listed labels."""
+
+    heads: Int64
+    cells: Int64
+    units: Int32
+    groups: Int64
+    runs: Int64
+    names: Int64  # what each row is called
+    table: Int64  # [2^k], 0 at first: upper half of the hash of a row, and where it is written + 1
+    kept: Int64  # per name of a row the name of the first row that equals it
+    ends: Int64  # [5], how many rows, units, groups and runs are written; the next name
+
+
 @compiled_inline
-def first_place(table: Any, hash_: Any, name: Any, count: Any, kept: Any, out: Any, ends: Any) -> Any:
+def first_place(hash_: Any, name: Any, count: Any, written: Any) -> Any:
     """Where a row is: at the end if it is the first of its kind, else where that is, and counted there.
 
     Args:
-        table: int64[2^k], all 0 at first: upper half of the hash of a row, and where it is written + 1.
         hash_: Of the row; who writes it puts it in its cell.
         name: What the row is called.
         count: How often it happened.
-        kept: Per name of a row the name of the first row that equals it.
-        out: Columns of the result, and names.
-        ends: int64[5], how many rows, units, groups and runs are written; the next name.
+        written: Rows.
     """
-    cells, names = out[1], out[6]
+    cells, table = written.cells, written.table
     slot = hash_ & (len(table) - 1)
     while table[slot] != 0:
         place = (table[slot] & LOW) - 1
         if table[slot] >> _TAG == hash_ >> _TAG and cells[place, 0] == hash_:
             cells[place, 1] += count
-            kept[name] = names[place]
+            written.kept[name] = written.names[place]
             return place
         slot = (slot + 1) & (len(table) - 1)
-    table[slot] = (hash_ >> _TAG) << _TAG | (ends[0] + 1)
-    return ends[0]
+    table[slot] = (hash_ >> _TAG) << _TAG | (written.ends[0] + 1)
+    return written.ends[0]
 
 
 @compiled_inline
-def write_head(sink: Any, word: Any, cell: Any, name: Any, out: Any, ends: Any) -> Any:
+def write_head(sink: Any, word: Any, cell: Any, name: Any, written: Any) -> Any:
     """Write what a row is, its hash, its count and its name; return its place."""
-    row = ends[0]
-    out[0][row, 0], out[0][row, 1] = sink, word
-    out[1][row, 0], out[1][row, 1], out[6][row] = cell[0], cell[1], name
-    ends[0] = row + 1
+    row = written.ends[0]
+    written.heads[row, 0], written.heads[row, 1] = sink, word
+    written.cells[row, 0], written.cells[row, 1], written.names[row] = cell[0], cell[1], name
+    written.ends[0] = row + 1
     return row
 
 
 @compiled_in_place
-def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, cell: Any, out: Any, ends: Any) -> None:
+def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, cell: Any, written: Any) -> None:
     """Write a recorded row with its units and groups; its runs and listed labels stay where they are."""
     heads, _, units, groups, _, _ = columns
-    at = write_head(heads[row, 0], heads[row, 1], cell, row, out, ends)
+    at, ends = write_head(heads[row, 0], heads[row, 1], cell, row, written), written.ends
     u, g = ends[1], ends[2]
     for k in range(units_of(heads[row, 1])):
-        out[2][u + k] = units[unit + k]
+        written.units[u + k] = units[unit + k]
     while group < len(groups) and groups[group, 0] == row:
-        out[3][g, 0] = at
+        written.groups[g, 0] = at
         for k in range(1, 4):
-            out[3][g, k] = groups[group, k]
+            written.groups[g, k] = groups[group, k]
         group, g = group + 1, g + 1
     ends[1], ends[2] = u + units_of(heads[row, 1]), g
 
@@ -212,11 +224,9 @@ def _hash_of_whole(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> 
 
 
 @compiled
-def _write_sum(
-    units: Any, at: Any, round_: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
-) -> None:
+def _write_sum(units: Any, at: Any, round_: Any, count: Any, written: Any) -> None:
     """Write the register value of an entry in a round, unless it is known."""
-    unit, groups, runs = out[2], out[3], out[4]
+    unit, groups, runs, kept, ends = written.units, written.groups, written.runs, written.kept, written.ends
     _, u, g, n, name = ends
     head, terms = wide(units, at), wide(units, at + 2)
     site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
@@ -232,19 +242,18 @@ def _write_sum(
         runs[n + k, 0], runs[n + k, 1] = first, stride
         hash_ = mixed(mixed(hash_, kept_label(first, kept)), stride)
         place += 4 + 2 * len(round_)
-    if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
+    if first_place(hash_, name, count, written) == ends[0]:
         flags = (ROW_REGISTER | (ROW_WIDE if initial else 0)) << FLAGS
-        row = write_head(0, site | initial << 32 | flags, (hash_, count), name, out, ends)
+        row = write_head(0, site | initial << 32 | flags, (hash_, count), name, written)
         groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3] = row, n, terms, width
         ends[1], ends[2], ends[3] = u + 2 * initial, g + 1, n + width
 
 
 @compiled
-def _write_store(
-    units: Any, at: Any, round_: Any, results: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
-) -> None:
+def _write_store(units: Any, at: Any, round_: Any, results: Any, count: Any, written: Any) -> None:
     """Write the store of an entry in a round, unless it is known."""
-    unit, u, name = out[2], ends[1], ends[4]
+    unit, kept, ends = written.units, written.kept, written.ends
+    u, name = ends[1], ends[4]
     head, size = wide(units, at), 2 + 2 * len(round_)
     site, labels = head & LOW, (head >> 32) & _LABELS
     place = at + 2
@@ -258,13 +267,13 @@ def _write_store(
         label = kept_label(label, kept)
         hash_ = mixed(hash_, label)
         unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
-    if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
-        write_head(sink, site | labels << 32 | ROW_WIDE << FLAGS, (hash_, count), name, out, ends)
+    if first_place(hash_, name, count, written) == ends[0]:
+        write_head(sink, site | labels << 32 | ROW_WIDE << FLAGS, (hash_, count), name, written)
         ends[1] = u + 2 * labels
 
 
 @compiled
-def _write_family(units: Any, unit: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
+def _write_family(units: Any, unit: Any, count: Any, written: Any) -> None:
     """Write all rows of a family with sums."""
     rounds, entries, _, _, sums, _ = _size_of(units, unit)
     results, round_ = np.empty(sums, np.int64), np.zeros(_loops_of(units, unit), np.int64)
@@ -272,41 +281,38 @@ def _write_family(units: Any, unit: Any, count: Any, table: Any, kept: Any, out:
         at, found = _first_entry(units, unit), 0
         for _ in range(entries):
             if wide(units, at) < 0:
-                _write_sum(units, at, round_, count, table, kept, out, ends)
-                results[found] = kept[ends[4]]
+                _write_sum(units, at, round_, count, written)
+                results[found] = written.kept[written.ends[4]]
                 found += 1
             else:
-                _write_store(units, at, round_, results, count, table, kept, out, ends)
-            ends[4] += 1
+                _write_store(units, at, round_, results, count, written)
+            written.ends[4] += 1
             at = _behind_entry(units, at, len(round_))
         _next_round(units, unit, round_)
 
 
 @compiled
-def write_sums(columns: Any, is_written: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
+def write_sums(columns: Any, is_written: Any, written: Any) -> None:
     """Write all rows, those of families with sums one by one, each where it comes first.
 
     Args:
         columns: Of the trace.
         is_written: bool, per site: families with sums stand for rows of it.
-        table: As :func:`first_place` has it, with the next three.
-        kept: int64[names].
-        out: Columns of the result.
-        ends: int64[5].
+        written: Result.
     """
     heads, cells, units, groups, _, _ = columns
     unit, group = 0, 0
     for row in range(len(heads)):
         flags, count = heads[row, 1] >> FLAGS, cells[row, 1]
         if flags & ROW_FAMILY and _size_of(units, unit)[4]:
-            _write_family(units, unit, count, table, kept, out, ends)
+            _write_family(units, unit, count, written)
         else:
-            at, hash_ = ends[0], cells[row, 0]
+            at, hash_ = written.ends[0], cells[row, 0]
             if is_written[heads[row, 1] & LOW] and not flags & OTHERS:
-                hash_ = _hash_of_whole(columns, row, unit, group, kept)
-                at = first_place(table, hash_, row, count, kept, out, ends)
-            if at == ends[0]:
-                _write_recorded(columns, row, unit, group, (hash_, count), out, ends)
+                hash_ = _hash_of_whole(columns, row, unit, group, written.kept)
+                at = first_place(hash_, row, count, written)
+            if at == written.ends[0]:
+                _write_recorded(columns, row, unit, group, (hash_, count), written)
         unit += units_of(heads[row, 1])
         while group < len(groups) and groups[group, 0] == row:
             group += 1
@@ -391,7 +397,7 @@ def _hash_of_store(units: Any, entry: Any, round_: Any) -> Any:
 
 @compiled_in_place
 def hash_merged(
-    heads: Any, cells: Any, units: Any, is_merged: Any, kept: Any, scratch: Any, hash_: Any, count: Any
+    heads: Any, cells: Any, units: Any, is_merged: Any, scratch: Any, hash_: Any, count: Any
 ) -> Any:
     """Write hash and count of each row of a merged site, in order; return how many there are."""
     place, unit = 0, 0
@@ -412,7 +418,7 @@ def hash_merged(
                 _next_round(units, at, round_)
             at = behind
         if is_merged[heads[row, 1] & LOW] and not flags & (OTHERS | ROW_REGISTER):
-            begin = unit - units_of(heads[row, 1])
+            begin, kept = unit - units_of(heads[row, 1]), hash_[:0]  # none: labels stay as they are
             hash_[place], count[place] = hash_of_row(heads, row, units, begin, kept), cells[row, 1]
             place += 1
     return place
@@ -459,17 +465,16 @@ def chunk_end(heads: Any, units: Any, groups: Any, begin: Any, most_labels: Any,
 
 
 @compiled_inline
-def _write_round(
-    units: Any, at: Any, round_: Any, row: Any, count: Any, merged: Any, place: Any, out: Any, rows: Any,
-    labels: Any,
-) -> Any:  # fmt: skip
-    """Write the rows of a round; return the next place, and the rows and labels written."""
+def _write_round(trace: Any, row: Any, at: Any, round_: Any, merged: Any, out: Any, ends: Any) -> Any:
+    """Write the rows of a round; return the rows and labels written, and the next place."""
     head, cell, origin, label, end, filled = out
+    units, (rows, labels, place) = trace.units, ends
     entry, step = _first_entry(units, at), 2 + 2 * len(round_)
     for _ in range(wide(units, at) >> _ENTRIES):
-        site, number, times = wide(units, entry) & LOW, (wide(units, entry) >> 32) & _LABELS, count
-        if merged[0][site]:
-            times = merged[1][place]
+        site, number = wide(units, entry) & LOW, (wide(units, entry) >> 32) & _LABELS
+        times = trace.cells[row, 1]
+        if merged.is_merged[site]:
+            times = merged.times[place]
             place += 1
         if times >= 0:
             head[rows, 0], head[rows, 1] = _number(units, entry + 2, round_), site | number << 32
@@ -480,14 +485,13 @@ def _write_round(
             end[rows] = labels
             rows += 1
         entry += 2 + (1 + number) * step
-    return place, rows, labels
+    return rows, labels, place
 
 
 @compiled_inline
-def _write_plain(
-    heads: Any, cells: Any, units: Any, row: Any, unit: Any, times: Any, out: Any, rows: Any, labels: Any
-) -> Any:
+def _write_plain(trace: Any, row: Any, unit: Any, times: Any, out: Any, rows: Any, labels: Any) -> Any:
     """Write a row that is no family, without its groups; return the labels written so far."""
+    heads, cells, units = trace.heads, trace.cells, trace.units
     head, cell, origin, label, end, filled = out
     head[rows, 0], head[rows, 1], origin[rows], filled[rows] = heads[row, 0], heads[row, 1], row, 0
     cell[rows, 0], cell[rows, 1] = cells[row, 0], times
@@ -506,8 +510,8 @@ def write_rows(trace: Any, merged: Any, begin: Any, behind: Any, scratch: Any, o
     """Write a chunk's rows, each of a merged site where it comes first.
 
     Args:
-        trace: Its columns: heads, cells, units, groups, runs, listed.
-        merged: Columns of :class:`~commanalyzer.graph.reading.families.Merged`.
+        trace: Its columns.
+        merged: Rows that may be the same.
         begin: Where the chunk begins, as :func:`chunk_end` has it, and the place in merged rows.
         behind: Row, segment and round behind it.
         scratch: Overwritten.
@@ -526,9 +530,8 @@ def write_rows(trace: Any, merged: Any, begin: Any, behind: Any, scratch: Any, o
             round_ = scratch[: _loops_of(units, at)]
             _set_round(units, at, turn, round_)
             for _ in range(turn, stop):
-                place, rows, labels = _write_round(
-                    units, at, round_, row, times, merged, place, out, rows, labels
-                )
+                ends = rows, labels, place
+                rows, labels, place = _write_round(trace, row, at, round_, merged, out, ends)
                 _next_round(units, at, round_)
             if stop < rounds:
                 break
@@ -536,11 +539,12 @@ def write_rows(trace: Any, merged: Any, begin: Any, behind: Any, scratch: Any, o
             if at < last:
                 continue
         else:
-            if merged[0][heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & (OTHERS | ROW_REGISTER):
-                times = merged[1][place]
+            head = heads[row, 1]
+            if merged.is_merged[head & LOW] and not (head >> FLAGS) & (OTHERS | ROW_REGISTER):
+                times = merged.times[place]
                 place += 1
             if times >= 0:
-                labels = _write_plain(heads, cells, units, row, unit, times, out, rows, labels)
+                labels = _write_plain(trace, row, unit, times, out, rows, labels)
                 while group < len(groups) and groups[group, 0] == row:
                     labels = write_group(groups, group, runs, listed, out[3], labels)
                     group += 1

@@ -10,12 +10,13 @@ and ``EARLIER - vertex``: the next row reads an earlier version of this vertex, 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.graph.reading.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
+from commanalyzer.graph.value_graph import Int32, Int64
 from commanalyzer.recording.abi import (
     ADDRESS,
     CONTROL,
@@ -60,10 +61,9 @@ def note_read(v: Any, state: Any) -> None:
 
 
 @compiled_in_place
-def _note_filled(
-    first: Any, count: Any, starts: Any, length: Any, base: Any, vertex: Any, state: Any
-) -> None:
+def _note_filled(first: Any, count: Any, places: Any, state: Any) -> None:
     """Note that ``count`` words from ``first`` on are stored to."""
+    starts, length, base, vertex = places
     c = find_range(first, starts)
     while c < len(base) and starts[c] < first + count:
         low, high = max(first, starts[c]), min(first + count, starts[c] + length[c])
@@ -201,25 +201,26 @@ def count_stores(row_sink: Any, row_count: Any, row_site: Any, versions: Any, pr
             producer[v] = row_site[r]
 
 
+class Read(NamedTuple):
+    """R rows of a chunk whose labels were looked up."""
+
+    heads: Int64  # [R, 2]
+    cells: Int64  # [R, 2]
+    origin: Int64  # [R], row of the trace
+    key: Int64  # sources from :func:`find_sources`, lost by the way
+    end: Int64  # [R], where the sources of each row end
+    filled: Int64  # [R], words that each fill covers
+    sinks: Int32  # [R], from :func:`find_sinks`
+    groups: Int64  # of the whole trace
+
+
 @compiled_inline
-def _write_row(
-    row: Any,
-    begin: Any,
-    sink: Any,
-    own: Any,
-    group: Any,
-    chunk: Any,
-    groups: Any,
-    site_fold: Any,
-    out: Any,
-    ends: Any,
-) -> Any:
+def _write_row(row: Any, own: Any, group: Any, read: Any, fold: Any, out: Any, ends: Any) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
-    heads, cells, origin, key, end, _ = chunk
+    heads, cells, origin, key, end, _, sinks, groups = read
     row_sink, row_count, row_site, row_fold, row_accumulates, row_terms, term_sources, source, role = out
     rows, terms, sources = ends
-    site, count, stop = heads[row, 1] & LOW, cells[row, 1], end[row]
-    fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
+    begin, stop = end[row - 1] if row else 0, end[row]
     at = begin + ((heads[row, 1] >> 32) & COUNT) if fold else stop
     opened, before = terms, sources
     sources = _write_term(key, begin, at, source, role, sources)
@@ -239,33 +240,21 @@ def _write_row(
                 terms += 1
             at += width
         group += 1
-    row_sink[rows], row_count[rows], row_site[rows] = sink, count, site
+    row_sink[rows], row_count[rows], row_site[rows] = sinks[row], cells[row, 1], heads[row, 1] & LOW
     row_fold[rows], row_accumulates[rows], row_terms[rows] = fold, own != 0, terms - opened
     return group, (rows + 1, terms, sources)
 
 
 @compiled_in_place
-def form_rows(
-    chunk: Any,
-    group: Any,
-    sinks: Any,
-    groups: Any,
-    places: Any,
-    sites: Any,
-    state: Any,
-    out: Any,
-) -> Any:
+def form_rows(read: Any, group: Any, places: Any, sites: Any, state: Any, out: Any) -> Any:
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
 
     Args:
-        chunk: Heads, cells and origin of rows; sources from :func:`find_sources`, lost by the way; end and
-            filled.
+        read: Rows.
         group: First group of these rows or later ones.
-        sinks: int32, from :func:`find_sinks`.
-        groups: Groups of the whole trace.
-        places: Starts, length and base of ranges; vertices of words.
+        places: Ranges and vertices of words.
         sites: Per site, label that is the sink's own version in its operation; fold.
         state: uint8, result, per vertex.
         out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
@@ -273,23 +262,21 @@ def form_rows(
     Returns:
         Numbers of rows, terms and sources.
     """
-    heads, cells, _, key, end, filled = chunk
-    starts, length, base, vertex = places
-    self_at, fold = sites
+    heads, cells, _, key, end, filled, sinks, _ = read
+    self_at, site_fold = sites
     ends = (0, 0, 0)
     begin = 0
     for row in range(len(heads)):
         if (heads[row, 1] >> FLAGS) & ROW_FILL:
             if cells[row, 1] != 0:
-                _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
+                _note_filled(heads[row, 0], filled[row], places, state)
             continue
-        sink = np.int64(sinks[row])
-        own = _note_sources(
-            key, begin, end[row], sink, self_at[heads[row, 1] & LOW], state, cells[row, 1] != 0
-        )
+        sink, site = np.int64(sinks[row]), heads[row, 1] & LOW
+        own = _note_sources(key, begin, end[row], sink, self_at[site], state, cells[row, 1] != 0)
         if cells[row, 1] != 0:
             state[sink] |= STORED
-            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, out, ends)
+            fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
+            group, ends = _write_row(row, own, group, read, fold, out, ends)
         begin = end[row]
     return ends
 

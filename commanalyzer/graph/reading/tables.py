@@ -8,12 +8,11 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.graph.reading.families import Merged, merged_rows, scratch, without_sums
+from commanalyzer.graph.reading.families import Columns, Merged, merged_rows, scratch, without_sums
 from commanalyzer.graph.storage.coding import read_only
 from commanalyzer.graph.value_graph import Int32, Int64
 from commanalyzer.recording.abi import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
@@ -36,7 +35,7 @@ class Tables:
         merged: Rows of families that may be the same.
         names: int64, by what labels call each row; empty if that is its place.
         kept: int64, per name that of the first row that equals it; empty if there are no names.
-        mapped: Columns of the trace that are parts of a file.
+        mapped: Files that columns of the trace are parts of.
     """
 
     heads: Int64
@@ -48,7 +47,7 @@ class Tables:
     merged: Merged
     names: Int64
     kept: Int64
-    mapped: list[Any]
+    mapped: list[mmap.mmap]
 
     @classmethod
     def of(cls, trace: Trace) -> Tables:
@@ -58,12 +57,14 @@ class Tables:
         if len(row) and np.any(row[1:] < row[:-1]):
             groups = groups[np.argsort(row, kind="stable")]
         heads, cells, runs = _words(trace.heads, 2), _words(trace.cells, 2), _words(trace.runs, 2)
-        columns = (
-            heads, cells, read_only(np.asarray(trace.labels)), read_only(groups), runs,
+        units, listed = (
+            read_only(np.asarray(trace.labels)),
             read_only(np.asarray(trace.listed).view(np.int64)),
-        )  # fmt: skip
+        )
+        columns = Columns(heads, cells, units, read_only(groups), runs, listed)
         columns, names, kept = without_sums(columns)
-        mapped = [c for c in (trace.heads, trace.cells, trace.labels) if isinstance(c, np.memmap)]
+        bases: list[object] = [c.base for c in (trace.heads, trace.cells, trace.labels)]
+        mapped = [base for base in bases if isinstance(base, mmap.mmap)]
         return cls(*columns, merged_rows(*columns[:3]), names, kept, mapped)
 
     def names_of(self, rows: Int64) -> Int64:
@@ -101,6 +102,7 @@ class Tables:
         from commanalyzer.graph.reading.family_kernels import chunk_end, write_rows
 
         at, group, place, rounds = (0, 0, 0, 0), 0, 0, scratch()  # row, unit, segment, round; and others
+        trace = Columns(self.heads, self.cells, self.units, self.groups, self.runs, self.listed)
         while at[0] < self.num_rows:
             *behind, next_group, labels, rows = chunk_end(
                 self.heads, self.units, self.groups, (*at, group), CHUNK, CHUNK
@@ -108,7 +110,7 @@ class Tables:
             heads, cells = np.empty((2, rows, 2), np.int64)
             (origin, end, filled), label = np.empty((3, rows), np.int64), np.empty(labels, np.int64)
             rows, labels, place = write_rows(
-                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), self.merged,
+                trace, self.merged,
                 (*at, group, place), (behind[0], behind[2], behind[3]), rounds,
                 (heads, cells, origin, label, end, filled),
             )  # fmt: skip
@@ -117,8 +119,8 @@ class Tables:
                 label[:labels], end[:rows], filled[:rows],
             )  # fmt: skip
             at, group = (behind[0], behind[1], behind[2], behind[3]), next_group
-            for column in self.mapped:  # what was passed needs no memory: it comes from the file again
-                column.base.madvise(mmap.MADV_DONTNEED)
+            for base in self.mapped:  # what was passed needs no memory: it comes from the file again
+                base.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True, slots=True)

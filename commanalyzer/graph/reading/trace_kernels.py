@@ -17,11 +17,12 @@ Tables and places are those of :mod:`.trace_kernels`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
+from commanalyzer.graph.value_graph import Int32, Int64
 from commanalyzer.recording.abi import (
     COMPACT_BITS,
     COMPACT_FIRST,
@@ -134,36 +135,30 @@ def find_range(word: Any, starts: Any) -> Any:
     return low
 
 
+class Places(NamedTuple):
+    """Ranges of words, as above, and the vertices of D dense ones."""
+
+    starts: Int64
+    length: Int64
+    base: Int64
+    vertex: Int32  # [D], -1 for none
+
+
 @compiled_in_place
-def next_filled(
-    fills: Any,
-    fill: Any,
-    dense: Any,
-    starts: Any,
-    length: Any,
-    base: Any,
-    vertex: Any,
-    home: Any,
-    count: Any,
-    site: Any,
-) -> Any:
+def next_filled(fills: Any, fill: Any, dense: Any, places: Any, result: Any) -> Any:
     """Fill vertices, counts and sites of the homes that fills cover.
 
     Args:
         fills: int64[n, 4]: first word, words, count, site.
         fill: Fill to begin with.
         dense: 0, or the dense word at which to go on.
-        starts: Ranges, as the next two.
-        length: int64.
-        base: int64.
-        vertex: int32, per dense word.
-        home: int32, result.
-        count: int64, result.
-        site: int32, result.
+        places: Ranges.
+        result: int32, homes; int64, counts; int32, sites.
 
     Returns:
         How many, and the fill and the dense word to go on with when the results are full.
     """
+    (starts, length, base, vertex), (home, count, site) = places, result
     found = 0
     while fill < len(fills):
         first = fills[fill, 0]
@@ -224,9 +219,7 @@ def _copied_width(heads: Any, row_of: Any, label: Any, site_width: Any, word_byt
 
 
 @compiled_in_place
-def mark(
-    chunk: Any, recorded: Any, row_of: Any, site_width: Any, places: Any, read: Any, width: Any, state: Any
-) -> Any:
+def mark(chunk: Any, recorded: Any, row_of: Any, site_width: Any, places: Any, marks: Any, state: Any) -> Any:
     """Mark the words that rows read and store to.
 
     Words of workspaces are no homes; they are marked with width 1 where blocks are.
@@ -237,15 +230,14 @@ def mark(
         row_of: int64, row of each name that labels call one by, empty if that is its place.
         site_width: int64, width of the values of each site, bytes; 0: of the value that a row copies.
         places: Starts, length and base of ranges of words; shift; bytes of a word.
-        read: uint8, result, 1 per dense word or block that is read.
-        width: uint8, result: greatest width stored to each.
+        marks: uint8, result, 1 per dense word or block that is read; greatest width stored to each.
         state: int64[CACHED + 1], ranges of words that were found last, by position in a row; int64[n],
             result: words in no range.
 
     Returns:
         How many words in no range.
     """
-    heads, label, end = chunk
+    (heads, label, end), (read, width) = chunk, marks
     at, used = 0, 0
     for row in range(len(heads)):
         flags, begin = heads[row, 1] >> FLAGS, at

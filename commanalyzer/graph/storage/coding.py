@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise, starmap
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import blosc
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.graph.storage.spill import Bytes, Spill
+from commanalyzer.graph.value_graph import Array
 
 Entry = TypeVar("Entry", bound=np.generic)
 Int64 = NDArray[np.int64]
@@ -67,7 +68,7 @@ class Coded:
         """Bytes of what is kept in a file."""
         return self.data.nbytes + self.table.nbytes
 
-    def fill(self, out: NDArray[np.generic], low: int = 0, *, is_sum: bool = False) -> None:
+    def fill(self, out: Array, low: int = 0, *, is_sum: bool = False) -> None:
         """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type.
 
         Args:
@@ -96,7 +97,7 @@ class Coded:
         if target is not bits:
             bits[:] = target
 
-    def take(self, index: Int64, out: NDArray[np.generic]) -> None:
+    def take(self, index: Int64, out: Array) -> None:
         """Write the entries ``index`` to ``out``; pieces with none of them are not expanded."""
         number = np.searchsorted(self._first, index, side="right") - 1
         for piece in np.flatnonzero(np.bincount(number)) if len(index) else ():
@@ -110,7 +111,7 @@ class Coded:
         most = [(int(part.min()), int(part.max())) for part in pieces]
         return (min(low for low, _ in most), max(high for _, high in most)) if most else (0, -1)
 
-    def expand(self, low: int = 0, high: int | None = None, dtype: DTypeLike = np.int64) -> NDArray[Any]:
+    def expand(self, low: int = 0, high: int | None = None, dtype: DTypeLike = np.int64) -> Array:
         """Entries ``low`` to ``high - 1``."""
         out = np.empty((self.length if high is None else high) - low, dtype)
         self.fill(out, low)
@@ -151,13 +152,13 @@ class ColumnWriter:
         """Entries so far."""
         return self._length
 
-    def append(self, values: NDArray[np.generic]) -> None:
+    def append(self, values: Array) -> None:
         """Append ``values``, integers, booleans, or floating-point numbers of 8 bytes."""
         values = _bits(values)
         for first in range(0, len(values), PIECE):
             self._append(np.ascontiguousarray(values[first : first + PIECE]))
 
-    def _append(self, values: NDArray[np.generic]) -> None:
+    def _append(self, values: Array) -> None:
         from commanalyzer.graph.storage.coding_kernels import reduce
 
         base, span = int(values.min()), int(values.max()) - int(values.min())
@@ -181,14 +182,14 @@ class ColumnWriter:
         return self._finished
 
 
-def encoded(values: NDArray[np.generic], spill: Spill | None = None) -> Coded:
+def encoded(values: Array, spill: Spill | None = None) -> Coded:
     """``values`` compressed at once, by default in memory."""
     writer = ColumnWriter(spill or Spill())
     writer.append(values)
     return writer.finish()
 
 
-def _bits(values: NDArray[Any]) -> NDArray[Any]:
+def _bits(values: Array) -> Array:
     """The same entries as integers: truth values, and the bits of floating-point numbers."""
     return values.view({"b": np.uint8, "f": np.int64}.get(values.dtype.kind, values.dtype))
 

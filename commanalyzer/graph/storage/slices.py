@@ -6,15 +6,15 @@ Some of the rows of a value graph, and such parts joined again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.coding_kernels import copy_sources
 from commanalyzer.graph.value_graph import (
     OF_ROWS,
+    Array,
     Bool,
     Int64,
     Rows,
@@ -48,7 +48,7 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
 
-    def column(name: str) -> NDArray[Any]:
+    def column(name: str) -> Array:
         pieces = [getattr(rows, name) for rows in parts]
         if name in ("term_ptr", "source_ptr"):
             return pointer_from_counts(np.concatenate([np.diff(piece) for piece in pieces]))

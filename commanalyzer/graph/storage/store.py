@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from commanalyzer.graph.storage.spill import Spill, machine_bytes
 from commanalyzer.graph.value_graph import (
     LIMITS,
     OF_VERTICES,
+    Array,
     Bool,
     Float64,
     HomeKind,
@@ -42,7 +43,7 @@ from commanalyzer.graph.value_graph import (
     check_rows,
 )
 
-_OF_ROWS: tuple[dict[str, Any], ...] = (
+_OF_ROWS: tuple[dict[str, type[np.generic]], ...] = (
     {
         "row_sink": np.int32,
         "row_count": np.int64,
@@ -235,7 +236,7 @@ class GraphStore:
                 yield first, last
             first = last
 
-    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[Any], ...]]:
+    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[Array, ...]]:
         """Yield columns of all rows, some at a time."""
         return row_columns(self.columns, self.pages, names)
 
@@ -258,13 +259,13 @@ class GraphStore:
 
     def _part(self, last: int) -> ValueGraph:
         """Rows of pages 0 to ``last - 1``, with all vertices."""
-        columns: dict[str, Any] = {name: self.vertex_column(name) for name in OF_VERTICES}
+        columns: dict[str, Array] = {name: self.vertex_column(name) for name in OF_VERTICES}
         return ValueGraph(**columns, rows=self._rows(0, last), objects=self.objects, sites=self.sites)
 
     def _rows(self, first: int, last: int) -> Rows:
         """Rows of pages ``first`` to ``last - 1``; pointers are where items begin whose lengths are kept."""
 
-        def column(name: str) -> NDArray[Any]:
+        def column(name: str) -> Array:
             stored, is_sum = _LENGTHS.get(name, name), name in _LENGTHS
             low, high = self.pages[[first, last], _AXES[stored]].tolist()
             found = np.zeros(is_sum + high - low, _TYPES[stored])
@@ -276,7 +277,7 @@ class GraphStore:
 
 def row_columns(
     columns: Mapping[str, Coded], pages: Int64, names: tuple[str, ...]
-) -> Iterator[tuple[NDArray[Any], ...]]:
+) -> Iterator[tuple[Array, ...]]:
     """Yield columns of all rows, some at a time."""
     for low, high in pairwise(pages[:, 0].tolist()):
         yield tuple(columns[name].expand(low, high, _TYPES[name]) for name in names)
@@ -347,7 +348,7 @@ class StoreWriter:
         return GraphStore(columns, self.pages, objects, sites, self._spill.file_bytes)
 
 
-Entries = TypeVar("Entries", bound=NDArray[Any])
+Entries = TypeVar("Entries", bound=Array)
 
 
 class _Column(Generic[Entries]):
@@ -435,7 +436,7 @@ class LargeGraph:
 AnyGraph: TypeAlias = ValueGraph | LargeGraph
 
 
-def values_of(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> NDArray[Any]:
+def values_of(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> Array:
     """Return some entries of a column of vertices."""
     return graph.values(name, vertex) if isinstance(graph, LargeGraph) else getattr(graph, name)[vertex]
 

@@ -36,59 +36,32 @@ a matrix entry). Merging them leaves the connectivity of the values that a progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.contraction import kernels
+from commanalyzer.graph.contraction.kernels import Uses
 from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.storage.store import AnyGraph, stand_for
 from commanalyzer.graph.structure.singletons import HIGH, count_neighbours, degree_centroid, distance_score
-from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, UInt8
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 from commanalyzer.program.frontend.decisions import USES
 
 _NO_FOLD, _SEVERAL_SLICES = kernels.NO_FOLD, kernels.SEVERAL_SLICES
-
-
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """How vertices are read and computed, from one pass over all flows.
-
-    Attributes:
-        reader: int32[V], the first sink that reads each private value (register or temporary), -1 for none.
-        has_others: bool[V], other sinks read it, too.
-        contributes: bool[V], sources of rows whose terms may be combined anywhere.
-        entries: uint8[V], source entries that name the vertex, 2 for more.
-        is_computed: bool[V], the vertex has sources.
-        is_counter: bool[V], sinks of pure counts, and what their contributions share.
-        fold_slice: int32[V], slice of the first row that folds into the vertex, -1 for none, -2 where there
-            are such rows in several slices.
-    """
-
-    reader: Int32
-    has_others: Bool
-    contributes: Bool
-    entries: UInt8
-    is_computed: Bool
-    is_counter: Bool
-    fold_slice: Int32
 
 
 def uses_of(graph: AnyGraph) -> Uses:
     """Pass over ``graph`` once."""
     v = graph.num_vertices
     private = graph.is_register | graph.is_temporary
-    flags = [np.zeros(v, dtype=np.bool_) for _ in range(4)]
+    has_others, contributes, is_computed, is_counter = np.zeros((4, v), np.bool_)
     reader, fold_slice = np.full(v, -1, np.int32), np.full(v, -1, np.int32)
     entries = np.zeros(v, np.uint8)
+    uses = Uses(reader, has_others, contributes, is_computed, is_counter, entries, fold_slice)
     for number, rows in enumerate(row_slices(graph)):
-        found = (reader, *flags, entries, fold_slice)
-        kernels.note_uses(rows, int(SourceRole.ADDRESS), number, private, *found)
-    has_others, contributes, is_computed, is_counter = flags
-    return Uses(reader, has_others, contributes, entries, is_computed, is_counter, fold_slice)
+        kernels.note_uses(rows, number, private, uses)
+    return uses
 
 
 def merge_registers(graph: AnyGraph, uses: Uses) -> Int32:

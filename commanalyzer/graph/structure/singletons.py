@@ -14,16 +14,17 @@ ends are counted: where vertices are numbered as the program passes over them, f
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, frozen
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, UInt8
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Rows, UInt8
 
 SOURCES, SINKS = 1, 2  # what neighbours are to the vertex whose they are
 _OF, _AMONG = 1, 2  # marks: neighbours of the vertex are counted; the vertex counts as a neighbour
@@ -61,11 +62,11 @@ def count_neighbours(
     every = np.ones(v, np.bool_)
     marks = (every if of is None else of) * np.uint8(_OF)
     marks |= (every if among is None else among) * np.uint8(_AMONG)
-    rule = (skipped_role, frozen(stands, np.int32), frozen(marks, np.uint8), sides)
+    rule = _Rule(skipped_role, frozen(stands, np.int32), frozen(marks, np.uint8), sides)
     ends, bits, touched = np.zeros(v, np.uint32), max(v // _CHUNKS, 1).bit_length(), list[Bool]()
     for rows in row_slices(graph):
         touched.append(np.zeros(_CHUNKS, np.bool_))
-        note_ends(rows, *rule, 0, v, ends, np.empty(0, np.int32), bits, touched[-1])
+        note_ends(rows, rule, _Block(0, v, ends, np.empty(0, np.int32)), bits, touched[-1])
     count, seen = np.zeros(v, np.int32), np.full(v, -1, np.int32)
     total, first = np.cumsum(ends, dtype=np.int64), 0
     most = max(BLOCK_ENDS, int(total[-1:].sum()) // _MOST_BLOCKS)
@@ -76,23 +77,37 @@ def count_neighbours(
         place = np.cumsum(block, dtype=np.uint32) - block
         wanted = np.array([t[first >> bits : ((last - 1) >> bits) + 1].any() for t in touched])
         for rows in row_slices(graph, wanted=wanted if len(found) else np.zeros_like(wanted)):
-            note_ends(rows, *rule, first, last, place, found, bits, touched[0])
+            note_ends(rows, rule, _Block(first, last, place, found), bits, touched[0])
         count_distinct(place, found, first, seen, count)
         first = last
     return count
 
 
-@compiled_in_place
-def note_ends(
-    rows: Any, skipped_role: Any, root: Any, marks: Any, sides: Any, first: Any, last: Any, place: Any,
-    found: Any, chunk_bits: Any, is_touched: Any,
-) -> None:  # fmt: skip
-    """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``, move ``place`` behind them.
+class _Rule(NamedTuple):
+    """Which ends of flows count."""
 
-    If ``found`` is empty they are only counted, and the chunks of vertices that have any are marked. Each end
-    of a flow is noted for the other where ``marks`` say that neighbours of the one are counted and that the
-    other counts; ``root[v]`` stands for v.
+    skipped_role: int  # of sources that are no flows
+    root: Int32  # [V], vertex that stands for each
+    marks: UInt8  # [V], whether its neighbours are counted, and whether it counts as one
+    sides: int  # whether sources, sinks or both do
+
+
+class _Block(NamedTuple):
+    """Vertices whose neighbours are listed."""
+
+    first: int
+    last: int  # the one behind them
+    place: NDArray[np.uint32]  # where the next end of each goes; moves
+    found: Int32  # ends; empty if they are only counted
+
+
+@compiled_in_place
+def note_ends(rows: Rows, rule: _Rule, block: _Block, chunk_bits: int, is_touched: Bool) -> None:
+    """List the other ends of vertices of a block, or count them and mark chunks of vertices with any.
+
+    Each end of a flow is noted for the other where the rule says so.
     """
+    (skipped_role, root, marks, sides), (first, last, place, found) = rule, block
     for r in range(len(rows.row_sink)):
         v = root[rows.row_sink[r]]
         takes = (sides & SOURCES) != 0 and (marks[v] & _OF) != 0 and first <= v < last
@@ -119,7 +134,7 @@ def note_ends(
 
 
 @compiled
-def count_distinct(place: Any, found: Any, first: Any, seen: Any, count: Any) -> None:
+def count_distinct(place: NDArray[np.uint32], found: Int32, first: int, seen: Int32, count: Int32) -> None:
     """Write how many different ends the vertices from ``first`` on have, whose lists end at ``place``.
 
     ``seen``: for each vertex the last one whose list it was seen in, -1 before.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from commanalyzer.graph.value_graph import Array
 from commanalyzer.kernels.features.kernels import SCALES
 from commanalyzer.kernels.learning.runs import RunTable
 from commanalyzer.scaling.laws.terms import Floats
@@ -98,7 +98,6 @@ def _log(values: Floats) -> Floats:
     return np.asarray(np.log2(np.maximum(values, 1.0)))
 
 
-Array: TypeAlias = NDArray[Any]
 Kind = Literal["forest", "neighbours", "svr"]
 _LEAF = -1
 

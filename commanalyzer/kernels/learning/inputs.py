@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.documents import parse_json, reading, typed
 from commanalyzer.foundation.errors import ConfigError, FitError
@@ -162,7 +162,7 @@ def predict_application(
     return Application(devices, tuple(t.name for t in tasks), shares, ordered, largest)
 
 
-def _matching(task: Task, runs: RunTable) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _matching(task: Task, runs: RunTable) -> NDArray[np.bool_]:
     """Runs of a task's kernel; features call it by function and line."""
     name = task.name.partition(":")[0]
     found = np.array([k in (task.name, name) or k.partition(":")[0] == name for k in runs.kernels.tolist()])

@@ -17,23 +17,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tokenize import TokenError  # numpy, of the head of an array
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from commanalyzer.foundation.documents import parse_json, reading
+from commanalyzer.foundation.documents import Fields, parse_json, reading
 from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.version import tool_version
+from commanalyzer.graph.value_graph import Array
 from commanalyzer.kernels.features.kernels import FEATURES
-from commanalyzer.kernels.learning.estimators import (
-    Array,
-    Estimator,
-    Forest,
-    Scaling,
-    arrays_of,
-    estimator_of,
-)
+from commanalyzer.kernels.learning.estimators import Estimator, Forest, Scaling, arrays_of, estimator_of
 from commanalyzer.kernels.learning.runs import DEVICES, PHYSICS_EFFICIENCY, RunTable
 from commanalyzer.scaling.laws.terms import Floats
 
@@ -128,7 +122,7 @@ class TrainedModel:
     estimator: Estimator
     scaling: Scaling
     target: Target
-    parameters: Mapping[str, Any]
+    parameters: Fields
     kernels: tuple[str, ...]
     num_runs: int
     left_out: SpeedupErrors
@@ -242,7 +236,7 @@ def _arrays(path: Path) -> dict[str, Array]:
         raise ValueError(str(error)) from error
 
 
-def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> TrainedModel:
+def _model(header: Fields, arrays: Mapping[str, Array]) -> TrainedModel:
     names = tuple(map(str, header["features"]))
     if not names or not set(names) <= {*FEATURES, PHYSICS_EFFICIENCY} or header["target"] not in TARGETS:
         raise ValueError("features or a target that are not known")

@@ -24,6 +24,7 @@ from commanalyzer.kernels.learning.estimators import (
     Forest,
     Kind,
     NearestNeighbours,
+    Scaling,
     SupportVectors,
     fit_scaling,
 )
@@ -160,7 +161,7 @@ def _defaults(kind: Kind) -> dict[str, Any]:
     return found[kind]
 
 
-def _prepared(table: RunTable, options: TrainingOptions) -> tuple[Any, Floats]:
+def _prepared(table: RunTable, options: TrainingOptions) -> tuple[Scaling, Floats]:
     if options.target == "residual" and np.isnan(table.physics).any():
         raise FitError(
             "expected a column physics (speed-up by a model of the machine) in every run, found none",
@@ -176,7 +177,7 @@ def _prepared(table: RunTable, options: TrainingOptions) -> tuple[Any, Floats]:
 @dataclass(frozen=True, slots=True)
 class _Fitted:
     estimator: Estimator
-    scaling: Any
+    scaling: Scaling
     target: Target
 
 

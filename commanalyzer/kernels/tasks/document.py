@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from commanalyzer.foundation.documents import document_text, parse_json, reading, typed
+from commanalyzer.foundation.documents import Fields, document_text, parse_json, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
@@ -40,7 +38,7 @@ def load_tasks(path: Path) -> TaskGraph:
         return tasks_from(parse_json(path.read_text(encoding="utf-8"), is_finite=True))
 
 
-def tasks_from(content: Mapping[str, Any]) -> TaskGraph:
+def tasks_from(content: Fields) -> TaskGraph:
     """A task graph from a parsed document; errors of missing or wrong fields are Python's."""
     if content["schema"] != SCHEMA:
         raise ValueError(f"schema {content['schema']}")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from commanalyzer.foundation.documents import document_text, load_document, reading, typed
+from commanalyzer.foundation.documents import Fields, document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
 
@@ -100,7 +99,7 @@ def _group(group: RankGroup) -> dict[str, object]:
     }
 
 
-def _run_of(content: dict[str, Any]) -> dict[str, object]:
+def _run_of(content: Fields) -> dict[str, object]:
     """Fields of a :class:`RunClasses` of what :func:`_run` gives."""
     groups = [
         {
@@ -121,7 +120,7 @@ def _run_of(content: dict[str, Any]) -> dict[str, object]:
     }
 
 
-def _source_of(content: dict[str, Any]) -> dict[str, object]:
+def _source_of(content: Fields) -> dict[str, object]:
     absolute = "absoluteSrc" in content
     return {
         "relative": content["absoluteSrc" if absolute else "relativeSrc"],

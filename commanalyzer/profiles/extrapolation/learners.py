@@ -74,7 +74,7 @@ def _fit(kind: str, table: Floats, y: Floats) -> Callable[[Floats], Floats]:
     centre, spread = table.mean(axis=0), table.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     level, extent = float(y.mean()), float(y.std()) or 1.0
-    learner: Any = _learner(kind, len(y))
+    learner = _learner(kind, len(y))
     learner.fit((table - centre) / spread, (y - level) / extent)
 
     def predict(inputs: Floats) -> Floats:

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.documents import document_text, load_document, reading, typed
+from commanalyzer.foundation.documents import Fields, document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.extrapolation.fitting import Model, values_of
 from commanalyzer.profiles.extrapolation.functions import GridCount, function_at
@@ -218,19 +217,19 @@ def _part(part: Part) -> dict[str, object]:
     return {"learned": content}
 
 
-def _read_class(content: Mapping[str, Any]) -> ClassModels:
+def _read_class(content: Fields) -> ClassModels:
     metrics = {name: _read_metric(entry) for name, entry in content["metrics"].items()}
     return ClassModels(typed(content["name"], str), metrics)
 
 
-def _read_metric(content: Mapping[str, Any]) -> MetricModel:
+def _read_metric(content: Fields) -> MetricModel:
     bounds = [float("inf") if b == _INFINITE else b for b in content["setup"]["bounds"]]
     setup = typed({**content["setup"], "bounds": bounds}, MetricSetup)
     parts = {name: _read_part(entry) for name, entry in content["parts"].items()}
     return MetricModel(setup, parts, typed(content["key"], str))
 
 
-def _read_part(content: Mapping[str, Any]) -> Part:
+def _read_part(content: Fields) -> Part:
     if "law" in content:
         return read_law(content["law"])
     if "grid" in content:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from commanalyzer.foundation.documents import parse_toml, reading, typed
+from commanalyzer.foundation.documents import Fields, parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.profiles.extrapolation.constraints import Constraints
 from commanalyzer.profiles.metrics import FUNCTIONS, MIXES, SCALARS
@@ -53,7 +53,7 @@ class MetricSetup:
     constraints: Constraints = field(default_factory=Constraints)
 
     @property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> Fields:
         """Everything that a trained model depends on."""
         return asdict(self)
 
@@ -80,7 +80,7 @@ class Setup:
         """Setup of one metric."""
         return next(m for m in self.metrics if m.name == name)
 
-    def key(self, metric: str) -> dict[str, Any]:
+    def key(self, metric: str) -> Fields:
         """Everything that the model of a metric depends on, except for the data."""
         own = self.complexity.get(metric, self.complexity.get("default", ()))
         return {"own": self.metric(metric).key, "terms": own, "how": [self.interactions, self.per_thread]}
@@ -116,7 +116,7 @@ def read_setup(path: Path, known: Sequence[str]) -> Setup:
 
 class _SetupFile(msgspec.Struct, forbid_unknown_fields=True):
     complexity: dict[str, tuple[str, ...]] = {}
-    metrics: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, Fields] = {}
     interactions: Interactions = "all"
     per_thread: bool = True
 
@@ -130,7 +130,7 @@ def _setup(file: _SetupFile, base: Setup) -> Setup:
     return Setup(metrics, file.complexity, file.interactions, file.per_thread)
 
 
-def _metric(base: MetricSetup, given: Mapping[str, Any]) -> MetricSetup:
+def _metric(base: MetricSetup, given: Fields) -> MetricSetup:
     unknown = set(given) - set(_KEYS)
     if unknown:
         raise ValueError(f"unknown keys {', '.join(sorted(unknown))} of {base.name}")

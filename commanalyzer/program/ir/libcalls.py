@@ -36,9 +36,8 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from commanalyzer.foundation.documents import parse_toml
+from commanalyzer.foundation.documents import Fields, parse_toml
 from commanalyzer.foundation.errors import ConfigError
 
 
@@ -339,7 +338,7 @@ class _Row:
             raise self._error("expected the name of a function, found none")
         if not isinstance(entry, dict):
             raise self._error(f'expected {{ effect = "..." }}, found {entry!r}')
-        self._entry: Mapping[str, Any] = entry
+        self._entry: Fields = entry
 
     def read(self) -> LibraryCall:
         kind = self._kind()

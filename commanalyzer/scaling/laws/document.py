@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-from commanalyzer.foundation.documents import document_text, load_document, reading, typed
+from commanalyzer.foundation.documents import Fields, document_text, load_document, reading, typed
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.laws.formula import LATEX, formula_text, law_name, law_python, law_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Formula, Law
@@ -112,7 +111,7 @@ def _factor(factor: Factor, parameters: Sequence[str]) -> dict[str, object]:
     return asdict(factor) | {"parameter": parameters[factor.parameter], "exponent": str(factor.exponent)}
 
 
-def read_law(entry: Mapping[str, Any]) -> Law:
+def read_law(entry: Fields) -> Law:
     """The law of :func:`law_content`.
 
     Raises:
@@ -133,7 +132,7 @@ def read_law(entry: Mapping[str, Any]) -> Law:
     return law
 
 
-def _formula_of(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, object]:
+def _formula_of(entry: Fields, names: Sequence[str]) -> dict[str, object]:
     """Fields of a :class:`Formula` of what :func:`_formula` gives."""
     same = ("family", "holdout_error", "residual_error", "covariance", "degrees_of_freedom")
     return {name: entry[name] for name in same} | {

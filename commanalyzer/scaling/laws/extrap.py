@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.documents import parse_json, reading
+from commanalyzer.foundation.documents import Fields, parse_json, reading
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.result.export.extrap import Measurement, write_extrap
@@ -52,9 +51,9 @@ def import_models(path: Path) -> tuple[Law, ...]:
         return tuple(_laws(document))
 
 
-def _laws(document: Mapping[str, Any]) -> Iterator[Law]:
+def _laws(document: Fields) -> Iterator[Law]:
     parameters = tuple(str(p["name"] if isinstance(p, dict) else p) for p in document["parameters"])
-    callpaths: Mapping[str, Mapping[str, Any]] = document["modelers"][-1]["models"]
+    callpaths: Mapping[str, Fields] = document["modelers"][-1]["models"]
     for callpath, metrics in callpaths.items():
         for metric, model in metrics.items():
             name = metric if len(callpaths) == 1 else f"{metric}:{callpath}"
@@ -63,18 +62,16 @@ def _laws(document: Mapping[str, Any]) -> Iterator[Law]:
             yield replace(Law.of_points(name, parameters, formulas, coordinates), notes=("model of Extra-P",))
 
 
-def _coordinates(document: Mapping[str, Any], callpath: str, metric: str, count: int) -> Floats:
+def _coordinates(document: Fields, callpath: str, metric: str, count: int) -> Floats:
     rows = document["measurements"][callpath][metric]
     return np.array([row["coordinate"] for row in rows], dtype=np.float64).reshape(len(rows), count)
 
 
-def _formula(hypothesis: Mapping[str, Any]) -> Formula:
+def _formula(hypothesis: Fields) -> Formula:
     function = hypothesis["function"]
     found: list[tuple[float, Term]] = [(float(function["constant_coefficient"]), ())]
     for compound in function.get("compound_terms", ()):
-        pairs: Mapping[str, Any] = compound.get("parameter_term_pairs") or {
-            "0": {**compound, "coefficient": 1.0}
-        }
+        pairs: Fields = compound.get("parameter_term_pairs") or {"0": {**compound, "coefficient": 1.0}}
         coefficient = float(compound["coefficient"])
         factors = []
         for parameter, entry in pairs.items():
@@ -86,7 +83,7 @@ def _formula(hypothesis: Mapping[str, Any]) -> Formula:
     return Formula("imported", tuple(t for _, t in kept), tuple(c for c, _ in kept), error, error, error)
 
 
-def _factor(parameter: int, simple_terms: Sequence[Mapping[str, Any]]) -> Factor:
+def _factor(parameter: int, simple_terms: Sequence[Fields]) -> Factor:
     exponents = dict.fromkeys(_TERM_TYPES, Fraction(0))
     for term in simple_terms:
         if term["term_type"] not in exponents:

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
+from typing import cast
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.scaling.sweep.points import PointSpec
@@ -182,7 +182,7 @@ def dask_engine(address: str) -> Engine:
     """
     try:
         # Not a plain import: type checkers must do without it as well.
-        distributed: Any = importlib.import_module("distributed")
+        distributed = importlib.import_module("distributed")
     except ImportError as error:
         raise ConfigError(
             "expected Dask to be installed, found no distributed",

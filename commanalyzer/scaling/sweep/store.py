@@ -24,9 +24,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
-from commanalyzer.foundation.documents import document_text, load_document, parse_json, reading, typed
+from commanalyzer.foundation.documents import Fields, document_text, load_document, parse_json, reading, typed
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, Cell, SweepTable, table_from_lines
@@ -180,7 +179,7 @@ class SweepDirectory:
             yield
 
 
-def read_state(directory: SweepDirectory) -> dict[str, Any]:
+def read_state(directory: SweepDirectory) -> Fields:
     """Content of ``sweep.json``.
 
     Raises:
@@ -224,7 +223,7 @@ class SweepPlan:
         points: All points, in order.
     """
 
-    provenance: Mapping[str, Any]
+    provenance: Mapping[str, object]
     command: tuple[str, ...]
     parameters: tuple[str, ...]
     nodes: tuple[int, ...]

@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,8 +118,8 @@ TABLE_FILE = "table.csv"
 STATE_FILE = "sweep.json"
 
 Cell: TypeAlias = int | float | str
-Array: TypeAlias = NDArray[Any]
-_DTYPES: Mapping[Kind, Any] = {"integer": np.int64, "number": np.float64, "text": np.str_}
+Array: TypeAlias = NDArray[np.generic]
+_DTYPES: Mapping[Kind, type[np.generic]] = {"integer": np.int64, "number": np.float64, "text": np.str_}
 _KINDS: Mapping[str, Kind] = {column.name: column.kind for column in COLUMNS}
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.graph.reading.family_kernels import first_place, write_head
+from commanalyzer.graph.reading.family_kernels import Written, first_place, write_head
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.recording.abi import FAMILY_SUM, GROUP, REGISTER, ROW_FAMILY, ROW_REGISTER, ROW_WIDE, RUN
 from commanalyzer.recording.trace import Trace
@@ -171,14 +171,14 @@ def test_rows_are_one_if_all_of_their_hash_is_the_same() -> None:
     """Also where the part of it that the table has, and where that is looked for, are the same."""
     one, other = (1 << 40) + 1, (1 << 40) + (1 << 20) + 1
     hashes = [one, other, 2, other, one, 0, -1, 0, -1]
-    pairs = [np.zeros((9, 2), np.int64) for _ in range(3)]
-    groups, listed, names = np.zeros((0, 4), np.int64), np.zeros(0, np.int64), np.zeros(9, np.int64)
-    out = (pairs[0], pairs[1], np.zeros(0, np.int32), groups, pairs[2], listed, names)
-    table, kept, ends = np.zeros(16, np.int64), np.arange(9), np.zeros(5, np.int64)
+    (heads, cells, runs), groups = np.zeros((3, 9, 2), np.int64), np.zeros((0, 4), np.int64)
+    names, table, ends = (np.zeros(n, np.int64) for n in (9, 16, 5))
+    units, kept = np.zeros(0, np.int32), np.arange(9)
+    written = Written(heads, cells, units, groups, runs, names, table, kept, ends)
     for name, hash_ in enumerate(hashes):
-        if first_place(table, hash_, name, 1, kept, out, ends) == ends[0]:
-            write_head(hash_, 7, (hash_, 1), name, out, ends)
-    assert pairs[0][: ends[0]].tolist() == [[hash_, 7] for hash_ in dict.fromkeys(hashes)]
-    assert pairs[1][: ends[0]].tolist() == [[hash_, hashes.count(hash_)] for hash_ in dict.fromkeys(hashes)]
+        if first_place(hash_, name, 1, written) == ends[0]:
+            write_head(hash_, 7, (hash_, 1), name, written)
+    assert heads[: ends[0]].tolist() == [[hash_, 7] for hash_ in dict.fromkeys(hashes)]
+    assert cells[: ends[0]].tolist() == [[hash_, hashes.count(hash_)] for hash_ in dict.fromkeys(hashes)]
     assert names[: ends[0]].tolist() == [0, 1, 2, 5, 6]
     assert kept.tolist() == [0, 1, 2, 1, 0, 5, 6, 5, 6]
