@@ -24,7 +24,7 @@ from rich.console import Console
 from bench.learning_document import Applications, Document, Singles, document
 from bench.learning_lab import CLUSTERS, DEVICES, Cluster, exposed_s
 from bench.learning_runs import APPLICATIONS, SIZES, Lab, calibrated, features_line, save_lines
-from commanalyzer.kernels.learning.applications import (
+from commanalyzer.kernels.learning.inputs import (
     TaskWeight,
     mean_speedup,
     penalised_speedup,

@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from commanalyzer.result.artifact_arrays import DECOMPOSITION, GRAPH, HEADER, NAMES, Digest, Stored
+from commanalyzer.result.artifacts import DECOMPOSITION, GRAPH, HEADER, NAMES, Digest, Stored
 
 
 def change(path: Path, edit: Callable[[h5py.File], None]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from commanalyzer.kernels.patterns.find import observe
 from commanalyzer.kernels.tasks.accesses.observer import Ints, WorkItemObserver
 from commanalyzer.kernels.tasks.analysis import Analysis, analyse
-from commanalyzer.kernels.tasks.assembly import assembled
+from commanalyzer.kernels.tasks.find import assembled
 from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
 from commanalyzer.kernels.tasks.mappers import RangeMapper
 from commanalyzer.recording.record import compile_request

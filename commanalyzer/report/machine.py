@@ -20,8 +20,7 @@ from commanalyzer.foundation.quantities import (
     format_throughput,
     format_work,
 )
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter, ParameterKind
+from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Parameter, ParameterKind
 from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoint, ScalingBound
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
 from commanalyzer.report.result.json_document import provenance_document

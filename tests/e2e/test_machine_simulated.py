@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.machine.measuring.estimate import estimate_network
+from commanalyzer.machine.measuring.job import estimate_network
 from commanalyzer.machine.measuring.kernels import random_matchings, random_rings
 from commanalyzer.machine.parameters import MachineParameters
 from tests.simgrid.communicator import IS_KNOWN

@@ -58,7 +58,7 @@ def command(
     from commanalyzer.kernels.learning.inputs import predict_application, read_inputs
     from commanalyzer.kernels.learning.model import load_model
     from commanalyzer.kernels.learning.overheads import load_overheads
-    from commanalyzer.kernels.tasks.document import load_tasks
+    from commanalyzer.kernels.tasks.graph import load_tasks
     from commanalyzer.machine.machine_file import find_machine
     from commanalyzer.report.kernels.learning_text import prediction_json, show_prediction
 

@@ -55,8 +55,8 @@ def command(
     """
     out.check(dot, graphml, picture)
     from commanalyzer.kernels.tasks.celerity import celerity_text
-    from commanalyzer.kernels.tasks.document import tasks_json
     from commanalyzer.kernels.tasks.find import find_tasks
+    from commanalyzer.kernels.tasks.graph import tasks_json
     from commanalyzer.recording.record import compile_request
     from commanalyzer.report.kernels.task_files import dot_text, graphml_text, save_tasks
     from commanalyzer.report.kernels.text import show_tasks

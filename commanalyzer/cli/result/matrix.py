@@ -48,7 +48,7 @@ def _write_csv(item: Decomposition, messages: bool) -> None:
 
 
 def _write_text(item: Decomposition) -> None:
-    from commanalyzer.report.result.matrix_text import matrix_lines
+    from commanalyzer.report.result.text import matrix_lines
 
     click.echo(repr(item))
     for line in matrix_lines(item.communication, full=True):

@@ -36,7 +36,7 @@ class _Further:
 
     def load(self) -> FurtherChapters:
         """What the files say that were given."""
-        from commanalyzer.kernels.tasks.document import load_tasks
+        from commanalyzer.kernels.tasks.graph import load_tasks
         from commanalyzer.report.html.chapters import LawsRequest, load_training
         from commanalyzer.report.html.page import FurtherChapters
         from commanalyzer.report.scaling.allocations_text import load_allocations

@@ -14,9 +14,58 @@ import blosc
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from commanalyzer.foundation.compiled import compiled_in_place
 from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.graph.storage.spill import Bytes, Spill
-from commanalyzer.graph.value_graph import Array
+from commanalyzer.graph.value_graph import Array, Rows
+
+
+@compiled_in_place
+def reduce(values: Array, base: int, is_difference: bool, out: Array) -> None:
+    """Write how much each of ``values`` is above ``base``, or the one before, to ``out``, modulo its type."""
+    before = base
+    for i in range(len(values)):
+        out[i] = values[i] - before
+        if is_difference:
+            before = values[i]
+
+
+@compiled_in_place
+def restore(
+    values: Array, base: int, mask: int, is_difference: bool, low: int, is_sum: bool, out: Array
+) -> None:
+    """Write entries ``low`` to ``low + len(out) - 1`` of a piece that :func:`reduce` made to ``out``.
+
+    Args:
+        values: The piece, unsigned.
+        base: Of the piece.
+        mask: All bits of an entry of ``values``.
+        is_difference: As for :func:`reduce`.
+        low: First entry.
+        is_sum: Write the sum of all entries from ``low`` up to each instead.
+        out: Result.
+    """
+    above: int | np.int64 = 0 * base
+    if is_difference:
+        for i in range(low):
+            above += np.int64(values[i])
+    total: int | np.int64 = 0 * base
+    for i in range(len(out)):
+        entry = np.int64(values[low + i])
+        above = (above + entry if is_difference else entry) & mask
+        total = total + base + above if is_sum else base + above
+        out[i] = total
+
+
+@compiled_in_place
+def copy_sources(rows: Rows, term: Int64, source: Array, source_role: Array) -> None:
+    """Copy the sources of each ``term``."""
+    at = 0
+    for t in term:
+        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
+            source[at], source_role[at] = rows.source[i], rows.source_role[i]
+            at += 1
+
 
 Entry = TypeVar("Entry", bound=np.generic)
 Int64 = NDArray[np.int64]
@@ -76,7 +125,7 @@ class Coded:
             low: First entry.
             is_sum: Write the sum of all entries up to each instead.
         """
-        from commanalyzer.graph.storage.coding_kernels import restore
+        from commanalyzer.graph.storage.coding import restore
 
         bits = _bits(out)
         target = bits if bits.dtype in _DECODED else np.empty(len(out), np.int64)
@@ -159,7 +208,7 @@ class ColumnWriter:
             self._append(np.ascontiguousarray(values[first : first + PIECE]))
 
     def _append(self, values: Array) -> None:
-        from commanalyzer.graph.storage.coding_kernels import reduce
+        from commanalyzer.graph.storage.coding import reduce
 
         base, span = int(values.min()), int(values.max()) - int(values.min())
         size = next(size for size in _KINDS if span < 1 << (8 * size))

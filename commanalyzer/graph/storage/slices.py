@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.graph.storage.coding_kernels import copy_sources
+from commanalyzer.graph.storage.coding import copy_sources
 from commanalyzer.graph.value_graph import (
     OF_ROWS,
     Array,

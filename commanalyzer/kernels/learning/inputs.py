@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 import msgspec
 import numpy as np
@@ -13,23 +14,79 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.documents import parse_json, reading, typed
 from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.kernels.features.kernels import RUNTIME_FEATURES, STATIC_FEATURES
-from commanalyzer.kernels.learning.applications import (
-    RULES,
-    Rule,
-    TaskWeight,
-    mean_speedup,
-    penalised_speedup,
-    printed_speedup,
-    timed_speedup,
-    weighted_speedup,
-    weights,
-)
 from commanalyzer.kernels.learning.overheads import OverheadTable
 from commanalyzer.kernels.learning.runs import DEVICES, KERNEL, RunTable, read_runs, runs_of
 from commanalyzer.kernels.tasks.graph import HOST, Task, TaskGraph
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.equations import link_bandwidth
 from commanalyzer.scaling.laws.terms import Floats
+
+Rule = Literal["mean", "weighted", "printed", "penalty", "time"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWeight:
+    """What a task contributes.
+
+    Attributes:
+        items: Work items.
+        instructions: Of one work item, by the loop heuristic or measured.
+    """
+
+    items: float
+    instructions: float
+
+
+def weights(tasks: Sequence[TaskWeight]) -> Floats:
+    """float64[T], w of Eq. 2: items times instructions, their sum 1.
+
+    Raises:
+        ConfigError: If there is no task, or none with work.
+    """
+    work = np.array([task.items * task.instructions for task in tasks], dtype=np.float64)
+    if not len(work) or not (work >= 0).all() or not work.sum() > 0:
+        raise ConfigError("expected tasks with work items and instructions, found none")
+    return np.asarray(work / work.sum())
+
+
+def mean_speedup(speedups: Floats) -> Floats:
+    """float64[P], Eq. 1 from float64[T, P] speed-ups of the tasks."""
+    return np.asarray(speedups.mean(axis=0))
+
+
+def weighted_speedup(speedups: Floats, shares: Floats) -> Floats:
+    """float64[P], Eq. 2."""
+    return np.asarray(shares @ speedups)
+
+
+def printed_speedup(speedups: Floats, shares: Floats, overheads: Sequence[float]) -> Floats:
+    """float64[P], Eq. 3 as printed, with the overheads rho of the dependencies (Eq. 2 without any)."""
+    return _largest(overheads, 1.0) * weighted_speedup(speedups, shares)
+
+
+def penalised_speedup(speedups: Floats, shares: Floats, overheads: Sequence[float]) -> Floats:
+    """float64[P], Eq. 3 with the factor 1 - rho; Eq. 2 where nothing moves."""
+    return (1.0 - _largest(overheads, 0.0)) * weighted_speedup(speedups, shares)
+
+
+def timed_speedup(speedups: Floats, shares: Floats, moving: Floats) -> Floats:
+    """float64[P], 1 / (sum of w_i / s_i + what moving data takes).
+
+    Args:
+        speedups: float64[T, P], of the tasks without data movement.
+        shares: float64[T], of the serial time.
+        moving: float64[P], time of data movement over the serial time, from the latency-aware bound.
+    """
+    return np.asarray(1.0 / ((shares[:, None] / speedups).sum(axis=0) + moving))
+
+
+def _largest(overheads: Sequence[float], otherwise: float) -> float:
+    wrong = [rho for rho in overheads if not 0 <= rho <= 1]
+    if wrong:
+        raise ConfigError(f"expected communication overheads in [0, 1], found {wrong[0]:g}")
+    return max(overheads, default=otherwise)
+
 
 _FEATURES = "commanalyzer.features/1"
 # They grow with the work items when a larger problem is asked for.

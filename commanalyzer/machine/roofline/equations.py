@@ -22,8 +22,7 @@ from commanalyzer.foundation.quantities import (
     FlopPerSecond,
     Seconds,
 )
-from commanalyzer.machine.curves import Reading
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import MachineParameters, Reading
 
 
 def efficiency(overhead_s: Seconds, serial_s: Seconds) -> Dimensionless:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.quantities import Bytes
-from commanalyzer.machine.curves import Reading
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import MachineParameters, Parameter, Reading
 from commanalyzer.machine.roofline.equations import bandwidth_at, link_bandwidth, overlap_at
 from commanalyzer.machine.roofline.loggp import collective_rounds, mean_crossing_bytes, phased_amount
 

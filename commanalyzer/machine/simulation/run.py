@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
 from commanalyzer.machine.simulation.mapping import HostOrder, place
 from commanalyzer.machine.simulation.platforms import Platform

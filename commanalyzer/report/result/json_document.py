@@ -6,8 +6,7 @@ import json
 import math
 from dataclasses import asdict
 
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import KINDS, NODE_KINDS, MachineParameters, Parameter
+from commanalyzer.machine.parameters import KINDS, NODE_KINDS, Curve, MachineParameters, Parameter
 from commanalyzer.result.artifact_header import Json, collectives_header, counted_header
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition

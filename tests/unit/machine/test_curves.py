@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from commanalyzer.machine.curves import Curve, Reading
-from commanalyzer.machine.parameters import Parameter
+from commanalyzer.machine.parameters import Curve, Parameter, Reading
 
 NODES = Curve((2.0, 8.0, 32.0), (), (10.0, 20.0, 40.0))
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.machine_file import write_machine
-from commanalyzer.machine.parameters import MachineParameters, Parameter, load_machine
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, load_machine
 
 MACHINE = MachineParameters(
     name='cluster "A"',

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter, load_machine
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, load_machine
 
 FULL = """
 name = "cluster A"

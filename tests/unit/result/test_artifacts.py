@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.graph.storage.coding import encoded
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.report.result.json_document import json_document
 from commanalyzer.result.artifacts import SCHEMA, load, save
 from commanalyzer.result.results import AnalysisResult

@@ -11,7 +11,7 @@ import pytest
 from commanalyzer.cli.main import main
 from commanalyzer.kernels.features.kernels import KernelFeatures, find_kernels, run_kernels
 from commanalyzer.kernels.features.static import COUNTED, PLACE
-from commanalyzer.kernels.learning.applications import TaskWeight, weights
+from commanalyzer.kernels.learning.inputs import TaskWeight, weights
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.interpreter.run import interpret
 from commanalyzer.recording.record import compile_request

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError
-from commanalyzer.kernels.learning.applications import (
+from commanalyzer.kernels.learning.inputs import (
     TaskWeight,
     mean_speedup,
     penalised_speedup,

@@ -13,8 +13,7 @@ import pytest
 from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.tasks.celerity import celerity_text
-from commanalyzer.kernels.tasks.document import load_tasks, tasks_json
-from commanalyzer.kernels.tasks.graph import Group, TaskGraph, fold, groups_of
+from commanalyzer.kernels.tasks.graph import Group, TaskGraph, fold, groups_of, load_tasks, tasks_json
 from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
 from commanalyzer.report.kernels.task_files import dot_text, graphml_text, save_tasks, tasks_chart
 from tests.samples import sample_result

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.measuring.estimate import estimate_network, estimate_throughput
+from commanalyzer.machine.measuring.job import estimate_network, estimate_throughput
 from commanalyzer.machine.measuring.samples import Series
+from commanalyzer.machine.parameters import Curve
 
 NAN = np.nan
 

@@ -7,8 +7,7 @@ import pytest
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
 
 # R = 1 GFlop/s, B_c = 1 GB/s, L = 1 us

@@ -15,8 +15,7 @@ from commanalyzer.foundation.quantities import (
     FlopPerSecond,
     Seconds,
 )
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline import equations
 
 

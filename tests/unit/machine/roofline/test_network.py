@@ -5,8 +5,7 @@ import pytest
 
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.traffic import Network, NodeTraffic, network_at, node_traffic
 
 THROUGHPUT = Parameter(1e9, "Flop/s")

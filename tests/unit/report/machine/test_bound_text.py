@@ -4,8 +4,7 @@ import io
 import json
 from dataclasses import replace
 
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.report.machine import bound_text, show_bound
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.results import AnalysisResult, WorkCounts

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import jsonschema
 
-from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.report.result.json_document import json_document, json_text
 from tests.samples import sample_decomposition, sample_result
 

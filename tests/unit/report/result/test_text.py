@@ -8,8 +8,7 @@ import numpy as np
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.result.matrix_text import matrix_lines
-from commanalyzer.report.result.text import make_console, object_lines, show_result
+from commanalyzer.report.result.text import make_console, matrix_lines, object_lines, show_result
 from commanalyzer.result.results import AnalysisResult
 from tests.samples import sample_decomposition, sample_result
 
