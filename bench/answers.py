@@ -26,7 +26,7 @@ from typing import Any
 
 from bench.cases import ROOT, request_of
 from bench.document import show_and_write
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 from tests.kernels.table import kernels
@@ -246,7 +246,7 @@ def _lines(checkout: Path) -> Counter[str]:
 
 def _sections(
     found: Sequence[tuple[Program, Sequence[Answer]]], other: Path | None, origin: str
-) -> tuple[Section, ...]:
+) -> tuple[Passage, ...]:
     columns = (
         *("program", "flows", "p", "shown first", "bytes", "high / low", "theory", "of theory"),
         *("least found", "CPU s", "MB", *(("bytes before", "CPU s before") if other else ())),
@@ -261,12 +261,12 @@ def _sections(
     rows = [
         row for program, answers in found for row in _rows(program, answers, is_compared=other is not None)
     ]
-    sections = [Section("Answers", text, columns, tuple(rows))]
+    sections = [Passage("Answers", text, columns, tuple(rows))]
     if other:
         before, now = _lines(other), _lines(ROOT)
         parts = [(part, f"{before[part]:,}", f"{now[part]:,}") for part in sorted(before | now)]
         total = ("together", f"{before.total():,}", f"{now.total():,}")
-        sections.append(Section("Lines", (), ("part", "before", "now"), (*parts, total)))
+        sections.append(Passage("Lines", (), ("part", "before", "now"), (*parts, total)))
     return tuple(sections)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import commanalyzer as ca
 from bench.cases import ROOT
 from commanalyzer.checking.validation.cases import read_cases
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
@@ -129,8 +129,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _document(body: Sequence[tuple[str, ...]], words: Sequence[str]) -> Document:
     wrong = sum(bool(row[-1]) for row in body)
     text = f"{len(body)} divisions, {wrong} outside their bracket or not counted."
-    section = Section("By rows and event by event", (text,), _COLUMNS, tuple(body))
-    return Document("Brackets", (Section("", (f"`python -m bench.brackets {' '.join(words)}`",)), section))
+    section = Passage("By rows and event by event", (text,), _COLUMNS, tuple(body))
+    return Document("Brackets", (Passage("", (f"`python -m bench.brackets {' '.join(words)}`",)), section))
 
 
 if __name__ == "__main__":

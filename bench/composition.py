@@ -24,12 +24,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.quantities import format_seconds
 from commanalyzer.kernels.composition.expressions import element_time
 from commanalyzer.kernels.composition.models import Composed
-from commanalyzer.kernels.composition.systems import Block, Pattern, System, parse_system
+from commanalyzer.kernels.composition.systems import Pattern, System, SystemBlock, parse_system
 from commanalyzer.program.frontend.toolchain import find_toolchain
 from commanalyzer.report.checking import markdown_text
 from commanalyzer.scaling.laws.formula_reader import read_formula
@@ -90,7 +90,7 @@ def seconds(program: Path, system: System, size: int, elements: int) -> float:
 
     Sorting needs new elements every time; quick tasks take the same ones again, so that a run takes a while.
     """
-    if isinstance(system, Block):
+    if isinstance(system, SystemBlock):
         system = Pattern("tpool", (system,), 1)
     tasks = list(map(str, system.parts))
     distinct = elements
@@ -142,12 +142,12 @@ def simulated(system: System, block_s: Mapping[str, float], elements: int = 4800
 
 
 def _pools(system: System) -> list[tuple[int, str]]:
-    if isinstance(system, Block):
+    if isinstance(system, SystemBlock):
         return [(1, system.name)]
     if system.name == "pipe":
         return [pool for part in system.parts for pool in _pools(part)]
     (task,) = system.parts
-    assert isinstance(task, Block) and isinstance(system.count, int)
+    assert isinstance(task, SystemBlock) and isinstance(system.count, int)
     return [(system.count, task.name)]
 
 
@@ -174,7 +174,7 @@ def document(rows: Sequence[Row], elements: int, repeat: int, command: str) -> D
         "a node with a core per thread, whose queues are held for the time of a nop per element."
     )
     heads = ("system", "size", "predicted", "seen", "error")
-    return Document("Composed models", (Section("Prediction and measurement", (text,), heads, tuple(cells)),))
+    return Document("Composed models", (Passage("Prediction and measurement", (text,), heads, tuple(cells)),))
 
 
 def main() -> int:

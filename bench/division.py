@@ -148,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from bench.cases import ROOT
     from bench.document import show_and_write
-    from commanalyzer.checking.validation.document import Document, Section
+    from commanalyzer.checking.validation.document import Document, Passage
     from commanalyzer.cli.parameters.options import parse_nodes
     from commanalyzer.report.result.text import make_console
 
@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         *("s", "s now", "before", "now"),
     )
     rows = tuple(_cells(*pair) for pair in pairs)
-    document = Document("Divisions of two revisions", (Section("All", text, columns, rows),))
+    document = Document("Divisions of two revisions", (Passage("All", text, columns, rows),))
     show_and_write(document, options.output)
     return 0
 

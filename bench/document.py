@@ -12,7 +12,7 @@ from bench.exponents import Growth
 from bench.history import Change
 from bench.measuring import Cost, Measured
 from bench.peers import PROGRAMS, Peer
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.files import write_text
 from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
@@ -55,7 +55,7 @@ def performance_document(
     if changes:
         text = "A fifth or more above the last run of the history on this kind of machine."
         items = tuple(f"{c.what}: {c.before:.2f} before, {c.now:.2f} now" for c in changes)
-        sections.append(Section("Slower than before", (text,), items=items, text_columns=0))
+        sections.append(Passage("Slower than before", (text,), items=items, text_columns=0))
     return Document("Performance", tuple(sections))
 
 
@@ -64,7 +64,7 @@ def _recording(
     extra: Sequence[Measured],
     remarks: tuple[str, ...],
     preface: tuple[str, ...],
-) -> Section:
+) -> Passage:
     text = (
         "CPU time of the recording over that of the plain program (-O2), in turn, medians: of a short run "
         "and longer ones of the same data; per added second: of what a run does more than the one above it "
@@ -78,7 +78,7 @@ def _recording(
     cells = tuple(
         _cells(*run) for m in (*measured, *extra) for run in zip(m.runs, m.added_ratios, strict=True)
     )
-    return Section(
+    return Passage(
         "Recording", (*preface, text, _means(measured), *_beside(extra)), columns, cells, items=remarks
     )
 
@@ -116,7 +116,7 @@ def _cells(cost: Cost, added_ratio: float | None) -> tuple[str, ...]:
     )
 
 
-def _stages(measured: Sequence[Measured]) -> Section:
+def _stages(measured: Sequence[Measured]) -> Passage:
     text = (
         "The graphs of the short runs. Bytes per distinct flow, in memory and in the result file; vertices "
         "are included. Build: from the traces of all recordings. Divide: the whole portfolio for 16 nodes. "
@@ -142,10 +142,10 @@ def _stages(measured: Sequence[Measured]) -> Section:
                 f"{s.count_s / flows * 1e7:.2f}",
             )
         )
-    return Section("Graphs and stages", (text,), columns, tuple(rows))
+    return Passage("Graphs and stages", (text,), columns, tuple(rows))
 
 
-def _growth(laws: Sequence[Growth]) -> Section:
+def _growth(laws: Sequence[Growth]) -> Passage:
     text = (
         "Exponents of three sizes, fitted: 1 is proportional to what grows, 0 is constant. Memory of the "
         "graph should be constant in time steps; constant parts of times make small sizes fall below 1."
@@ -160,14 +160,14 @@ def _growth(laws: Sequence[Growth]) -> Section:
         )
         for g in laws
     ]
-    return Section("Growth", (text,), columns, tuple(rows), 3)
+    return Passage("Growth", (text,), columns, tuple(rows), 3)
 
 
-def _peers(others: Sequence[Peer]) -> Section:
+def _peers(others: Sequence[Peer]) -> Passage:
     text = (
         "CPU time over the plain program's (clang -O2 of the system), tools that are installed. None of them "
         "records where values come from."
     )
     names = (" ".join((name, *arguments)) for name, arguments in PROGRAMS)
     rows = [(p.name, *(_NONE if r is None else f"{r:.1f}" for r in p.ratios)) for p in others]
-    return Section("Other tools", (text,), ("tool", *names), tuple(rows))
+    return Passage("Other tools", (text,), ("tool", *names), tuple(rows))

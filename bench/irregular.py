@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import commanalyzer as ca
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import SilentProgress
@@ -239,7 +239,7 @@ def _write(path: Path, rows: Sequence[tuple[str, ...]], command: str) -> None:
         "its default preset, one thread, alone, on rows (work) and elements of the vector (nets), which it "
         "is told; reading and counting not included. Ratio: bytes of the division found by default over its."
     )
-    text = markdown_text(Document("", (Section(_TITLE, (said,), _COLUMNS, tuple(rows), 2),)))
+    text = markdown_text(Document("", (Passage(_TITLE, (said,), _COLUMNS, tuple(rows), 2),)))
     section = text[text.index(f"## {_TITLE}") :].rstrip() + "\n"
     before = path.read_text() if path.exists() else ""
     found = re.search(rf"^## {_TITLE}\n.*?(?=^## |\Z)", before, re.MULTILINE | re.DOTALL)

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.cases import ROOT
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
@@ -95,7 +95,7 @@ def document_of(rows: Sequence[Row], nodes: Sequence[int], origin: str) -> Docum
     return Document("Kernels", (_ratios(rows, nodes, origin), _summary(rows, nodes), _misses(rows)))
 
 
-def _ratios(rows: Sequence[Row], nodes: Sequence[int], origin: str) -> Section:
+def _ratios(rows: Sequence[Row], nodes: Sequence[int], origin: str) -> Passage:
     text = (
         "Bytes of the best division that was found over those of the plain division, which the first comment "
         "of each file in `workloads/kernels` derives (in brackets). Where it is not certain how often values "
@@ -103,7 +103,7 @@ def _ratios(rows: Sequence[Row], nodes: Sequence[int], origin: str) -> Section:
         "seconds, for all numbers of nodes together, without helper processes."
     )
     columns = ("kernel", "flows", "graph s", "divide s", *(f"p = {p}" for p in nodes))
-    return Section("Found over plain", (origin, text), columns, tuple(_cells(row, nodes) for row in rows))
+    return Passage("Found over plain", (origin, text), columns, tuple(_cells(row, nodes) for row in rows))
 
 
 def _cells(row: Row, nodes: Sequence[int]) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def _ratio_text(found: Found) -> str:
     return f"{found.ratio:.2f}{doubt} ({found.plain_bytes:,})"
 
 
-def _summary(rows: Sequence[Row], nodes: Sequence[int]) -> Section:
+def _summary(rows: Sequence[Row], nodes: Sequence[int]) -> Passage:
     body = []
     for size in sorted({row.size for row in rows}):
         for p in nodes:
@@ -134,10 +134,10 @@ def _summary(rows: Sequence[Row], nodes: Sequence[int]) -> Section:
                 texts = (f"{statistics.median(ratios):.3f}", f"{max(ratios):.2f}", str(above))
                 body.append((str(size + 1), str(p), str(len(ratios)), *texts))
     columns = ("size", "nodes", "kernels", "median ratio", "largest", f"above {_TARGET}")
-    return Section("Summary", (), columns, tuple(body))
+    return Passage("Summary", (), columns, tuple(body))
 
 
-def _misses(rows: Sequence[Row]) -> Section:
+def _misses(rows: Sequence[Row]) -> Passage:
     items = [f"{row.name}: {row.failure}" for row in rows if row.failure]
     for row in rows:
         for found in row.run.found if row.run else ():
@@ -148,7 +148,7 @@ def _misses(rows: Sequence[Row]) -> Section:
                     f"{found.plain_bytes:,} B on {'x'.join(map(str, found.grid))}; crossing: {crossing}"
                 )
     text = f"More than {_TARGET} times the plain bytes, or no result."
-    return Section("Misses", (text,), items=tuple(items), text_columns=0)
+    return Passage("Misses", (text,), items=tuple(items), text_columns=0)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.ladder_cases import Series
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 
 _RECORD = ("record the program", "record the private temporaries")
 _GRAPH = "build the value graph"
@@ -114,7 +114,7 @@ def ladder_document(
     return Document("Size ladder", tuple(sections))
 
 
-def _cost(rungs: Sequence[Rung], origin: str) -> Section:
+def _cost(rungs: Sequence[Rung], origin: str) -> Passage:
     text = (
         "Each row is one analysis from source to result in a process of its own, wall-clock seconds. "
         "Recorded: all recordings of the program. Divide: finding and counting divisions for all node "
@@ -124,7 +124,7 @@ def _cost(rungs: Sequence[Rung], origin: str) -> Section:
         *("workload", "values", "flows", "recorded s", "graph s", "divide s", "total s"),
         *("recorded GB", "analysis GB", "graph B/flow"),
     )
-    return Section("Cost", (origin, text), columns, tuple(_cost_cells(rung) for rung in rungs))
+    return Passage("Cost", (origin, text), columns, tuple(_cost_cells(rung) for rung in rungs))
 
 
 def _cost_cells(rung: Rung) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _cost_cells(rung: Rung) -> tuple[str, ...]:
     )
 
 
-def _volumes(rungs: Sequence[Rung], nodes: Sequence[int]) -> Section:
+def _volumes(rungs: Sequence[Rung], nodes: Sequence[int]) -> Passage:
     text = (
         "Bytes of the best division that was found, counted on the full graph, and how many times those of "
         "equal blocks by theory (squares and boxes; of hydro3d cubes; main loop, without initial values). "
@@ -152,7 +152,7 @@ def _volumes(rungs: Sequence[Rung], nodes: Sequence[int]) -> Section:
     )
     head = [title for p in nodes for title in (f"p = {p}, bytes", "x theory")]
     columns = ("workload", *head, "division", "coarse vertices")
-    return Section("Volume", (text,), columns, tuple(_volume_cells(rung, nodes) for rung in rungs))
+    return Passage("Volume", (text,), columns, tuple(_volume_cells(rung, nodes) for rung in rungs))
 
 
 def _volume_cells(rung: Rung, nodes: Sequence[int]) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def _volume_cells(rung: Rung, nodes: Sequence[int]) -> tuple[str, ...]:
     return (*cells, last.method if last else "-", f"{last.coarse_vertices:,}" if last else "-")
 
 
-def _limits(rungs: Sequence[Rung], memory_limit_gb: float) -> Section:
+def _limits(rungs: Sequence[Rung], memory_limit_gb: float) -> Passage:
     """Where each workload ended, and which stage took most of the largest rung."""
     items = []
     for name in dict.fromkeys(rung.series.name for rung in rungs):
@@ -177,7 +177,7 @@ def _limits(rungs: Sequence[Rung], memory_limit_gb: float) -> Section:
         if done:
             items.append(_largest(done[-1]))
     text = f"At most {memory_limit_gb:g} GB for all processes of a rung."
-    return Section("Where it ends", (text,), items=tuple(items), text_columns=0)
+    return Passage("Where it ends", (text,), items=tuple(items), text_columns=0)
 
 
 def _largest(rung: Rung) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.foreign.cases import CASES, Foreign
 from bench.foreign.document import Found, foreign_section, with_section
 from bench.measuring import cost_of
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
@@ -61,7 +61,7 @@ def _origin(words: Sequence[str], others: float) -> str:
     )
 
 
-def _write(path: Path, section: Section) -> None:
+def _write(path: Path, section: Passage) -> None:
     old = path.read_text() if path.exists() else "# Performance\n"
     write_text(path, with_section(old, section), force=True)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.measuring import Cost
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.report.checking import markdown_text
 
 TITLE = "Programs in other styles"
@@ -31,7 +31,7 @@ class Found:
     flows: int
 
 
-def foreign_section(found: Sequence[Found], origin: str) -> Section:
+def foreign_section(found: Sequence[Found], origin: str) -> Passage:
     """Ratios of all programs, the worst and the geometric mean per length of run."""
     text = (
         "Single files in the styles of public codes, written for this table: tiles copied to buffers, levels "
@@ -48,7 +48,7 @@ def foreign_section(found: Sequence[Found], origin: str) -> Section:
         means.append(f"{mean:.2f} of {len(costs)} runs of {seconds:.2f} s (median; {most})")
     columns = ("run", "plain s", "recorded s", "ratio", "recordings", "recorded MB", "rows", "flows")
     rows = [_cells(f, k) for f in found for k in range(len(f.costs))]
-    return Section(
+    return Passage(
         TITLE, (origin, text, f"Geometric mean of the ratios: {'; '.join(means)}."), columns, tuple(rows)
     )
 
@@ -73,7 +73,7 @@ def section_of(document: str) -> str:
     return found[0] if found else ""
 
 
-def with_section(document: str, section: Section) -> str:
+def with_section(document: str, section: Passage) -> str:
     """The document with this section in place of the one that it has, or behind all others."""
     text = markdown_text(Document("", (section,))).split("\n\n", 1)[1]
     old = section_of(document)

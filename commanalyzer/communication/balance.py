@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.communication.kernels import Owners, home_of
+from commanalyzer.communication.kernels import TermOwners, home_of
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
 from commanalyzer.graph.storage.slices import row_slices
@@ -130,13 +130,13 @@ def imbalance_with_folds(
 
 def _owners(
     part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32], readers: Int32 | None
-) -> tuple[Owners, int, Int64, Bool]:
+) -> tuple[TermOwners, int, Int64, Bool]:
     """Owners, p, who combines what (sink times p plus part, ascending), sinks that are."""
     combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
     is_shared = np.zeros(len(part), np.bool_)
     is_shared[folded[0]] = True
     counts = frozen(np.zeros(0) if readers is None else readers, np.int32)
-    owners = Owners(owner_codes(part, removed, num_parts), counts)
+    owners = TermOwners(owner_codes(part, removed, num_parts), counts)
     return owners, num_parts, combined, frozen(is_shared, np.bool_)
 
 

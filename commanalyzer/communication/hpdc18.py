@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
-from commanalyzer.communication.kernels import Owners
+from commanalyzer.communication.kernels import TermOwners
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
@@ -77,7 +77,7 @@ def charge_hpdc18(
     """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`."""
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
-    owners = Owners(owner_codes(part, everywhere, num_parts), frozen(np.zeros(0), np.int32))
+    owners = TermOwners(owner_codes(part, everywhere, num_parts), frozen(np.zeros(0), np.int32))
     table = UseTable(owners, num_parts, singletons > 0)
     for rows in row_slices(graph):
         table.add(rows)

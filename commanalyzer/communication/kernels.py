@@ -70,7 +70,7 @@ class LineTable(NamedTuple):
     used: Int64  # [2], lines and blocks that are taken
 
 
-class Owners(NamedTuple):
+class TermOwners(NamedTuple):
     """Who may compute terms."""
 
     code: OwnerCodes  # [V], owner codes

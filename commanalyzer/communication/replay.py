@@ -18,7 +18,7 @@ import numpy as np
 
 from commanalyzer.communication import replay_kernels as kernels
 from commanalyzer.communication.charges import Charges
-from commanalyzer.communication.kernels import Owners
+from commanalyzer.communication.kernels import TermOwners
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import frozen
@@ -62,7 +62,7 @@ def replayed(
     every = np.arange(graph.num_vertices + 1)
     pairs = tuple((np.searchsorted(value, every), frozen(other, np.int32)) for value, other in sides)
     code = owner_codes(part, hubs, charges.num_parts)
-    told = Owners(code, frozen(readers, np.int32)), frozen(removed, np.bool_)
+    told = TermOwners(code, frozen(readers, np.int32)), frozen(removed, np.bool_)
     events = timeline.event, row, renamed, timeline.fill, timeline.vertex
     earlier = kernels.has_earlier(timeline.event, np.zeros(graph.num_vertices, np.bool_))
     entries = 0

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
-from commanalyzer.communication.kernels import OwnerCodes, Owners
+from commanalyzer.communication.kernels import OwnerCodes, TermOwners
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 
@@ -143,7 +143,7 @@ class UseTable:
     """
 
     def __init__(
-        self, owners: Owners, num_parts: int, removed: Bool | None = None, versions: Int64 | None = None
+        self, owners: TermOwners, num_parts: int, removed: Bool | None = None, versions: Int64 | None = None
     ) -> None:
         removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
         self._owners = owners

@@ -39,7 +39,7 @@ from commanalyzer.communication.balance import TermWork, imbalance_with_folds, t
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.combining.kernels import has_split_terms
 from commanalyzer.communication.combining.reductions import settle
-from commanalyzer.communication.kernels import Owners
+from commanalyzer.communication.kernels import TermOwners
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
@@ -87,7 +87,7 @@ def charge_volume(
     check_parts(graph, part, num_parts)
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
     owned = _Owned(graph, totals or totals_of(graph), part, num_parts)
-    owners = Owners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
+    owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
     decisions = owned.totals.decisions
     versions = graph.versions if graph.num_flows >= _REUSED * graph.num_vertices else None
     removed = None if decisions is None else decisions.is_variable
@@ -125,7 +125,7 @@ class _Owned:
     part: Int32
     num_parts: int
 
-    def settled(self, rows: Rows, uses: UseTable, owners: Owners) -> Charges:
+    def settled(self, rows: Rows, uses: UseTable, owners: TermOwners) -> Charges:
         """Return every transfer where open ``rows`` are settled with ``owners``; ``uses`` are used up."""
         folded = settle(self.graph, self.totals, rows, owners, uses, self.num_parts)
         return self.charged(uses, folded, splits_terms=len(owners.readers) > 0)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.checking.validation.document import Document, Section
+from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.result.text import object_lines
@@ -255,7 +255,7 @@ def markdown_text(document: Document) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(section: Section) -> str:
+def _markdown(section: Passage) -> str:
     blocks = [f"## {section.title}", *section.paragraphs]
     if section.columns:
         marks = ["---" if i < section.text_columns else "---:" for i in range(len(section.columns))]
@@ -282,7 +282,7 @@ def html_text(document: Document) -> str:
     )
 
 
-def _html(section: Section) -> str:
+def _html(section: Passage) -> str:
     text = [f"<h2>{escape(section.title)}</h2>", *(f"<p>{_inline(p)}</p>" for p in section.paragraphs)]
     if section.columns:
         lines = [_line(section, section.columns, "th"), *(_line(section, row, "td") for row in section.rows)]
@@ -292,7 +292,7 @@ def _html(section: Section) -> str:
     return "".join(text)
 
 
-def _line(section: Section, cells: tuple[str, ...], tag: str) -> str:
+def _line(section: Passage, cells: tuple[str, ...], tag: str) -> str:
     kinds = ["" if i < section.text_columns else ' class="n"' for i in range(len(cells))]
     return f"<tr>{''.join(f'<{tag}{k}>{_inline(c)}</{tag}>' for k, c in zip(kinds, cells, strict=True))}</tr>"
 

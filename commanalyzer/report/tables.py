@@ -97,7 +97,7 @@ def page_table(
     is_marked: Callable[[T], bool] = lambda _: False,
 ) -> blocks.Table:
     """Table for a page; ``share`` of an item is drawn as a bar, marked items stand out."""
-    heads = tuple(blocks.Column(column.name, column.is_number, column.meaning) for column in fields)
+    heads = tuple(blocks.Head(column.name, column.is_number, column.meaning) for column in fields)
     rows = [
         blocks.Row(tuple(column.cell(item) for column in fields), is_marked(item), share(item))
         for item in items

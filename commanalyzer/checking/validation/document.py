@@ -17,7 +17,7 @@ _ACCURATE = 0.97
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Passage:
     """A part of a document.
 
     Attributes:
@@ -42,7 +42,7 @@ class Document:
     """Title and sections."""
 
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[Passage, ...]
 
 
 def validation_document(
@@ -100,7 +100,7 @@ def _workloads(rows: Sequence[CaseRow]) -> list[CaseProgram]:
     return list(dict.fromkeys(row.workload for row in rows))
 
 
-def _head(rows: Sequence[CaseRow], command: str, versions: Sequence[str]) -> Section:
+def _head(rows: Sequence[CaseRow], command: str, versions: Sequence[str]) -> Passage:
     paragraphs = (
         f"Made by `{command}` with {', '.join(versions)}. Do not edit: notes and cases are in the data file.",
         "Counted: bytes between different ranks that the MPI counterpart of a workload sends in its loop "
@@ -118,10 +118,10 @@ def _head(rows: Sequence[CaseRow], command: str, versions: Sequence[str]) -> Sec
         "these runs in view.",
     )
     count = f"{len(rows)} runs of {len({row.workload.name for row in rows})} workloads."
-    return Section("How to read this", (*paragraphs, count), text_columns=0)
+    return Passage("How to read this", (*paragraphs, count), text_columns=0)
 
 
-def _summary(rows: Sequence[CaseRow]) -> Section:
+def _summary(rows: Sequence[CaseRow]) -> Passage:
     names = list(dict.fromkeys(row.workload.name for row in rows))
     lines = [_summary_line(name, [r for r in rows if r.workload.name == name]) for name in names]
     lines.append(_summary_line("all runs", rows))
@@ -129,7 +129,7 @@ def _summary(rows: Sequence[CaseRow]) -> Section:
         *("workload", "runs", "accuracy, mean", "worst", "better than MPI", "MPI in bracket", "ratio"),
         *("pair agreement", "least found, mean", "hpdc18, mean", "MPI's blocks, mean", "worst", "exact"),
     )
-    return Section("Summary", (), columns, tuple(lines))
+    return Passage("Summary", (), columns, tuple(lines))
 
 
 def _summary_line(name: str, rows: Sequence[CaseRow]) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def _summary_line(name: str, rows: Sequence[CaseRow]) -> tuple[str, ...]:
     )
 
 
-def _found(rows: Sequence[CaseRow]) -> Section:
+def _found(rows: Sequence[CaseRow]) -> Passage:
     columns = (
         *("workload", "arguments", "MPI blocks", "division", "p", "counted", "predicted"),
         *("upper end", "ratio", "accuracy", "pair agreement", "imbalance", "least found", "its bytes"),
@@ -166,7 +166,7 @@ def _found(rows: Sequence[CaseRow]) -> Section:
         "What a programmer would write, model `volume`; bytes: the cheapest regular blocks, or one array by "
         "a table. Least found: by any means."
     )
-    return Section("Division found", (text,), columns, tuple(map(_found_cells, rows)), 4)
+    return Passage("Division found", (text,), columns, tuple(map(_found_cells, rows)), 4)
 
 
 def _found_cells(row: CaseRow) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def _found_cells(row: CaseRow) -> tuple[str, ...]:
     )
 
 
-def _reasons(rows: Sequence[CaseRow]) -> Section | None:
+def _reasons(rows: Sequence[CaseRow]) -> Passage | None:
     """Difference of every run that is not accurate, as a sum of its reasons."""
     misfits = [(row, row.own) for row in rows if row.own is not None and row.accuracy < _ACCURATE]
     if not misfits:
@@ -207,7 +207,7 @@ def _reasons(rows: Sequence[CaseRow]) -> Section | None:
         "Known differences: the excesses listed below. Rest: what is left; this alone is error of the model."
     )
     cells = tuple(_reason_cells(row, own) for row, own in misfits)
-    return Section("Reasons of differences", (text,), columns, cells, 2)
+    return Passage("Reasons of differences", (text,), columns, cells, 2)
 
 
 def _reason_cells(row: CaseRow, own: OwnDecomposition) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _reason_cells(row: CaseRow, own: OwnDecomposition) -> tuple[str, ...]:
     )
 
 
-def _own(rows: Sequence[CaseRow]) -> Section | None:
+def _own(rows: Sequence[CaseRow]) -> Passage | None:
     known = [(row, row.own) for row in rows if row.own is not None]
     if not known:
         return None
@@ -237,7 +237,7 @@ def _own(rows: Sequence[CaseRow]) -> Section | None:
         "pair agreement is that of the plain matrices, rank by rank."
     )
     cells = tuple(_own_cells(row, own) for row, own in known)
-    return Section("Decomposition of the MPI program", (text,), columns, cells, 3)
+    return Passage("Decomposition of the MPI program", (text,), columns, cells, 3)
 
 
 def _own_cells(row: CaseRow, own: OwnDecomposition) -> tuple[str, ...]:
@@ -259,7 +259,7 @@ def _own_cells(row: CaseRow, own: OwnDecomposition) -> tuple[str, ...]:
     )
 
 
-def _excesses(rows: Sequence[CaseRow]) -> Section | None:
+def _excesses(rows: Sequence[CaseRow]) -> Passage | None:
     lines = []
     for workload in _workloads(rows):
         for item in workload.excesses:
@@ -274,20 +274,20 @@ def _excesses(rows: Sequence[CaseRow]) -> Section | None:
         return None
     columns = ("workload", "excess", "where", "why", "bytes", "most of counted")
     text = "p is the number of ranks, g0, g1, g2 the process grid, other names are arguments of the program."
-    return Section("Excesses", (text,), columns, tuple(dict.fromkeys(lines)), 5)
+    return Passage("Excesses", (text,), columns, tuple(dict.fromkeys(lines)), 5)
 
 
-def _notes(rows: Sequence[CaseRow]) -> Section | None:
+def _notes(rows: Sequence[CaseRow]) -> Passage | None:
     notes = [f"**{w.name}**: {w.note}" for w in _workloads(rows) if w.note]
-    return Section("Notes", items=tuple(dict.fromkeys(notes)), text_columns=0) if notes else None
+    return Passage("Notes", items=tuple(dict.fromkeys(notes)), text_columns=0) if notes else None
 
 
-def _failed(failures: Sequence[Failure]) -> Section | None:
+def _failed(failures: Sequence[Failure]) -> Passage | None:
     items = [f"**{f.workload.name}** {' '.join(f.arguments)}: {' '.join(f.reason.split())}" for f in failures]
-    return Section("Not compared", items=tuple(items), text_columns=0) if items else None
+    return Passage("Not compared", items=tuple(items), text_columns=0) if items else None
 
 
-def _ablation(rows: Sequence[AblationRow]) -> Section:
+def _ablation(rows: Sequence[AblationRow]) -> Passage:
     names = list(dict.fromkeys(row.workload.name for row in rows))
     best = _ablation_lines("best", rows, names, lambda row: row.best_accuracy)
     own = _ablation_lines("MPI program's", rows, names, lambda row: row.own_accuracy)
@@ -297,7 +297,7 @@ def _ablation(rows: Sequence[AblationRow]) -> Section:
         "be too large. An accuracy of the best decomposition may rise where less is seen, because then less "
         "is counted; the decomposition of the MPI program shows what is seen."
     )
-    return Section("Ablation", (text,), ("decomposition", "variant", *names, "mean"), (*own, *best), 2)
+    return Passage("Ablation", (text,), ("decomposition", "variant", *names, "mean"), (*own, *best), 2)
 
 
 def _ablation_lines(

@@ -36,7 +36,7 @@ class _Opinions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedFit:
     """Which laws: of these columns, separated by commas, and of these families."""
 
     metrics: str
@@ -79,10 +79,10 @@ class _Asked:
 @click.option("-o", "--output", type=options.FILE, help="Save the laws (JSON), for advise and report.")
 @click.option("--export", "exported", type=options.FILE, help="Write the data for Extra-P: .jsonl or .txt.")
 @output_options("Only the laws.")
-@together(opinions=_Opinions, asked=_Asked)
+@together(opinions=_Opinions, asked=_AskedFit)
 def command(
     inputs: tuple[Path, ...],
-    asked: _Asked,
+    asked: _AskedFit,
     targets: tuple[tuple[str, float], ...],
     opinions: _Opinions,
     output: Path | None,

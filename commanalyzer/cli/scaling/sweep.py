@@ -47,7 +47,7 @@ class _Where:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedSweep:
     """What is analysed, and where the results go."""
 
     axes: tuple[str, ...]
@@ -111,13 +111,13 @@ class _SweepCommand(WithProgramArguments):
 @click.option("--force", is_flag=True, help="Overwrite an existing script.")
 @analysis_options
 @quiet_option("Only the table; no progress.")
-@together(asked=_Asked, where=_Where)
+@together(asked=_AskedSweep, where=_Where)
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
     sources: tuple[Path, ...],
-    asked: _Asked,
+    asked: _AskedSweep,
     where: _Where,
     gather: Path | None,
     quiet: bool,
@@ -172,7 +172,7 @@ def _arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
 def _sweep(
     ctx: click.Context,
     sources: tuple[Path, ...],
-    asked: _Asked,
+    asked: _AskedSweep,
     arguments: tuple[str, ...],
     given: dict[str, Any],
 ) -> Sweep:

@@ -23,7 +23,7 @@ from commanalyzer.communication.kernels import (
     NONE,
     TERMS,
     LineTable,
-    Owners,
+    TermOwners,
     enter,
     find_line,
     home_of,
@@ -49,7 +49,7 @@ class Net(NamedTuple):
     slot_group: Int32  # [E], their groups
 
 
-class Flow(NamedTuple):
+class NetFlow(NamedTuple):
     """What flows through a net, and how far away its vertices are."""
 
     supply: Int64  # [O], what is left of the weights of operands
@@ -176,7 +176,7 @@ class Runs(NamedTuple):
 class Operands(NamedTuple):
     """What is known of the operands of rows."""
 
-    owners: Owners
+    owners: TermOwners
     seen: NDArray[np.uint32]  # [V], what these rows need (:func:`note_needed`)
     width_bytes: UInt8  # [V]
     sent: LineTable  # of (value, part it is sent to)
@@ -194,7 +194,7 @@ def _once(part: Any) -> Any:
 @compiled_in_place
 def has_split_terms(rows: Any, owners: Any) -> Any:
     """Whether a term has operands of several parts and may be computed at the rarest of them."""
-    common = Owners(owners.code, owners.readers[:0])
+    common = TermOwners(owners.code, owners.readers[:0])
     for r in range(len(rows.row_sink)):
         owner = owner_of(owners.code[rows.row_sink[r]])
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from commanalyzer.communication.combining import kernels
-from commanalyzer.communication.kernels import MOST, VALUE, Owners
+from commanalyzer.communication.kernels import MOST, VALUE, TermOwners
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import Lines, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
@@ -77,7 +77,7 @@ def _reached(net: kernels.Net, supply: Int64, demand: Int64) -> Bool:
     path = np.empty(2 * operands + 2, np.int64)  # what is not used takes no memory
     level, queue = np.empty(operands, np.int32), np.empty(operands, np.int64)
     group_level = np.empty(len(demand), np.int32)
-    state = kernels.Flow(supply, demand, flow, level, group_level)
+    state = kernels.NetFlow(supply, demand, flow, level, group_level)
     while kernels.layer(net, state, queue):
         kernels.augment(net, state, (net.operand_ptr[:-1].copy(), net.group_ptr[:-1].copy()), path)
     return np.asarray(group_level >= 0)
@@ -87,7 +87,7 @@ _ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed l
 
 
 def settle(
-    graph: AnyGraph, totals: GraphTotals, rows: Rows, owners: Owners, sent: UseTable, num_parts: int
+    graph: AnyGraph, totals: GraphTotals, rows: Rows, owners: TermOwners, sent: UseTable, num_parts: int
 ) -> PairUses:
     """Enter all expansions that some rows need, and return their fold contributions.
 
@@ -120,7 +120,7 @@ class _Groups(NamedTuple):
     own_bytes: Int64  # [G], bytes of sending operands that nothing else needs
 
 
-def _runs(graph: AnyGraph, rows: Rows, owners: Owners, sent: Lines, folds: Lines) -> kernels.Runs:
+def _runs(graph: AnyGraph, rows: Rows, owners: TermOwners, sent: Lines, folds: Lines) -> kernels.Runs:
     """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
     most = int(rows.term_ptr[-1])
     item_end, own_bytes = (np.empty(most, np.int64) for _ in range(2))

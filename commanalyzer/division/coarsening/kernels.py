@@ -22,7 +22,7 @@ TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best i
 NO_KIND = 2  # of hubs: neither a task nor a place of one
 
 
-class Uses(NamedTuple):
+class ReaderNotes(NamedTuple):
     """What passes note of the V values."""
 
     follow: Int32  # [V], the best reader to follow, -1 for none
@@ -34,7 +34,7 @@ class Uses(NamedTuple):
     most_folded: Int32  # [V], largest count of a reduction into it
 
 
-class Links(NamedTuple):
+class LinkTable(NamedTuple):
     """Sums of pairs of numbers, in a hash table with linear probing.
 
     Numbers are coarse vertices 0 .. N - 1, then hubs, one number for each.

@@ -51,7 +51,7 @@ def find_links(
         kind: uint8 of each number: only links between kinds 0 and 1 are found; None for all links.
     """
     values = kernels.Values(number, graph.versions, graph.width_bytes, readers)
-    table = kernels.Links(
+    table = kernels.LinkTable(
         keys=np.full(_FIRST_SLOTS, -1, np.int64),
         sums=np.zeros((_FIRST_SLOTS, 3), np.int64),
         entries=np.zeros(2, np.int64),

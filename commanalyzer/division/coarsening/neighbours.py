@@ -73,7 +73,7 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     follow, rank = np.full(v, -1, np.int32), np.zeros(v, np.int8)
     several, is_computed = np.zeros((2, v), np.bool_)
     readers, most, most_folded = np.zeros((3, v), np.int32)
-    uses, flows = kernels.Uses(follow, rank, several, is_computed, readers, most, most_folded), 0
+    uses, flows = kernels.ReaderNotes(follow, rank, several, is_computed, readers, most, most_folded), 0
     for piece in row_slices(graph):
         flows += piece.num_flows
         kernels.note_readers(piece, private, removed, uses)

@@ -66,7 +66,7 @@ def count_neighbours(
     ends, bits, touched = np.zeros(v, np.uint32), max(v // _CHUNKS, 1).bit_length(), list[Bool]()
     for rows in row_slices(graph):
         touched.append(np.zeros(_CHUNKS, np.bool_))
-        note_ends(rows, rule, _Block(0, v, ends, np.empty(0, np.int32)), bits, touched[-1])
+        note_ends(rows, rule, _RowBlock(0, v, ends, np.empty(0, np.int32)), bits, touched[-1])
     count, seen = np.zeros(v, np.int32), np.full(v, -1, np.int32)
     total, first = np.cumsum(ends, dtype=np.int64), 0
     most = max(BLOCK_ENDS, int(total[-1:].sum()) // _MOST_BLOCKS)
@@ -77,7 +77,7 @@ def count_neighbours(
         place = np.cumsum(block, dtype=np.uint32) - block
         wanted = np.array([t[first >> bits : ((last - 1) >> bits) + 1].any() for t in touched])
         for rows in row_slices(graph, wanted=wanted if len(found) else np.zeros_like(wanted)):
-            note_ends(rows, rule, _Block(first, last, place, found), bits, touched[0])
+            note_ends(rows, rule, _RowBlock(first, last, place, found), bits, touched[0])
         count_distinct(place, found, first, seen, count)
         first = last
     return count
@@ -92,7 +92,7 @@ class _Rule(NamedTuple):
     sides: int  # whether sources, sinks or both do
 
 
-class _Block(NamedTuple):
+class _RowBlock(NamedTuple):
     """Vertices whose neighbours are listed."""
 
     first: int
@@ -102,7 +102,7 @@ class _Block(NamedTuple):
 
 
 @compiled_in_place
-def note_ends(rows: Rows, rule: _Rule, block: _Block, chunk_bits: int, is_touched: Bool) -> None:
+def note_ends(rows: Rows, rule: _Rule, block: _RowBlock, chunk_bits: int, is_touched: Bool) -> None:
     """List the other ends of vertices of a block, or count them and mark chunks of vertices with any.
 
     Each end of a flow is noted for the other where the rule says so.

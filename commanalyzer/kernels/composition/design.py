@@ -55,7 +55,7 @@ from commanalyzer.scaling.laws.formula_reader import read_formula
 from commanalyzer.scaling.laws.law import Law, law_of
 
 
-class _Block(msgspec.Struct):
+class _DesignBlock(msgspec.Struct):
     formula: str = ""
     unit: str = "s"
     laws: str = ""
@@ -79,7 +79,7 @@ class _DesignFile(msgspec.Struct, forbid_unknown_fields=True):
     elements: Count = 0
     divided: str = "n"
     counts: dict[str, Count] = {}
-    blocks: dict[str, _Block] = {}
+    blocks: dict[str, _DesignBlock] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _design(file: _DesignFile, path: Path) -> Design:
     return Design(name, system, models, file.at, file.cores, file.elements, file.divided)
 
 
-def _model(name: str, block: _Block, folder: Path) -> BlockModel:
+def _model(name: str, block: _DesignBlock, folder: Path) -> BlockModel:
     sources = ("formula", "laws", "table", "bytes")
     given = [source for source in sources if getattr(block, source)]
     if len(given) != 1:
@@ -159,7 +159,7 @@ def _model(name: str, block: _Block, folder: Path) -> BlockModel:
     return law_of(load_laws(folder / block.laws).laws, block.metric)
 
 
-def _transfer(name: str, block: _Block, folder: Path) -> Law:
+def _transfer(name: str, block: _DesignBlock, folder: Path) -> Law:
     """Latency + bytes / bandwidth."""
     where = f"blocks.{name}"
     if block.machine:

@@ -53,7 +53,7 @@ class Nest:
 def find_nests(module: Module) -> tuple[Nest, ...]:
     """Kernels of the user's code in a module, in the order of their places."""
     debug = DebugInfo(module)
-    found = [nest for f in _reachable(module) for nest in _Finder(module, debug, f).nests()]
+    found = [nest for f in _reachable(module) for nest in _NestFinder(module, debug, f).nests()]
     kept = [nest for nest in found if not is_library(nest.place.file)]
     return tuple(sorted(kept, key=lambda n: (n.place.file, n.place.line)))
 
@@ -80,7 +80,7 @@ def accessed(instruction: Instruction) -> Operand | None:
     return instruction.operands[0] if instruction.opcode in ("load", "atomicrmw", "cmpxchg") else None
 
 
-class _Finder:
+class _NestFinder:
     def __init__(self, module: Module, debug: DebugInfo, function: Function) -> None:
         self._module, self._debug, self._function = module, debug, function
         self._cfg = control_flow(function)

@@ -308,12 +308,12 @@ def find_patterns(
         max_instructions=max_instructions,
         max_memory_bytes=max_memory_bytes,
     )
-    return _Finder(module, run).found()
+    return _PatternFinder(module, run).found()
 
 
 def loop_patterns(module: Module, run: ObservedRun[FlowObserver]) -> dict[CodeSite, FoundPattern]:
     """Patterns of the loops that made more than one iteration in a run."""
-    return _Finder(module, run).of_loops()
+    return _PatternFinder(module, run).of_loops()
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +367,7 @@ def observe(
     return ObservedRun(observer, machine, registers, updates)
 
 
-class _Finder:
+class _PatternFinder:
     def __init__(self, module: Module, run: ObservedRun[FlowObserver]) -> None:
         self._module, self._registers, self._observer = module, run.registers, run.observer
         self._updates, self._instructions = run.updates, max(run.machine.counts.instructions, 1)

@@ -90,7 +90,7 @@ class RunResult:
     is_whole: bool
 
 
-class _Reader:
+class _ProfileReader:
     """Takes arrays from the file in its order."""
 
     def __init__(self, path: Path) -> None:
@@ -135,7 +135,7 @@ def read_results(path: Path, plan: RunPlan, windows: Sequence[int]) -> RunResult
             "expected the program to end by itself, found no results of its profile run",
             hint="programs that end by _exit or by replacing themselves (exec) cannot be profiled",
         )
-    reader = _Reader(path)
+    reader = _ProfileReader(path)
     executed = reader.integers(len(plan.segments))
     branches = _branches(reader)
     data = tuple(_reuse(reader, 0) for _ in range(_LINE_SIZES))
@@ -144,7 +144,7 @@ def read_results(path: Path, plan: RunPlan, windows: Sequence[int]) -> RunResult
     return RunResult(executed, branches, data, code, parallelism, is_whole)
 
 
-def _branches(reader: _Reader) -> Branches:
+def _branches(reader: _ProfileReader) -> Branches:
     executed = int(reader.integers(2)[0])
     first = reader.take("u1", HISTORY).astype(np.int64)[: min(executed, HISTORY)]
     return branches_of(executed, first, reader.integers(1 << (HISTORY + 1)))
@@ -181,7 +181,7 @@ def branches_of(executed: int, first: Int64, outcomes: Int64) -> Branches:
     return Branches(lengths, entropy, misprediction, executed)
 
 
-def _reuse(reader: _Reader, instruction_bytes: int) -> LineReuse:
+def _reuse(reader: _ProfileReader, instruction_bytes: int) -> LineReuse:
     facts = tuple(reader.integers(5).tolist())
     near = reader.integers(BINS)
     groups = np.asarray(reader.take("<f8", GROUPS, BINS), dtype=np.float64)
@@ -256,7 +256,7 @@ def line_reuse(
     return LineReuse(reuse, Footprint(data_bytes, lines, line_bytes, data_bytes, lines))
 
 
-def _parallelism(reader: _Reader, windows: Sequence[int]) -> tuple[tuple[Parallelism, ...], bool]:
+def _parallelism(reader: _ProfileReader, windows: Sequence[int]) -> tuple[tuple[Parallelism, ...], bool]:
     if not windows:
         return (), True
     started, is_short = reader.integers(2).tolist()

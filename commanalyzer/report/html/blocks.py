@@ -44,7 +44,7 @@ class Tiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Head:
     """Head of a column: name, whether it holds numbers, and what it means."""
 
     name: str
@@ -70,7 +70,7 @@ class Table:
     """
 
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[Head, ...]
     rows: tuple[Row, ...]
     kind: str = field(default="table", init=False)
 
@@ -122,15 +122,15 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Folded:
     """Blocks that are shown on demand (and in print)."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[Content]
     kind: str = field(default="fold", init=False)
 
 
-Block: TypeAlias = Words | Points | Tiles | Table | Figures | Code | Facts | Fold
+Content: TypeAlias = Words | Points | Tiles | Table | Figures | Code | Facts | Folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Section:
 
     name: str
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Content, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +158,10 @@ class Chapter:
         return tuple(c for block in blocks if isinstance(block, Figures) for c in block.charts)
 
 
-def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
+def unfolded(blocks: Sequence[Content]) -> Iterator[Content]:
     """All ``blocks``, those of folds instead of folds."""
     for block in blocks:
-        if isinstance(block, Fold):
+        if isinstance(block, Folded):
             yield from unfolded(block.blocks)
         else:
             yield block
@@ -175,4 +175,4 @@ def explained(sections: Sequence[Section]) -> Section | None:
     if not pairs:
         return None
     name = sections[0].name.rpartition("-")[0]
-    return Section(f"{name}-columns", "Columns", (Fold("What the columns mean", [Facts(tuple(pairs))]),))
+    return Section(f"{name}-columns", "Columns", (Folded("What the columns mean", [Facts(tuple(pairs))]),))

@@ -16,7 +16,7 @@ from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.graph.value_graph import HomeKind
-from commanalyzer.report.html.blocks import Block, Code, CodeLine, Section, Table, Words
+from commanalyzer.report.html.blocks import Code, CodeLine, Content, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
 from commanalyzer.report.result.causes_text import line_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
@@ -94,7 +94,7 @@ _KINDS = {
 
 def causes_section(subject: Subject) -> Section:
     """Variables and lines of the largest node count, leading model."""
-    blocks: list[Block] = []
+    blocks: list[Content] = []
     if not subject.largest.comm_bytes:
         blocks.append(Words((f"Nothing is communicated on {count_nodes(subject.largest.nodes)}.",)))
     else:
@@ -103,7 +103,7 @@ def causes_section(subject: Subject) -> Section:
     return Section(f"{subject.name}-causes", "What causes the communication", tuple(blocks))
 
 
-def _variables(subject: Subject) -> list[Block]:
+def _variables(subject: Subject) -> list[Content]:
     items = [d for d in subject.pictured if len(d.object_bytes)]
     if not items:
         return [Words(("Bytes per variable were not counted.",))]
@@ -128,7 +128,7 @@ def _variables(subject: Subject) -> list[Block]:
     return [page_table(caption, shown, fields, share=lambda i: int(amount[i]) / total)]
 
 
-def _lines(subject: Subject) -> list[Block]:
+def _lines(subject: Subject) -> list[Content]:
     item = subject.largest
     if item.model != "volume":
         return [Words(("Source lines are attributed in the model volume only.",))]
@@ -147,13 +147,13 @@ def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
     return page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
 
 
-def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Block]:
+def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Content]:
     """Text around the lines that need or make most, files in the order of their largest line."""
     named = [t for t in found if t.file and t.line]
     needing = sorted(named, key=lambda t: -t.needed_bytes)[:_MOST_NEEDING]
     making = sorted(named, key=lambda t: -t.made_bytes)[:_MOST_MAKING]
     ranked = [t for t in dict.fromkeys((*needing, *making)) if t.needed_bytes + t.made_bytes >= 1]
-    blocks: list[Block] = []
+    blocks: list[Content] = []
     unseen: dict[str, list[str]] = {}
     for file in dict.fromkeys(t.file for t in ranked):
         source = find_source(file, subject.result.provenance, subject.folders)

@@ -20,8 +20,8 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_front, draw_speedup
 from commanalyzer.report.html.blocks import (
-    Block,
     Chapter,
+    Content,
     Figures,
     Points,
     Section,
@@ -52,7 +52,7 @@ def allocations_chapter(report: AllocationReport) -> Chapter:
     """What to ask for, the front as figure and table, and ``#SBATCH`` lines."""
     found, decision = report.found, report.decision
     lines = tuple(f"{line}." for line in decision_lines(report))
-    blocks: list[Block] = [
+    blocks: list[Content] = [
         Words((f"Communication by {report.model}, on {report.machine or 'the given machine'}.",)),
         Points(lines),
         Figures((_chart(report),)),
@@ -154,7 +154,7 @@ def _projection(request: LawsRequest, machine: MachineParameters, number: int) -
         curves.append(project(laws, machine, request.nodes, request.sizes, weak_parameter=weak))
     advice = [line.strip() for line in advice_lines(curves[0], advise(curves[0], GOOD_EFFICIENCY))]
     problem = ", ".join(f"{key} = {value:g}" for key, value in request.sizes.items())
-    blocks: list[Block] = [
+    blocks: list[Content] = [
         Words((f"Bounds for {problem or 'the fitted problem'} on {name}, with bands of {CONFIDENCE:.0%}.",)),
         Points(tuple(advice)),
         Figures(_charts(curves, number, name)),

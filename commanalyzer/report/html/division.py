@@ -23,7 +23,7 @@ from commanalyzer.report.figures.territory import (
     shaped_arrays,
     touching,
 )
-from commanalyzer.report.html.blocks import Block, Figures, Fold, Section, Table, Words
+from commanalyzer.report.html.blocks import Content, Figures, Folded, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, counted_graph
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.results import Decomposition
@@ -50,7 +50,7 @@ def places_of(shape: tuple[ValueGraph, Shaped] | None, item: Decomposition) -> N
 
 def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) -> Section:
     """Pictures of the divisions and the table of all candidates, per node count."""
-    blocks: list[Block] = []
+    blocks: list[Content] = []
     if shape is None:
         blocks.append(Words(("No picture: no array of the program has a recognised shape.",)))
     for item in subject.pictured:
@@ -59,11 +59,11 @@ def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) 
         if charts:
             blocks.append(Figures(charts))
     blocks += [_table(subject, item) for item in subject.bests[-1:]]
-    rest: list[Block] = [_table(subject, item) for item in subject.bests[:-1]]
+    rest: list[Content] = [_table(subject, item) for item in subject.bests[:-1]]
     known, leading = subject.result.decompositions, subject.largest.model
     rest += [_table(subject, item) for item in known if item.best and item.model != leading]
     if rest:
-        blocks.append(Fold("Candidates for the other node counts and models", rest))
+        blocks.append(Folded("Candidates for the other node counts and models", rest))
     return Section(f"{subject.name}-division", "How the data is divided", tuple(blocks))
 
 

@@ -17,7 +17,7 @@ from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, ScalingBound
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
-from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Content, Figures, Folded, Head, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
 from commanalyzer.report.result.text import NOT_FOUND, TITLE, amount_fields, confidence_fields, extent
 from commanalyzer.report.tables import Field, numeric, page_table, worded
@@ -38,7 +38,7 @@ _TIMES = ("latency", "message_overhead", "gap", "allreduce")
 def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
     """How bytes, efficiency and speed-up depend on the number of nodes."""
     caption = f"Least communication per node count, {extent(subject.result)}"
-    blocks: list[Block] = [page_table(caption, subject.bests, _fields(subject.result.work.unit))]
+    blocks: list[Content] = [page_table(caption, subject.bests, _fields(subject.result.work.unit))]
     known = confidence_of(subject.bests if subject.result.counted else subject.result.decompositions)
     leading = [c for c in known if c.best.model == subject.largest.model]
     if leading:
@@ -52,7 +52,7 @@ def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sect
         blocks.append(Words((_METHOD, *(words for found in bounds for words in _machine_words(found)))))
         better = [_better_table(found) for found in bounds if found.changes]
         if better:
-            blocks.append(Fold("What a better machine would bring", better))
+            blocks.append(Folded("What a better machine would bring", better))
     return Section(f"{subject.name}-efficiency", "Node counts and efficiency", tuple(blocks))
 
 
@@ -109,8 +109,8 @@ def binding(point: BoundPoint) -> str:
 
 
 def _better_table(found: ScalingBound) -> Table:
-    columns = [Column("nodes"), Column("efficiency now")]
-    columns += [Column(name, meaning="efficiency, and time over the time now") for name in BETTER]
+    columns = [Head("nodes"), Head("efficiency now")]
+    columns += [Head(name, meaning="efficiency, and time over the time now") for name in BETTER]
     rows = []
     for point in found.points:
         changes = {c.name: c for c in found.changes if c.num_nodes == point.num_nodes}

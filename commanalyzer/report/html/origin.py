@@ -10,7 +10,7 @@ from commanalyzer.foundation.quantities import (
     format_seconds,
 )
 from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
-from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Content, Facts, Folded, Head, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.report.result.text import work_line
 from commanalyzer.report.tables import Field, numeric, page_table, worded
@@ -44,7 +44,7 @@ def recording_section(subject: Subject) -> Section:
         ("Events that could not be recorded", format_count(recording.dropped_events)),
     ]
     warnings = warnings_of(result)
-    blocks: list[Block] = [Facts(tuple(pairs))]
+    blocks: list[Content] = [Facts(tuple(pairs))]
     blocks.append(Points(warnings, is_warning=True) if warnings else Words(("No warnings.",)))
     return Section(f"{subject.name}-recording", "Recording and warnings", tuple(blocks))
 
@@ -74,7 +74,7 @@ def _sentence(text: str) -> str:
 
 def origin_section(subject: Subject) -> Section:
     """Machine and provenance."""
-    blocks: list[Block] = [t for t in map(_machine_table, subject.judged_on) if t.rows]
+    blocks: list[Content] = [t for t in map(_machine_table, subject.judged_on) if t.rows]
     blocks += [provenance_facts(subject.result), *hashes(subject.result)]
     return Section(f"{subject.name}-origin", "Machine and provenance", tuple(blocks))
 
@@ -93,17 +93,17 @@ def provenance_facts(result: AnalysisResult) -> Facts:
     return Facts(tuple((name, value) for name, value in pairs if value))
 
 
-def hashes(result: AnalysisResult) -> tuple[Fold, ...]:
+def hashes(result: AnalysisResult) -> tuple[Folded, ...]:
     """The files that were read, folded."""
     rows = tuple(Row((name, digest)) for name, digest in result.provenance.input_hashes)
     if not rows:
         return ()
-    columns = (Column("file", is_number=False), Column("SHA-256", is_number=False))
+    columns = (Head("file", is_number=False), Head("SHA-256", is_number=False))
     table = Table("Files that were read", columns, rows)
     return (
-        Fold(f"Hashes of the {len(rows)} input files", [table])
+        Folded(f"Hashes of the {len(rows)} input files", [table])
         if len(rows) > 1
-        else Fold("Hash of the input", [table]),
+        else Folded("Hash of the input", [table]),
     )
 
 

@@ -26,8 +26,8 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.report.figures.chart import Chart, inline_svg, short_name
 from commanalyzer.report.html.blocks import (
-    Block,
     Chapter,
+    Content,
     Facts,
     Points,
     Section,
@@ -217,9 +217,9 @@ def counted_chapter(subject: Subject, counted: CountedRun) -> Chapter:
     return Chapter(subject.name, subject.title, f"Counted: {shlex.join(result.command)}", sections)
 
 
-def _origin(subject: Subject, counted: CountedRun) -> tuple[Block, ...]:
+def _origin(subject: Subject, counted: CountedRun) -> tuple[Content, ...]:
     warnings = warnings_of(subject.result)
-    first: Block = Points(warnings, is_warning=True) if warnings else Words(("No warnings.",))
+    first: Content = Points(warnings, is_warning=True) if warnings else Words(("No warnings.",))
     facts = provenance_facts(subject.result)
     return (first, Facts((("MPI", counted.mpi or "unknown"), *facts.pairs)), *hashes(subject.result))
 

@@ -18,7 +18,7 @@ from commanalyzer.report.figures.matrix import (
     exchanged,
     hidden_pairs,
 )
-from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Content, Figures, Folded, Head, Row, Section, Table, Words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,13 +42,13 @@ def talk_section(
         participant: What a row is, ``node`` or ``rank``.
         left_out: Node counts that have no picture.
     """
-    blocks: list[Block] = []
+    blocks: list[Content] = []
     for nodes, matrix, places in matrices:
         if not matrix.any():
             blocks.append(Words((f"{nodes} {participant}s: nothing is sent.",)))
             continue
         blocks.append(Figures(_charts(name, matrix, places, participant)))
-        blocks.append(Fold(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)]))
+        blocks.append(Folded(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)]))
     if not matrices:
         blocks.append(Words((f"One {participant} alone sends nothing.",)))
     if left_out:
@@ -113,7 +113,7 @@ def _numbers(matrix: NDArray[np.int64], participant: str) -> Table:
     """The whole matrix where it is small, else its largest entries."""
     p = len(matrix)
     if p <= _LARGEST_TABLE:
-        columns = (Column(f"from {participant}", is_number=True), *(Column(f"to {j}") for j in range(p)))
+        columns = (Head(f"from {participant}", is_number=True), *(Head(f"to {j}") for j in range(p)))
         rows = [
             Row((str(i), *(format_bytes(v) if v else "" for v in line)))
             for i, line in enumerate(matrix.tolist())
@@ -121,7 +121,7 @@ def _numbers(matrix: NDArray[np.int64], participant: str) -> Table:
         return Table("Sent from row to column", columns, tuple(rows))
     order = np.argsort(-matrix, axis=None, kind="stable")[:_TOP_PAIRS]
     source, target = np.unravel_index(order, matrix.shape)
-    columns = (Column("from"), Column("to"), Column("bytes"))
+    columns = (Head("from"), Head("to"), Head("bytes"))
     entries = zip(source.tolist(), target.tolist(), matrix[source, target].tolist(), strict=True)
     rows = [Row((str(i), str(j), format_bytes(v))) for i, j, v in entries if v]
     return Table(f"The {len(rows)} largest pairs", columns, tuple(rows))

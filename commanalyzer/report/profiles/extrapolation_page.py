@@ -19,10 +19,10 @@ from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.values import Profile
 from commanalyzer.report.figures.chart import INK, LINE, MUTED, SERIES, Chart, grid_lines
 from commanalyzer.report.html.blocks import (
-    Block,
     Chapter,
+    Content,
     Figures,
-    Fold,
+    Folded,
     Points,
     Section,
     Words,
@@ -259,9 +259,9 @@ def _run_section(classes: Classes, run: RunClasses, profile: Profile, number: in
         charts.append(
             graph_chart(f"graph-{number}", "who receives from whom", received, own.tolist(), classes.names)
         )
-    blocks: list[Block] = [Figures(tuple(charts))]
+    blocks: list[Content] = [Figures(tuple(charts))]
     if run.groups:
-        blocks.append(Fold("communication groups", (Points(tuple(map(group_text, run.groups))),)))
+        blocks.append(Folded("communication groups", (Points(tuple(map(group_text, run.groups))),)))
     title = scale_text(run) + (f": {run.topology}" if run.topology else "")
     return Section(f"run-{number}", title, tuple(blocks))
 
@@ -295,7 +295,7 @@ def _plots(made: Made) -> tuple[Section, ...]:
         for a in mine[:_MOST_PLOTTED]:
             name = f"{number}-{a.metric}"
             charts = [scatter_chart(f"scatter-{name}", a), *_trends(made, number, a, name)]
-            blocks.append(Fold(f"{a.metric}{' (inspect)' if a.flags else ''}", (Figures(tuple(charts)),)))
+            blocks.append(Folded(f"{a.metric}{' (inspect)' if a.flags else ''}", (Figures(tuple(charts)),)))
         sections.append(Section(f"plots-{number}", f"Class {own.name}", tuple(blocks)))
     return tuple(sections)
 

@@ -139,7 +139,7 @@ class ExtremumStore:
 
 def extremum_stores(function: Function, cfg: ControlFlow) -> tuple[ExtremumStore, ...]:
     """All stores of ``function`` that keep a minimum or maximum in memory."""
-    finder = _Finder(function, cfg)
+    finder = _CombinationFinder(function, cfg)
     found = (
         finder.match(store, block)
         for block in function.blocks
@@ -149,7 +149,7 @@ def extremum_stores(function: Function, cfg: ControlFlow) -> tuple[ExtremumStore
     return tuple(store for store in found if store is not None)
 
 
-class _Finder:
+class _CombinationFinder:
     def __init__(self, function: Function, cfg: ControlFlow) -> None:
         self._cfg = cfg
         self._blocks: Mapping[str, Block] = {block.label: block for block in function.blocks}

@@ -76,7 +76,7 @@ class Selections:
 def selections(function: Function, cfg: ControlFlow) -> Selections:
     """Find out what ``function`` selects."""
     known = Selections(_deciding_conditions(function, cfg), combinations(function, cfg), {})
-    return replace(known, kept=_Finder(function, cfg, known).kept())
+    return replace(known, kept=_SelectionFinder(function, cfg, known).kept())
 
 
 def _deciding_conditions(function: Function, cfg: ControlFlow) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -109,7 +109,7 @@ def _deciding_conditions(function: Function, cfg: ControlFlow) -> dict[tuple[str
     return result
 
 
-class _Finder:
+class _SelectionFinder:
     def __init__(self, function: Function, cfg: ControlFlow, known: Selections) -> None:
         self._cfg, self._combined, self._deciding = cfg, known.combined, known.deciding
         self._defined: dict[str, Instruction] = {}

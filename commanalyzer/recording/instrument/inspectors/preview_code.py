@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from commanalyzer.program.ir.loops.induction import Polynomial
 from commanalyzer.program.ir.model import Block, Instruction, Operand
 from commanalyzer.recording.instrument.code import FunctionPatch, RepeatedLoop, Text
-from commanalyzer.recording.instrument.inspectors.preview_slices import Place
+from commanalyzer.recording.instrument.inspectors.preview_slices import ByteRange
 from commanalyzer.recording.instrument.inspectors.previews import DECIDING, Previewed, PreviewReads
 from commanalyzer.recording.instrument.loops.loop_code import TOKEN
 from commanalyzer.recording.instrument.loops.loop_copies import block_at, suffixed
@@ -253,10 +253,10 @@ class PreviewWriter:
 
     def _changes(self, out: list[str]) -> str:
         """Changes so far of the shadow of all addresses."""
-        places = (Place(name, first, end) for name, (first, end) in self._plan.tracked.items())
+        places = (ByteRange(name, first, end) for name, (first, end) in self._plan.tracked.items())
         return changes(self._patch, out, (self._range(out, place) for place in places))
 
-    def _range(self, out: list[str], place: Place) -> tuple[str, str]:
+    def _range(self, out: list[str], place: ByteRange) -> tuple[str, str]:
         """First and last address of a place in all rounds; the first behind the last if there were none."""
         name = place.address
         if name in self._slots:

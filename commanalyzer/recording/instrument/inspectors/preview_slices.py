@@ -65,7 +65,7 @@ _INTEGER_CALLS = ("@llvm.smax.", "@llvm.smin.", "@llvm.umax.", "@llvm.umin.", "@
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ByteRange:
     """Bytes ``first`` to ``end`` (exclusive) from the address in a register."""
 
     address: str
@@ -77,8 +77,8 @@ class Place:
 class Overlap:
     """What a preview reads and what its loop writes, which are apart unless the program says otherwise."""
 
-    read: Place
-    written: Place
+    read: ByteRange
+    written: ByteRange
 
 
 def operands_of(instructions: Iterable[Instruction]) -> Iterator[str]:
@@ -155,7 +155,7 @@ def overlaps(
                 continue
             if written.opcode == "store" and _never_meet(values, loop, numbers, load, written):
                 continue
-            read = Place(load.operands[0].text, 0, alloc_size_bytes(load.type))
+            read = ByteRange(load.operands[0].text, 0, alloc_size_bytes(load.type))
             if _base(values, read.address) == _base(values, place.address):
                 raise Obstacle(_OWN_STORE, load, written)
             found[Overlap(read, place)] = None
@@ -164,17 +164,17 @@ def overlaps(
     return tuple(found)
 
 
-def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
+def _written(values: FunctionValues, instruction: Instruction) -> ByteRange | None:
     """Bytes that a store or call writes: none for other calls; ``None`` if they are not known."""
     if instruction.opcode == "store":
         value, address = instruction.operands
-        return Place(address.text, 0, alloc_size_bytes(value.type))
+        return ByteRange(address.text, 0, alloc_size_bytes(value.type))
     known = values.calls.effect(instruction)
     if known is None or known.kind not in (CallKind.COPY, CallKind.FILL):
-        return Place("", 0, 0)
+        return ByteRange("", 0, 0)
     size = instruction.operands[2].text if len(instruction.operands) > 2 else ""
     is_usual = instruction.callee.startswith(("@llvm.mem", "@memcpy", "@memmove", "@memset"))
-    return Place(instruction.operands[0].text, 0, int(size)) if is_usual and size.isdigit() else None
+    return ByteRange(instruction.operands[0].text, 0, int(size)) if is_usual and size.isdigit() else None
 
 
 def _base(values: FunctionValues, name: str) -> str:

@@ -119,7 +119,7 @@ def _is_above_word(operation: str, number: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class RoundSum:
     """A reduction that begins and ends in a round of the loops around it.
 
     Attributes:
@@ -135,7 +135,7 @@ class Sum:
     labels: tuple[Label, ...]
 
 
-Entry = Store | Sum
+Entry = Store | RoundSum
 
 
 class NestReader:
@@ -181,10 +181,10 @@ class NestReader:
         terms = self._terms.pop(arguments[0], None)
         if line.what != "ca_accumulator_close" or terms is None:
             return False
-        number = sum(isinstance(entry, Sum) for entry in self.entries)
+        number = sum(isinstance(entry, RoundSum) for entry in self.entries)
         self._outer.labels[line.result] = Label(number)
         header, labels = terms
-        self.entries.append(Sum(arguments[1], header, self._initial[arguments[0]], labels))
+        self.entries.append(RoundSum(arguments[1], header, self._initial[arguments[0]], labels))
         return True
 
     def _begin(self, storage: str, count: int) -> bool:
@@ -331,7 +331,7 @@ def _written_label(guard: GuardWriter, label: Label, numbers: Sequence[str]) -> 
     return value, *strides
 
 
-def _sum_words(guard: GuardWriter, sum_: Sum, around: Sequence[str], terms: str) -> list[str]:
+def _sum_words(guard: GuardWriter, sum_: RoundSum, around: Sequence[str], terms: str) -> list[str]:
     """What describes a sum to the recorder, see ``families.c``."""
     head = int(sum_.site) | len(sum_.labels) << 32 | len(sum_.initial) << _INITIAL | 1 << _IS_SUM
     words = [terms]

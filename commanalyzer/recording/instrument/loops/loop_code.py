@@ -113,7 +113,7 @@ def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> Lo
     Raises:
         Obstacle: If the effect of that code is not known in advance.
     """
-    reader = _Reader(numbers, patch.word_bytes)
+    reader = _CodeReader(numbers, patch.word_bytes)
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
@@ -128,7 +128,7 @@ def _at(patch: FunctionPatch, blocks: list[Block], line: str) -> tuple[Instructi
     return next(((i,) for i, lines in around if line in lines), ())
 
 
-class _Reader:
+class _CodeReader:
     def __init__(self, numbers: Numbers, word_bytes: int) -> None:
         self._numbers, self._word_bytes = numbers, word_bytes
         self._code = LoopCode()
