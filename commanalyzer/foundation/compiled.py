@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -74,7 +74,9 @@ def _compiled(function: Any, **options: bool) -> Any:
         if not is_inner:
             stored._impl.rebuild = partial(_rebuilt, stored._impl.rebuild)
         stored.save_overload = partial(_saved, stored.save_overload)
+        stored._index_key = partial(_key, stored._index_key)
         stored._cache_file._source_stamp = sorted({_state(Path(__file__)), *_ingredients(function)})
+        stored._cache_file._version += " by text"  # of the index: see _key
         _share(stored, function.__module__)
         kernel.compile = partial(_compile_alone, kernel, kernel.compile)
     if is_inner:
@@ -149,6 +151,18 @@ def _ingredients(function: Any) -> set[tuple[str, str]]:
 def _state(path: Path) -> tuple[str, str]:
     """A file, and what changes with its content: the same wherever it is installed."""
     return path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _key(find: Callable[..., Any], signature: Any, codegen: Any) -> tuple[Any, ...]:
+    """What code of a ``signature`` is found by: its text, for classes that it names may change or go."""
+    return str(signature), tuple(_fields(signature)), *find(signature, codegen)[1:]
+
+
+def _fields(types: Any) -> Iterator[tuple[str, ...]]:
+    """Fields of all named tuples: the code depends on their order, the text does not."""
+    for each in types:
+        yield getattr(each, "fields", ())
+        yield from _fields(getattr(each, "types", ()))
 
 
 def _share(stored: Any, module: str) -> None:

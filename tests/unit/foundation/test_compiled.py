@@ -40,26 +40,27 @@ def run_in(folder: Path, *words: str, begin: Callable[[], None] | None = None) -
 
 def test_a_full_disk_does_not_end_a_kernel(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
-    assert (
-        run_in(tmp_path, "program.py", begin=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
-        == "42\n"
-    )
+    limits = resource.RLIMIT_FSIZE, (100, 100)  # which would cut the package's byte code, too: -B
+    assert run_in(tmp_path, "-B", "program.py", begin=lambda: resource.setrlimit(*limits)) == "42\n"
     assert list((tmp_path / "cache").rglob("*.nbc")) == []
 
 
 USER = """
 from commanalyzer.foundation.compiled import compiled
-from used import FACTOR, double
+from used import FACTOR, double, pair
 
 @compiled
-def scaled(x):
-    return FACTOR * double(x)
+def scaled(p):
+    return FACTOR * double(p.x)
 
-print(scaled(1))
+print(scaled(pair))
 """
 USED = """
+from collections import namedtuple
 from commanalyzer.foundation.compiled import compiled
 
+pair = namedtuple("{name}", "{fields}")(1, 7)
+{name} = type(pair)
 FACTOR = {factor}
 
 @compiled
@@ -71,13 +72,16 @@ def double(x):
 def test_machine_code_is_made_again_when_a_kernel_that_it_calls_changes(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER)
 
-    def run(factor: int, result: str) -> str:
-        (tmp_path / "used.py").write_text(USED.format(factor=factor, result=result))
+    def run(factor: int, result: str, name: str = "Pair", fields: str = "x y") -> str:
+        content = USED.format(factor=factor, result=result, name=name, fields=fields)
+        (tmp_path / "used.py").write_text(content)
         return run_in(tmp_path, "-B", "user.py").strip()
 
     assert run(3, "2 * x") == "6"
     assert run(3, "4 * x") == "12"
     assert run(5, "4 * x") == "20"
+    assert run(5, "4 * x", fields="y x") == "140"
+    assert run(5, "4 * x", name="Two") == "20"
 
 
 KERNELS = """
