@@ -12,10 +12,14 @@ if TYPE_CHECKING:
 
 project = "CommAnalyzer"
 author = "The CommAnalyzer authors"
+copyright = "2026, the CommAnalyzer authors. Licence: BSD-3-Clause"
 release = tool_version()
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
 html_theme = "furo"
 html_title = "CommAnalyzer"
+html_theme_options = {"top_of_page_buttons": ["view"]}  # the page's Markdown, which is built with it
+html_static_path = ["_static/site.css"]
+html_css_files = ["site.css"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 # Pages are read in the repository, too: `sh` and `console` blocks keep their `$`.

@@ -67,4 +67,4 @@ def problems(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(problems(Path(sys.argv[1]).resolve())))
+    sys.exit("\n".join(problems(Path(sys.argv[1]).resolve())) or None)

@@ -1,7 +1,9 @@
-"""Every command of the tutorials is run, and prints what the page says.
+"""The samples of tutorials and how-to pages are run, and print what the page says.
 
-A ``console`` block holds commands behind ``$`` and what they print; ``...`` stands for anything
-(times, and numbers that depend on the machine). A code block with a caption is a file of that name.
+A ``console`` block holds commands behind ``$`` and what they print, a ``pycon`` block Python behind ``>>>``;
+``...`` stands for anything (times, and numbers that depend on the machine). A code block with a caption is a
+file of that name. How-to pages begin with ``heat2d.cmz`` of the first analysis; their blocks of ``sh`` and
+``python`` are not run.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,10 +24,30 @@ _BLOCK = re.compile(r"^```(.+?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CAPTION = re.compile(r"\A:caption: (\S+)\n+")
 _LAX = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _TIMEOUT_S = 900
+# Blocks that need MPI, SimGrid, a cluster, minutes, or files of the reader's.
+_NOT_RUN = {
+    "allocations": 1,
+    "bound": 2,
+    "build-systems": 1,
+    "compose": 2,
+    "count-mpi": 1,
+    "extrapolate": 4,
+    "languages": 1,
+    "simulate": 1,
+}
 
 
-def _tutorials() -> list[Path]:
-    return sorted(page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.stem != "index")
+def _pages(folder: str) -> list[Path]:
+    return sorted(page for page in (ROOT / "docs" / folder).glob("*.md") if page.stem != "index")
+
+
+def _blocks(page: Path) -> list[tuple[str, str]]:
+    return _BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def _pages_with_samples() -> list[Path]:
+    howto = [page for page in _pages("how-to") if {"console", "pycon"} & dict(_blocks(page)).keys()]
+    return [*_pages("tutorials"), *howto]
 
 
 def _commands(block: str) -> Iterator[tuple[str, str]]:
@@ -40,19 +63,54 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "110", "NO_COLOR": "1"}
 
 
-@pytest.mark.parametrize("page", _tutorials(), ids=lambda page: page.stem)
-def test_tutorial_prints_what_it_says(page: Path, tmp_path: Path) -> None:
-    (tmp_path / "workloads").symlink_to(ROOT / "workloads")
-    num_commands = 0
-    for kind, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+@pytest.fixture(scope="module")
+def first_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result that the first tutorial saves."""
+    folder = tmp_path_factory.mktemp("first")
+    first = next(
+        text for kind, text in _blocks(ROOT / "docs/tutorials/first-analysis.md") if kind == "console"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        _run_blocks([("console", first)], folder, patch)
+    return folder / "heat2d.cmz"
+
+
+@pytest.mark.parametrize("page", _pages_with_samples(), ids=lambda page: page.stem)
+def test_page_prints_what_it_says(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if page.parent.name == "how-to":
+        shutil.copy(request.getfixturevalue("first_result"), tmp_path)
+    num_samples = _run_blocks(_blocks(page), tmp_path, request.getfixturevalue("monkeypatch"))
+    assert num_samples > 0
+
+
+def test_samples_that_are_not_run_are_known() -> None:
+    kinds = {page.stem: [kind for kind, _ in _blocks(page)] for page in _pages("how-to")}
+    found = {name: k.count("sh") + k.count("python") for name, k in kinds.items()}
+    assert {name: n for name, n in found.items() if n} == _NOT_RUN
+
+
+def _run_blocks(blocks: list[tuple[str, str]], folder: Path, patch: pytest.MonkeyPatch) -> int:
+    """Run the samples of a page in a folder; say how many there are."""
+    (folder / "workloads").symlink_to(ROOT / "workloads")
+    patch.chdir(folder)
+    num_samples = 0
+    names: dict[str, object] = {}
+    for kind, text in blocks:
         caption = _CAPTION.match(text)
         if caption:
-            (tmp_path / caption[1]).write_text(text[caption.end() :], encoding="utf-8")
+            (folder / caption[1]).write_text(text[caption.end() :], encoding="utf-8")
         elif kind == "console":
             for command, expected in _commands(text):
-                _run(command, expected, tmp_path)
-                num_commands += 1
-    assert num_commands > 0
+                _run(command, expected, folder)
+                num_samples += 1
+        elif kind == "pycon":
+            sample = doctest.DocTestParser().get_doctest(text, names, "page", None, None)
+            said: list[str] = []
+            result = doctest.DocTestRunner(optionflags=_LAX).run(sample, out=said.append, clear_globs=False)
+            names.update(sample.globs)
+            assert result.failed == 0, "".join(said)
+            num_samples += result.attempted
+    return num_samples
 
 
 def _run(command: str, expected: str, folder: Path) -> None:
