@@ -75,26 +75,7 @@ def test_staircase_boundary_sends_no_value_twice() -> None:
     assert result.total_bytes == 2 * 2 * 8
 
 
-def test_dense_matvec_by_rows_gathers_x() -> None:
-    n, p = 8, 4
-    a = [[2 * n + i * n + j for j in range(n)] for i in range(n)]
-    rows = [folded(n + i, *([a[i][j], j] for j in range(n))) for i in range(n)]
-    owner = [i * p // n for i in range(n)]
-    part = parts(*owner, *owner, *(owner[i] for i in range(n) for _ in range(n)))
-    result = count_volume(build(2 * n + n * n, rows), part, p)
-    assert result.total_bytes == n * (p - 1) * 8
-
-
-def test_dense_matvec_by_columns_folds_y() -> None:
-    n, p = 8, 4
-    a = [[2 * n + i * n + j for j in range(n)] for i in range(n)]
-    rows = [folded(n + i, *([a[i][j], j] for j in range(n))) for i in range(n)]
-    owner = [i * p // n for i in range(n)]
-    part = parts(*owner, *owner, *(owner[j] for _ in range(n) for j in range(n)))
-    assert count_volume(build(2 * n + n * n, rows), part, p).total_bytes == n * (p - 1) * 8
-
-
-@pytest.mark.parametrize("q1, q2", [(2, 2), (2, 3), (3, 2)])
+@pytest.mark.parametrize("q1, q2", [(4, 1), (1, 4), (2, 2), (2, 3), (3, 2)])
 def test_dense_matvec_by_blocks_sends_x_along_columns_and_folds_y_along_rows(q1: int, q2: int) -> None:
     # y_i += a_ij x_j, a in q1 x q2 blocks; x on the first row of the grid, y on its first column.
     n, m = 6 * q1, 6 * q2

@@ -68,31 +68,6 @@ def test_histogram_items_are_not_sorted_by_bin() -> None:
     assert count_volume(g, owners, p, hubs).total_bytes == bins * (p - 1) * 8
 
 
-def test_kmeans_reduces_sums_and_counts_and_broadcasts_centroids() -> None:
-    n, k, d, p, steps = 240, 4, 3, 4, 100
-    member, centroid = n * d, n * d + n
-    total, size = centroid + k * d, centroid + 2 * k * d
-    control, address = SourceRole.CONTROL, SourceRole.ADDRESS
-    rows = [row(total + s, count=steps) for s in range(k * d)] + [
-        row(size + c, count=steps) for c in range(k)
-    ]
-    for i in range(n):
-        mine, c = [i * d + a for a in range(d)], i % k
-        rows.append(row(member + i, *((s, control) for s in [*mine, *range(centroid, total)]), count=steps))
-        for a in range(d):
-            rows.append(folded(total + c * d + a, [mine[a]], accumulates=True, count=steps))
-        rows.append(folded(size + c, [(member + i, address)], accumulates=True, count=steps))
-    for s in range(k * d):
-        rows.append(row(centroid + s, total + s, size + s // d, count=steps))
-    g = build(size + k, rows, work={member + i: 3.0 * k * d for i in range(n)})
-    hubs = find_hubs(g)
-    owners = divided(g, hubs, p)
-    assert np.flatnonzero(hubs).tolist() == list(range(centroid, size + k))
-    assert np.bincount(owners, g.work_flops, p).tolist() == [g.work_flops.sum() / p] * p
-    result = count_volume(g, owners, p, hubs)
-    assert result.total_bytes == (2 * k * d + k) * (p - 1) * 8 * steps
-
-
 def test_chain_from_end_to_end() -> None:
     g = chain(60, count=7)
     hubs = find_hubs(g)

@@ -60,7 +60,6 @@ def _phases(graph: ValueGraph, part: Sequence[int]) -> Communication:
 
 # Values 0 and 1 are a0[0], a0[1]; 2 and 3 are a1[0], a1[1]; part 0 owns 0 and 2, part 1 owns 1 and 3.
 HALVES = (0, 1, 0, 1)
-A0, A1 = (0, 1), (2, 3)
 
 
 def test_an_answer_is_a_phase_of_its_own() -> None:

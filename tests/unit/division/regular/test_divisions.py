@@ -18,8 +18,6 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
 from tests.graphs import build, row
 
-SPREADS: dict[str, Spread] = {"even": "points", "by work": "work", "dealt out": "cyclic"}
-
 
 def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ()) -> ValueGraph:
     """Graph of 8-byte arrays of the given lengths, vertices in order; rows are (sink, sources...)."""

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.invariants import check_dissolved
 from commanalyzer.graph.value_graph import ValueGraph
@@ -61,25 +60,6 @@ def test_work_is_split_by_count() -> None:
     assert dissolve_registers(g).work_flops.tolist() == [0, 6, 2]
 
 
-def test_self_source_becomes_a_flag_and_equal_rows_merge() -> None:
-    # v = (v + a) through two different registers.
-    g = build(4, [row(2, 0, 1), row(3, 0, 1), row(0, 2, count=2), row(0, 3, count=5)], registers=[2, 3])
-    assert rows_as_dict(dissolve_registers(g)) == {(0, frozenset({(1, 0)}), True): 7}
-
-
-def test_roles_weakest_along_a_path_strongest_over_paths() -> None:
-    control, address = SourceRole.CONTROL, SourceRole.ADDRESS
-    g = build(
-        6,
-        [row(4, (0, control), 1, (3, address)), row(5, (4, control), 1), row(2, (4, SourceRole.DATA))],
-        registers=[4],
-    )
-    assert rows_as_dict(dissolve_registers(g)) == {
-        (4, frozenset({(0, 1), (1, 0)}), False): 1,
-        (2, frozenset({(0, 1), (1, 0)}), False): 1,
-    }
-
-
 def test_registers_of_a_cycle_share_their_sources() -> None:
     g = build(5, [row(2, 3, 0), row(3, 2, 1), row(4, 3)], registers=[2, 3], work={2: 1, 3: 1})
     result = dissolve_registers(g)
@@ -111,10 +91,3 @@ def test_explosion_is_refused_with_the_place() -> None:
     assert "--model volume" in caught.value.hint
     with pytest.raises(ConfigError, match="makes 50 flows, expected at most 10"):
         dissolve_registers(g, limit=10)
-
-
-def test_graph_without_registers_keeps_its_rows() -> None:
-    g = build(3, [row(2, 0, 1), row(2)])
-    result = dissolve_registers(g)
-    assert rows_as_dict(result) == {(2, frozenset({(0, 0), (1, 0)}), False): 1, (2, frozenset(), False): 1}
-    assert dissolve_registers(build(0, [])).num_rows == 0

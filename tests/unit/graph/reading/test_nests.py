@@ -85,35 +85,6 @@ def with_groups(trace: Trace, groups: list[tuple[int, int, list[tuple[int, int]]
     return replace(trace, groups=np.array(heads, GROUP), runs=np.array(runs, RUN))
 
 
-def test_every_round_is_a_sum_and_its_store() -> None:
-    sums: Sum = (7, 4, [], [(200, 10, 2), (500, 0, 20)])
-    store: Store = (1, (100, 2), [(0, 0), (900, 2)], 1)
-    trace = trace_of([a_nest(2, [sums, store], count=3)])
-    assert written(trace) == [
-        (0, 7, [200, 500, 202, 520, 204, 540, 206, 560], 3),
-        (100, 1, [REGISTER | 0, 900], 3),
-        (0, 7, [210, 500, 212, 520, 214, 540, 216, 560], 3),
-        (102, 1, [REGISTER | 2, 902], 3),
-    ]
-
-
-def test_loops_lie_around_sums_that_begin_with_values() -> None:
-    """Two rounds of two: sums over rows that begin with what they are stored to."""
-    sums: Sum = (7, 4, [(100, 8, 2)], [(200, 10, 0, 2)])
-    store: Store = (1, (100, 8, 2), [(0, 0, 0)], 1)
-    found = written(trace_of([a_nest((2, 2), [sums, store])]))
-    assert [(sink, labels) for sink, _, labels, _ in found] == [
-        (0, [100, 200, 202, 204, 206]),
-        (100, [REGISTER | 0]),
-        (0, [102, 200, 202, 204, 206]),
-        (102, [REGISTER | 2]),
-        (0, [108, 210, 212, 214, 216]),
-        (108, [REGISTER | 4]),
-        (0, [110, 210, 212, 214, 216]),
-        (110, [REGISTER | 6]),
-    ]
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
     """A sum that hooks recorded, its store, and a row that reads another register value."""
@@ -125,11 +96,6 @@ def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
     trace = with_groups(trace, [(at, 4, [(210, 2)]), (3, 2, [(REGISTER | at, 0), (40, 1)])])
     assert written(trace) == expected(trace)
     assert sorted(count for *_, count in written(trace)) == [1, 1, 2, 2, 2, 2, 7, 7]
-
-
-def test_equal_rounds_are_one() -> None:
-    trace = trace_of([a_nest(5, [(7, 4, [], [(200, 0, 2)]), (1, (100, 0), [(0, 0)], 1)], count=2)])
-    assert written(trace) == [(0, 7, [200, 202, 204, 206], 10), (100, 1, [REGISTER | 0], 10)]
 
 
 @pytest.mark.parametrize("seed", range(30))

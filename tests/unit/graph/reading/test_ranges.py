@@ -13,7 +13,6 @@ from commanalyzer.recording.abi import (
     BLOCKS,
     CELL,
     CONTEXT,
-    CONTROL,
     COPY,
     EXTENT,
     GROUP,
@@ -99,18 +98,6 @@ def expected(trace: Trace) -> list[tuple[int, int, list[int], int]]:
     ]
 
 
-def test_rounds_of_all_stores_follow_each_other() -> None:
-    stores: list[Store] = [(3, 100, 2, [(200, 2), (CONTROL | 7, 0)]), (4, 300, -2, [])]
-    trace = trace_of([a_range((2, stores), (1, [(3, 104, 2, [(9, 2)])]), count=5)])
-    assert written(trace) == [
-        (100, 3, [200, CONTROL | 7], 5),
-        (300, 4, [], 5),
-        (102, 3, [202, CONTROL | 7], 5),
-        (298, 4, [], 5),
-        (104, 3, [9], 5),
-    ]
-
-
 @pytest.mark.parametrize(
     ("store", "rounds", "is_merged"),
     [
@@ -136,14 +123,6 @@ def test_a_recorded_row_is_found_in_a_range(sink: int, label: int) -> None:
     rows = [(sink, 1, ROW_WIDE, [label], 3), a_range((10, [(1, 100, 2, [(200, 2)])]))]
     for trace in (trace_of(rows), trace_of(rows[::-1])):
         assert written(trace) == expected(trace)
-
-
-def test_bounds_that_shrink_count_each_row_where_it_comes_first() -> None:
-    rows = [a_range((20 - i, [(1, 100 + 2 * i, 2, [(200 + 2 * i, 2)])]), count=1 + i % 3) for i in range(15)]
-    rows += [a_range((i + 1, [(1, 110, -2, [(210, -2)])])) for i in range(6)]
-    trace = trace_of(rows)
-    assert written(trace) == expected(trace)
-    assert len(written(trace)) == 20
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])

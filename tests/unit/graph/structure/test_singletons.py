@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.structure.singletons import (
     HIGH,
     SingletonKind,
@@ -20,8 +19,6 @@ from commanalyzer.graph.structure.singletons import (
 )
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import build, row
-from tests.reference.singletons import neighbour_sets, singleton_kinds
-from tests.strategies import graphs
 
 
 def words_of(graph: ValueGraph, high: float = HIGH) -> int:
@@ -90,15 +87,6 @@ def test_threshold_out_of_range_is_refused() -> None:
 def test_empty_graph() -> None:
     assert not find_singletons(build(0, [])).any()
     assert words_of(build(0, [])) == 0
-
-
-@given(graphs(registers=True), st.floats(0.05, 1.0))
-@settings(max_examples=100, deadline=None)
-def test_degrees_and_kinds_match_sets(graph: ValueGraph, high: float) -> None:
-    near = [s | t for s, t in zip(*neighbour_sets(graph), strict=True)]
-    found = count_neighbours(graph, skipped_role=int(SourceRole.ADDRESS))
-    assert found.tolist() == [len(n) for n in near]
-    assert find_singletons(graph, high).tolist() == singleton_kinds(graph, high)
 
 
 @given(st.lists(st.integers(0, 40) | st.integers(1000, 2000)))

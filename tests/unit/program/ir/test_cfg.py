@@ -24,21 +24,6 @@ def _flow(edges: dict[str, list[str]]) -> ControlFlow:
     return control_flow(parse_module("\n".join([*lines, "}"])).functions[0])
 
 
-def test_diamond() -> None:
-    flow = _flow({"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []})
-    assert flow.reverse_postorder[0] == "a"
-    assert flow.reverse_postorder[-1] == "d"
-    assert flow.immediate_dominator == {"a": None, "b": "a", "c": "a", "d": "a"}
-    assert flow.immediate_postdominator == {"a": "d", "b": "d", "c": "d", "d": VIRTUAL_EXIT}
-    assert flow.dominates("a", "d")
-    assert not flow.dominates("b", "d")
-    assert flow.dominates("b", "b")
-    assert flow.postdominates("d", "a")
-    assert not flow.postdominates("b", "a")
-    assert flow.dominator_chain("d") == ("d", "a")
-    assert not flow.loops
-
-
 def test_nested_loops_with_two_latches() -> None:
     flow = _flow(
         {
@@ -73,13 +58,6 @@ def test_unreachable_blocks_are_tolerated() -> None:
     assert not flow.dominates("dead", "b")
     assert not flow.postdominates("dead", "dead")
     assert flow.dominator_chain("dead") == ()
-
-
-def test_endless_loops_reach_no_exit() -> None:
-    flow = _flow({"a": ["b", "c"], "b": ["b"], "c": []})
-    assert flow.immediate_postdominator == {"a": "c", "c": VIRTUAL_EXIT}
-    assert not flow.postdominates("c", "b")
-    assert flow.loops["b"].latches == ("b",)
 
 
 @settings(max_examples=80, deadline=None)

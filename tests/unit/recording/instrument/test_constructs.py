@@ -11,7 +11,7 @@ from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.recording.interpreter.values import Home
 from tests.recorded import Recorded, record_file
 from tests.reference.flows import native_chains
-from tests.unit.recording.instrument.test_several_values import sources_of
+from tests.unit.recording.instrument.test_recorded_chains import sources_of
 
 PROGRAM = Path(__file__).parent / "programs" / "constructs.c"
 

@@ -184,3 +184,86 @@ int main(void) {
 def test_condition_around_a_loop_still_selects() -> None:
     graph = graph_of("double s = 0; if (z[0] > 2) " + LOOP + "s += x[i]; out = s;")
     assert sources_of(graph, "@out+0") == [X | {("@z+0", CONTROL)}]
+
+
+SUM, PRODUCT, NONE = Fold.SUM, Fold.PRODUCT, Fold.NONE
+ONCE = [(NONE, 1, 1)]  # all sources in one piece: neither x - s nor Horner's scheme may be reordered
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        ("double s = 1; " + LOOP + "s += x[i]; out = s;", [(SUM, 4, 1)]),
+        ("double s = 1; " + LOOP + "s -= x[i]; out = s;", [(SUM, 4, 1)]),
+        ("double s = 1; " + LOOP + "s *= x[i]; out = s;", [(PRODUCT, 4, 1)]),
+        ("double s = 1; " + LOOP + "s = fma(x[i], x[i], s); out = s;", [(SUM, 4, 1)]),
+        ("double s = 1; " + LOOP + "s = fma(s, 3.0, x[i]); out = s;", ONCE),
+        ("double s = 1; " + LOOP + "s = s * 3 + x[i]; out = s;", ONCE),
+        ("double s = 1; " + LOOP + "s = (s + x[i]) * 0.5; out = s;", ONCE),
+        ("double s = 1; " + LOOP + "s = x[i] - s; out = s;", ONCE),
+        ("double s = 1; " + LOOP + "s /= x[i]; out = s;", ONCE),
+        (  # one reduction over both loops
+            "double s = 0; for (int i = 0; i < n; i += 2) for (int k = 0; k < 2; k++) s += x[i + k]; "
+            "out = s;",
+            [(SUM, 4, 1)],
+        ),
+        (
+            "double s = 0, t = 1; " + LOOP + "{ s += x[i]; t *= z[i]; } out = s / t;",
+            [(SUM, 4, 1), (PRODUCT, 4, 1)],
+        ),
+        ("double s = 0; " + LOOP + "s = z[i] > 2 ? s + x[i] : s; out = s;", [(SUM, 6, 1)]),
+        # what the running value only steers
+        ("double s = 0; " + LOOP + '{ s += x[i]; if (s > 9) printf("a"); } out = s;', [(SUM, 4, 1)]),
+        # what begins anew in each round of the loop around it
+        (
+            "double s = 0; for (int k = 0; k < 3; k++) { s = 0; " + LOOP + "s += x[i]; z[k] = s; }",
+            [(SUM, 4, 3)],
+        ),
+        # a sum that sets what scales the next one, as a step size that the error of the last step sets
+        (
+            "double c = x[3]; for (int k = 0; k < 3; k++) { double s = 0; "
+            + LOOP
+            + "s += c * x[i]; c *= s; } "
+            "out = c;",
+            [(SUM, 4, 1), (SUM, 4, 2)],
+        ),
+        ("double u = x[0], v = z[0]; " + LOOP + "{ double t = u; u = v; v = t; } out = v;", []),
+    ],
+)
+def test_what_a_loop_computes_for_behind_it_is_a_reduction(
+    body: str, rows: list[tuple[Fold, int, int]]
+) -> None:
+    assert sorted(register_rows(graph_of(body))) == rows
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "double s = 0; " + LOOP + "{ s += x[i]; z[i] = s; } out = s;",
+        "double s = 0; " + LOOP + "{ s += x[i]; z[i] = s * 2; } out = s;",
+        "double s = 0; " + LOOP + "if (s < 3) s += x[i]; out = s;",
+        "double u = x[0], v = z[0]; " + LOOP + "{ double t = u + v; u = v; v = t; } out = v;",
+    ],
+    ids=["prefix sum", "sum read inside the loop", "sum limited by itself", "Fibonacci"],
+)
+def test_recurrences_whose_partial_results_are_read_are_chains(body: str) -> None:
+    rows = register_rows(graph_of(body))
+    assert len(rows) > 1 and set(rows) == {(NONE, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("body", "sources"),
+    [
+        ("double a = x[0] > 2 ? 1 : 2; out = a;", {("@x+0", CONTROL)}),
+        (  # of two nested conditions each selects where it leads: here only the outer one is asked
+            'double a = x[0]; if (z[0] < 9) { printf("a"); a = z[1] < 1 ? 0 : z[1]; } out = a;',
+            {("@z+0", CONTROL), ("@z+8", DATA)},
+        ),
+        (
+            'double a = x[0]; if (z[0] < 1) { printf("a"); a = z[1] < 1 ? 0 : z[1]; } out = a;',
+            {("@z+0", CONTROL), ("@x+0", DATA)},
+        ),
+    ],
+)
+def test_conditions_select_where_they_lead(body: str, sources: Sources) -> None:
+    assert sources_of(graph_of(body), "@out+0") == [sources]

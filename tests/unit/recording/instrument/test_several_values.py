@@ -8,26 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.foundation.flows import SourceRole
-from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from commanalyzer.recording.instrument import rewrite
 from tests.graphs import assert_same_graph
 from tests.recorded import Recorded, record_file, record_source
 from tests.reference.flows import native_chains
+from tests.unit.recording.instrument.test_recorded_chains import CONTROL, DATA, sources_of
 
-DATA, CONTROL = SourceRole.DATA, SourceRole.CONTROL
-Sources = set[tuple[str, SourceRole]]
 HEADER = """
 #include <complex.h>
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))
 """
-
-
-def sources_of(graph: ValueGraph, sink: str) -> list[Sources]:
-    """Sources of every distinct chain into ``sink`` (``@x+4``), named registers dissolved."""
-    return [{(str(h), r) for h, r in c.sources} for c in native_chains(graph) if str(c.sink) == sink]
 
 
 def check(recorded: Recorded, expected: dict[str, set[str]]) -> None:

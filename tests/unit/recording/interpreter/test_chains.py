@@ -56,72 +56,6 @@ done:
     assert (result.instructions, result.loads, result.stores, result.flops) == (1 + 24 + 1 + 1, 4, 2, 2)
 
 
-def test_reduction_in_a_register_has_every_term(run: Run) -> None:
-    text = """
-@a = global [3 x double] [double 1.0, double 2.0, double 3.0]
-@s = global double 0.0
-define i32 @main() {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %n, %loop ]
-  %t = phi double [ 0.0, %entry ], [ %u, %loop ]
-  %p = getelementptr double, ptr @a, i64 %i
-  %x = load double, ptr %p
-  %u = fadd double %t, %x
-  %n = add i64 %i, 1
-  %c = icmp eq i64 %n, 3
-  br i1 %c, label %done, label %loop
-done:
-  %r = phi double [ %u, %loop ]
-  store double %r, ptr @s
-  ret i32 0
-}
-"""
-    assert run(text).chains == {chain(at("@s"), at("@a", 0), at("@a", 8), at("@a", 16)): 1}
-
-
-def test_accumulation_in_memory_keeps_its_self_source(run: Run) -> None:
-    body = """
-  %a = load double, ptr @x
-  %s = load double, ptr @s
-  %t = fadd double %s, %a
-  store double %t, ptr @s
-"""
-    result = run("@x = global double 1.0\n@s = global double 0.0", body=body)
-    assert result.chains == {chain(at("@s"), at("@s"), at("@x")): 1}
-
-
-def test_histogram_counts_by_address(run: Run) -> None:
-    text = """
-@b = global [3 x i32] [i32 1, i32 0, i32 1]
-@h = global [2 x i32] zeroinitializer
-define i32 @main() {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %n, %loop ]
-  %p = getelementptr i32, ptr @b, i64 %i
-  %k = load i32, ptr %p
-  %w = sext i32 %k to i64
-  %q = getelementptr i32, ptr @h, i64 %w
-  %o = load i32, ptr %q
-  %u = add i32 %o, 1
-  store i32 %u, ptr %q
-  %n = add i64 %i, 1
-  %c = icmp eq i64 %n, 3
-  br i1 %c, label %done, label %loop
-done:
-  ret i32 0
-}
-"""
-    assert run(text).chains == {
-        chain(at("@h", 4), at("@h", 4), address=(at("@b", 0),)): 1,
-        chain(at("@h", 0), at("@h", 0), address=(at("@b", 4),)): 1,
-        chain(at("@h", 4), at("@h", 4), address=(at("@b", 8),)): 1,
-    }
-
-
 def test_a_weighted_histogram_is_no_pure_count(run: Run) -> None:
     body = """
   %k = load i64, ptr @b
@@ -266,33 +200,6 @@ def test_pointers_carry_nothing(run: Run) -> None:
 """
     text = "@x = global i32 0\n@p = global ptr @x\n@q = global ptr null\n@n = global i64 0"
     assert run(text, body=body).chains == {chain(at("@n")): 1}
-
-
-def test_calls_pass_labels_and_exactness(run: Run) -> None:
-    text = """
-@a = global double 1.0
-@b = global double 2.0
-@c = global double 0.0
-@d = global double 0.0
-@f = global ptr @scale
-define double @same(double %x) {
-  ret double %x
-}
-define double @scale(double %x, double %y) {
-  %z = fmul double %x, %y
-  ret double %z
-}
-"""
-    body = """
-  %a = load double, ptr @a
-  %b = load double, ptr @b
-  %s = call double @same(double %a)
-  store double %s, ptr @c
-  %f = load ptr, ptr @f
-  %t = call double %f(double %a, double %b)
-  store double %t, ptr @d
-"""
-    assert run(text, body=body).chains == {chain(at("@d"), at("@a"), at("@b")): 1}
 
 
 def test_recursion_tells_activations_apart(run: Run) -> None:

@@ -115,29 +115,6 @@ done:
     assert run(DECLARATIONS, body=body).chains == {chain(at("@out"), heap("%p", 16)): 2}
 
 
-def test_realloc_copies_states(run: Run) -> None:
-    body = """
-  %a = load i32, ptr @a
-  %p = call ptr @malloc(i64 4)
-  store i32 %a, ptr %p
-  %q = call ptr @realloc(ptr %p, i64 64)
-  %x = load i32, ptr %q
-  %y = add i32 %x, 1
-  store i32 %y, ptr @out
-"""
-    assert run(DECLARATIONS, body=body).chains == {chain(at("@out"), at("@a")): 1}
-
-
-def test_calloc_is_zero_and_makes_no_chain(run: Run) -> None:
-    body = """
-  %p = call ptr @calloc(i64 4, i64 4)
-  %x = load i32, ptr %p
-  %y = add i32 %x, 1
-  store i32 %y, ptr @out
-"""
-    assert run(DECLARATIONS, body=body).chains == {chain(at("@out"), heap("%p", 16)): 1}
-
-
 def test_posix_memalign_stores_an_aligned_address(run: Run) -> None:
     body = """
   %slot = alloca ptr
@@ -146,12 +123,6 @@ def test_posix_memalign_stores_an_aligned_address(run: Run) -> None:
   store i32 1, ptr %p
 """
     assert run(DECLARATIONS, body=body).chains == {chain(heap("%r", 64)): 1}
-
-
-def test_memcpy_replicates_whole_words(run: Run) -> None:
-    body = "  call void @llvm.memcpy.p0.p0.i64(ptr @b, ptr @a, i64 16, i1 false)\n"
-    result = run(DECLARATIONS, body=body + READ_B.format(index=2))
-    assert result.chains == {chain(at("@out"), at("@a", 8)): 1}
 
 
 def test_memcpy_of_a_partial_word_leaves_it_its_value(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,26 @@ def test_what_text_cannot_hold(tmp_path: Path) -> None:
     five = Measurement(dict.fromkeys("abcde", 1.0), ["main"], "m", [1.0])
     with pytest.raises(ArtifactError, match="at most 4 parameters"):
         write_extrap_text(tmp_path / "a.txt", [five])
-    with pytest.raises(ArtifactError, match="names without '->'"):
-        write_extrap_text(tmp_path / "a.txt", [Measurement({"p": 1}, ["a->b"], "m", [1.0])])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([Measurement({"q": 1}, ["main"], "m", [1.0])], "expected parameters"),
+        ([Measurement({"p": 1}, ["a->b"], "m", [1.0])], "names without '->'"),
+        ([Measurement({"p": 1}, [], "m", [1.0])], "needs names"),
+        ([Measurement({"p": 1}, ["main"], "m", [])], "has no value"),
+        ([], "found none"),
+    ],
+)
+@pytest.mark.parametrize("write", [write_extrap, write_extrap_text])
+def test_what_no_file_can_hold(
+    tmp_path: Path, write: Callable[..., None], wrong: list[Measurement], message: str
+) -> None:
+    good = [Measurement({"p": 1}, ["main"], "m", [1.0])] if wrong else []
+    with pytest.raises(ArtifactError, match=message):
+        write(tmp_path / "a.txt", [*good, *wrong])
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import networkx
@@ -15,7 +14,6 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.result.export.extrap import Measurement, write_extrap
 from commanalyzer.result.export.files import (
     hypergraph_nets,
     number_lines,
@@ -111,42 +109,6 @@ def test_graphml(tmp_path: Path, communication: Communication) -> None:
 def test_graphml_needs_the_work_of_every_part(tmp_path: Path, communication: Communication) -> None:
     with pytest.raises(ArtifactError, match="work of 4 parts, found 2"):
         write_graphml(tmp_path / "m.graphml", communication, np.zeros(2))
-
-
-def test_extrap_lines(tmp_path: Path) -> None:
-    path = tmp_path / "m.jsonl"
-    points = [
-        Measurement({"p": 4, "n": 256}, ("main", "sweep"), "comm_bytes", [614.5, 615.0]),
-        Measurement({"n": 512, "p": 8}, ("main",), "messages", [3]),
-    ]
-    write_extrap(path, points)
-    lines = path.read_text().splitlines()
-    assert lines[0] == (
-        '{"params": {"p": 4, "n": 256}, "callpath": "main->sweep", "metric": "comm_bytes", '
-        '"value": [614.5, 615.0]}'
-    )
-    assert list(json.loads(lines[1])["params"].items()) == [("p", 8), ("n", 512)]
-
-
-@pytest.mark.parametrize(
-    ("measurement", "message"),
-    [
-        (Measurement({"q": 1}, ("main",), "m", [1.0]), "expected parameters"),
-        (Measurement({"p": 1}, ("a->b",), "m", [1.0]), "without '->'"),
-        (Measurement({"p": 1}, (), "m", [1.0]), "needs names"),
-        (Measurement({"p": 1}, ("main",), "m", []), "has no value"),
-    ],
-)
-def test_extrap_refuses(tmp_path: Path, measurement: Measurement, message: str) -> None:
-    good = Measurement({"p": 1}, ("main",), "m", [1.0])
-    with pytest.raises(ArtifactError, match=message):
-        write_extrap(tmp_path / "m.jsonl", [good, measurement])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_extrap_needs_a_measurement(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="found none"):
-        write_extrap(tmp_path / "m.jsonl", [])
 
 
 def test_write_replaces_whole_files_and_leaves_nothing_behind(tmp_path: Path) -> None:
