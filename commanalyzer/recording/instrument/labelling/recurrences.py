@@ -237,7 +237,10 @@ class _Classifier:
             if name in tentative.values() or _is_choice_from_outside(values, name, members)
         ]
         updates_are_linear = all(len(found) == 1 for found in running.values())
-        if len(running) + len(choices) != len(unions) or not running or not updates_are_linear:
+        # ``s = c ? 0 : s`` starts anew where no edge tells
+        selects = (values.definitions[n].instruction for n in members if values.flows[n] is Flow.SELECT)
+        is_replaced = any(not members >= {o.text for o in each.operands[1:]} for each in selects)
+        if len(running) + len(choices) != len(unions) or not running or not updates_are_linear or is_replaced:
             return None
         phis = [values.block_of(name) for name in members if values.flows[name] is Flow.PHI]
         if header is None or len(phis) != len(set(phis)):
@@ -256,8 +259,7 @@ class _Classifier:
                 return None
         folds = {fold_of(values, name, before) for name, (before,) in running.items()}
         # scaling or converting the running value forbids reordering
-        passing = {*running, *tentative.values()}
-        is_pure = all(name in passing or values.flows[name] is Flow.PHI for name in members)
+        is_pure = all(values.flows[n] is Flow.PHI for n in members - {*running, *tentative.values()})
         fold = next(iter(folds)) if len(folds) == 1 and is_pure else Fold.NONE
         updates = sorted(running, key=lambda name: values.definitions[name].instruction.first_line)
         return Accumulator(frozenset(members), tuple(updates), tuple(choices), resets, exits, fold, tentative)

@@ -132,9 +132,8 @@ def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | No
 
 def _is_behind(values: FunctionValues, block: str, loop: Loop, ends: LoopEnds) -> bool:
     """The block is executed after the loop was found to go on."""
-    if block not in loop.blocks or block == ends.exiting:
-        return False
-    return values.cfg.dominates(ends.exiting, block)
+    is_inside = block in loop.blocks and block != ends.exiting
+    return is_inside and values.cfg.dominates(ends.exiting, block)
 
 
 def uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str, set[str]]:
@@ -224,8 +223,8 @@ class _RepeatWriter:
     def _offer(self, loop: tuple[str, str, str], mechanisms: Mechanisms) -> tuple[tuple[str, ...], str]:
         """Code that offers what a loop stores, or sums and stores, and the register: it was taken."""
         nest = self._nest
-        busy = [block for block in nest.blocks if not _only_counts(self._patch, block)]
-        busy.sort(key=lambda block: -len(nest.behind[block.label]))
+        blocks = sorted(nest.blocks, key=lambda block: -len(nest.behind[block.label]))
+        busy = [block for block in blocks if not _only_counts(self._patch, block)]
         if any(nest.short[block.label] for block in busy):
             return (), ""
         if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
@@ -300,8 +299,7 @@ class _RepeatWriter:
 
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:
-    lines = inserted_lines(patch, block)
-    return all(isinstance(line, HookCall) and line.what == "ca_count_block" for line in lines)
+    return all(isinstance(h, HookCall) and h.what == "ca_count_block" for h in inserted_lines(patch, block))
 
 
 def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:

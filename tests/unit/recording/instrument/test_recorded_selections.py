@@ -125,6 +125,15 @@ def test_selected_by_everything_that_was_compared(body: str, sources: Sources) -
     assert 4 <= terms <= 8
 
 
+@pytest.mark.parametrize(
+    ("start", "sources"),
+    [("0", set()), ("z[1]", {("@z+8", DATA)}), ("x[i] + s * 0.5", {*X} - {("@x+24", DATA)})],
+)
+def test_a_sum_that_a_select_starts_anew(start: str, sources: Sources) -> None:
+    body = "double s = 0; " + LOOP + f"{{ s += x[i]; if (i == 2) s = {start}; }} out = s;"
+    assert sources_of(graph_of(body), "@out+0") == [sources | {("@x+24", DATA)}]
+
+
 def test_without_control_flows_an_argument_of_a_minimum_has_no_sources() -> None:
     body = "double m = 9; int k = 0; " + LOOP + "if (x[i] < m) { m = x[i]; k = i; } out = k;"
     assert sources_of(graph_of(body, control_flows=False), "@out+0") == [set()]
