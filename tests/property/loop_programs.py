@@ -91,6 +91,8 @@ LOOPS = {
     "sum and store": "{ double s = 0.0; for (int i = 0; i < n; i++) { s += a[i]; c[i] = a[i] * 0.5 + b[i]; }"
     " d[3] = s; }",
     "sum and copy": "{ double s = 0.0; for (int i = 0; i < n; i++) { s += p[i]; q[i] = a[i]; } d[3] = s; }",
+    "sum that starts anew": "{ double s = 0.0; for (int i = 0; i < n; i++) { s += a[i];"
+    " if (i % 3 == 1) s = 0.0; } d[2] = s; }",
     "two sums": "{ double s = 0.0, z = 1.0; for (int i = 0; i < n; i++) { s += a[i]; z *= b[i]; } d[0] ="
     " s; d[1] = z; }",
     "scaled": "{ double alpha = a[0] + b[n - 1]; for (int i = 0; i < n; i++) c[i] = alpha * a[i] + b[i]; }",
