@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 1_877,
     "cli": 4_048,
     "communication": 3_106,
-    "division": 7_468,
+    "division": 7_465,
     "foundation": 1_139,
     "graph": 5_833,
     "kernels": 7_539,

@@ -310,12 +310,13 @@ class Layouts:
         grid, members = piece.grid, piece.blocks.members
         kind = piece.spread if piece.spread == "cyclic" else "blocks" if len(grid) > 1 else "slabs"
         by_shape, shape = f"{kind} {grid_name(grid)}", grid_name(piece.blocks.extents)
-        if not is_one_of_several:
+        is_known = any(s.is_known for s in members if s.extents == piece.blocks.extents)
+        if not is_one_of_several and (is_known or len(grid) == 1):
             return by_shape
         named = max(members, key=lambda s: (s.components == 1, self._work[id(s.array)], len(s.array.vertex)))
         name = self._graph.objects[named.array.number].name
         of = f"of {name}" if named.components == 1 else f"of rows of {name}"
-        if len(grid) > 1 and any(s.is_known for s in members if s.extents == piece.blocks.extents):
+        if len(grid) > 1 and is_known:
             return f"{by_shape} {of}[{shape}]"
         names = [self._graph.objects[n].name for n in {s.array.number for f in self._families for s in f}]
         if names.count(name) > 1 or any(count > 1 for count in grid[1:]):

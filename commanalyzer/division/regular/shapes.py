@@ -133,7 +133,7 @@ def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
 
 def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
     """The array that an object is; ``vertex`` ascends in offset."""
-    width, size = _stride(offset), place.size_bytes
+    width, size = int(np.gcd.reduce(np.diff(offset))) or 4, place.size_bytes
     if place.kind == HomeKind.HEAP and place.strides:  # blocks with unused bytes between them
         row, within = np.divmod(offset, place.strides[0])
         length = int(within.max()) // width + 1
@@ -144,10 +144,6 @@ def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> A
     rows = tuple(s // width for s in place.strides) if is_whole else ()
     sizes = (size // width,) if rows else (size // width, size // width - 1)
     return _array(number, vertex, offset // width, sizes, rows)
-
-
-def _stride(offset: Int64) -> int:
-    return int(np.gcd.reduce(np.diff(offset))) or 4
 
 
 def _array(number: int, vertex: Int32, index: Int64, sizes: tuple[int, ...], rows: tuple[int, ...]) -> Array:

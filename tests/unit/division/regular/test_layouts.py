@@ -112,7 +112,7 @@ def test_arrays_without_work_are_not_cut_alone() -> None:
 def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
     graph = with_arrays(("u", 16))
     cuts = Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)
-    assert [cut.name for cut in cuts] == ["blocks 1x4", "blocks 2x2"]
+    assert [cut.name for cut in cuts] == ["blocks 1x4 of u as 4x4", "blocks 2x2 of u as 4x4"]
 
 
 @pytest.mark.parametrize(("halo", "grain"), [(0, 1.0), (1, 4 / 3 * 4 / 3)])
@@ -123,7 +123,7 @@ def test_rows_without_work_are_not_shared_out(halo: int, grain: float) -> None:
     work[halo:, halo:] = 1.0
     graph = replace(graph, work_flops=np.append(work, np.zeros(graph.num_vertices - 16)))
     cuts = {c.name: c for c in Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)}
-    assert cuts["blocks 2x2"].grain == pytest.approx(grain)
+    assert cuts["blocks 2x2 of u as 4x4"].grain == pytest.approx(grain)
 
 
 def owners(cut: Cut, graph: ValueGraph) -> list[int]:
@@ -134,7 +134,7 @@ def test_arrays_of_several_values_per_point_may_follow() -> None:
     graph = with_arrays(("u", 16), ("entry", 80))
     family = [shaped(graph, "u", (4, 4)), replace(shaped(graph, "entry", (4, 4)), components=5)]
     cuts = {cut.name: cut for cut in Layouts(graph, [family], None).cuts(4, 1.03)}
-    assert owners(cuts["blocks 2x2, entries follow"], graph)[16:] == [-1] * 80
+    assert owners(cuts["blocks 2x2 of u as 4x4, entries follow"], graph)[16:] == [-1] * 80
 
 
 def test_grids_that_differ_by_what_hubs_cost_are_all_kept() -> None:
