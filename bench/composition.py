@@ -29,7 +29,7 @@ from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.quantities import format_seconds
 from commanalyzer.kernels.composition.expressions import element_time
 from commanalyzer.kernels.composition.models import Composed
-from commanalyzer.kernels.composition.systems import Pattern, System, SystemBlock, parse_system
+from commanalyzer.kernels.composition.systems import Block, Pattern, System, parse_system
 from commanalyzer.program.frontend.toolchain import find_toolchain
 from commanalyzer.report.checking import markdown_text
 from commanalyzer.scaling.laws.formula_reader import read_formula
@@ -90,7 +90,7 @@ def seconds(program: Path, system: System, size: int, elements: int) -> float:
 
     Sorting needs new elements every time; quick tasks take the same ones again, so that a run takes a while.
     """
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         system = Pattern("tpool", (system,), 1)
     tasks = list(map(str, system.parts))
     distinct = elements
@@ -142,12 +142,12 @@ def simulated(system: System, block_s: Mapping[str, float], elements: int = 4800
 
 
 def _pools(system: System) -> list[tuple[int, str]]:
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return [(1, system.name)]
     if system.name == "pipe":
         return [pool for part in system.parts for pool in _pools(part)]
     (task,) = system.parts
-    assert isinstance(task, SystemBlock) and isinstance(system.count, int)
+    assert isinstance(task, Block) and isinstance(system.count, int)
     return [(system.count, task.name)]
 
 

@@ -23,8 +23,8 @@ from commanalyzer.kernels.composition.models import (
     scaled_law,
 )
 from commanalyzer.kernels.composition.systems import (
+    Block,
     System,
-    SystemBlock,
     block_names,
     count_names,
     num_threads,
@@ -250,7 +250,7 @@ def answer(design: Design) -> Answer:
 
 def with_ones(system: System) -> System:
     """The same system on one thread per stage: every count 1, no branch beside another."""
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return system
     name = "sequence" if system.name == "fork_join" else system.name
     return replace(system, name=name, count=1, parts=tuple(map(with_ones, system.parts)))

@@ -34,7 +34,7 @@ from fractions import Fraction
 from typing import Literal
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.kernels.composition.systems import Pattern, System, SystemBlock, whole_count
+from commanalyzer.kernels.composition.systems import Block, Pattern, System, whole_count
 
 Metric = Literal["element_time", "latency"]
 _MOST_SUMS = 512  # of a normal form; only sums of many maxima have more
@@ -114,7 +114,7 @@ def are_equal(first: System, second: System) -> bool:
 
 def _sums(system: System, metric: Metric) -> tuple[Sum, ...]:
     """Sums whose maximum is the metric."""
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return (Sum(((Use(system.name), Fraction(1)),)),)
     inner = [_sums(part, metric) for part in system.parts]
     if system.name == "sequence":

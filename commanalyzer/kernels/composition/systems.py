@@ -35,7 +35,7 @@ PatternName = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class SystemBlock:
+class Block:
     """A sequential block.
 
     Attributes:
@@ -78,7 +78,7 @@ class Pattern:
         return f"{self.name}({', '.join([*counted, *map(str, self.parts)])})"
 
 
-System: TypeAlias = SystemBlock | Pattern
+System: TypeAlias = Block | Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def parse_system(text: str) -> System:
 
 def _system(node: ast.expr, text: str) -> System:
     if isinstance(node, ast.Name):
-        return SystemBlock(node.id)
+        return Block(node.id)
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords):
         raise ConfigError(
             f"expected a block or a pattern, found {ast.unparse(node)!r}", where=text, hint=_known()
@@ -177,7 +177,7 @@ def walk(system: System) -> Iterator[System]:
 
 def block_names(system: System) -> tuple[str, ...]:
     """Names of the blocks, in the order of their first appearance."""
-    return tuple(dict.fromkeys(part.name for part in walk(system) if isinstance(part, SystemBlock)))
+    return tuple(dict.fromkeys(part.name for part in walk(system) if isinstance(part, Block)))
 
 
 def count_names(system: System) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ def count_names(system: System) -> tuple[str, ...]:
 
 def with_counts(system: System, counts: Mapping[str, int]) -> System:
     """The system with named counts replaced; names that are not given stay."""
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return system
     count = counts.get(system.count, system.count) if isinstance(system.count, str) else system.count
     return replace(system, count=count, parts=tuple(with_counts(part, counts) for part in system.parts))
@@ -200,7 +200,7 @@ def num_threads(system: System) -> int:
     Raises:
         ConfigError: If a count is still a name.
     """
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return 1
     inner = [num_threads(part) for part in system.parts]
     if system.name in ("pipe", "fork_join"):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from commanalyzer.kernels.features.nests import Nest, accessed
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
 from commanalyzer.program.ir.loops.induction import NestNumbers, loop_ends, round_number
-from commanalyzer.program.ir.model import Block, Function, Instruction, IrType, Module
+from commanalyzer.program.ir.model import BasicBlock, Function, Instruction, IrType, Module
 from commanalyzer.program.ir.types import alloc_size_bytes
 
 Counts = NDArray[np.float64]  # float64[len(COUNTED)]
@@ -160,7 +160,7 @@ class _Body:
 
     def __init__(self, counter: StaticCounter, function: Function, cfg: ControlFlow, nest: Nest | None):
         self._counter, self._function, self._cfg, self._nest = counter, function, cfg, nest
-        self._blocks: Mapping[str, Block] = {b.label: b for b in function.blocks}
+        self._blocks: Mapping[str, BasicBlock] = {b.label: b for b in function.blocks}
         self._control = set() if nest is None else item_control(nest)
         self._numbers: dict[str, NestNumbers] = {}
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.profiles.mix import SHAPE
 from commanalyzer.profiles.run.kinds import Kind, kind_of, library_name
-from commanalyzer.program.ir.model import Block, Function, Instruction, IrType, Module
+from commanalyzer.program.ir.model import BasicBlock, Function, Instruction, IrType, Module
 from commanalyzer.program.ir.types import size_bytes
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.rewrite import patched
@@ -150,7 +150,7 @@ def segments_of(module: Module) -> list[CodeSegment]:
     return result
 
 
-def _of_block(function: Function, number: int, block: Block, block_number: int) -> Iterator[CodeSegment]:
+def _of_block(function: Function, number: int, block: BasicBlock, block_number: int) -> Iterator[CodeSegment]:
     segment = CodeSegment(number, block_number, block.label, is_entry=block is function.blocks[0])
     for instruction in block.instructions:
         for access in accesses_of(instruction, len(segment.instructions)):

@@ -28,7 +28,7 @@ from itertools import count
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
 from commanalyzer.program.ir.loops.induction import loop_ends
-from commanalyzer.program.ir.model import BINARY, CASTS, Block, Function, Instruction, Operand
+from commanalyzer.program.ir.model import BINARY, CASTS, BasicBlock, Function, Instruction, Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
 
 _CARRIED = re.compile(r"^ +%\S.* = phi (?:[a-z]+ )*<\d", re.MULTILINE)
@@ -141,7 +141,7 @@ class _Forwarded:
     store: Instruction
 
 
-def _reload(lines: list[str | None], header: Block, found: _Forwarded) -> None:
+def _reload(lines: list[str | None], header: BasicBlock, found: _Forwarded) -> None:
     """Replace the phi by a load behind the phis of its block, aligned like the store."""
     phi, address = found.phi, f"ptr {found.store.operands[1].text}"
     written, old = lines[found.store.first_line] or "", lines[phi.first_line] or ""

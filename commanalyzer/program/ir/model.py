@@ -158,7 +158,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BasicBlock:
     """A basic block; ``label`` without ``%``. The last instruction is the terminator."""
 
     label: str
@@ -220,7 +220,7 @@ class Function:
     parameters: tuple[Operand, ...]
     parameter_flags: tuple[frozenset[str], ...]
     is_vararg: bool
-    blocks: tuple[Block, ...]
+    blocks: tuple[BasicBlock, ...]
     debug_records: tuple[DebugRecord, ...]
     debug_subprogram: int
     first_line: int

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from commanalyzer.foundation.errors import InstrumentationError
 from commanalyzer.program.frontend.regions import prevent_inlining
 from commanalyzer.program.ir.cfg import control_flow
-from commanalyzer.program.ir.model import Block, Function, Module
+from commanalyzer.program.ir.model import BasicBlock, Function, Module
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import SCRATCH, FunctionPatch, plain_text, without_debug
 from commanalyzer.recording.instrument.loops.loop_copies import LoopCopies
@@ -148,7 +148,7 @@ def _plain(lines: tuple[str, ...]) -> list[str]:
     return [line for line in lines if not line.lstrip().startswith("#dbg_")]
 
 
-def _block(module: Module, block: Block, patch: FunctionPatch, entry: list[str]) -> list[str]:
+def _block(module: Module, block: BasicBlock, patch: FunctionPatch, entry: list[str]) -> list[str]:
     result = list(entry)
     heading = [i for i in block.instructions if i.opcode == "phi"]
     rest = block.instructions[len(heading) :]

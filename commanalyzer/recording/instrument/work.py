@@ -11,7 +11,7 @@ from commanalyzer.foundation.work import Operations
 from commanalyzer.program.frontend.decisions import is_added
 from commanalyzer.program.ir.cfg import ControlFlow, reached
 from commanalyzer.program.ir.libcalls import CallKind
-from commanalyzer.program.ir.model import Block, Instruction, IrType
+from commanalyzer.program.ir.model import BasicBlock, Instruction, IrType
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
 from commanalyzer.recording.instrument.labelling.values import (
     MASKED_STORES,
@@ -108,7 +108,7 @@ def plan_blocks(book: LabelBook, regions: Regions) -> BlockCounters:
     values, patch, sites = book.values, book.patch, book.sites
     cfg = values.cfg
     leader_of = {} if regions.marks else _leaders(cfg)
-    leaders: dict[str, list[Block]] = {}
+    leaders: dict[str, list[BasicBlock]] = {}
     for block in values.function.blocks:
         if block.label in cfg.immediate_dominator:
             leaders.setdefault(leader_of.get(block.label, block.label), []).append(block)

@@ -11,7 +11,7 @@ from commanalyzer.foundation.quantities import format_seconds
 from commanalyzer.kernels.composition.answer import Answer
 from commanalyzer.kernels.composition.expressions import element_time
 from commanalyzer.kernels.composition.models import Composed
-from commanalyzer.kernels.composition.systems import OPERATORS, Pattern, System, SystemBlock
+from commanalyzer.kernels.composition.systems import OPERATORS, Block, Pattern, System
 from commanalyzer.report.figures.chart import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _is_row(system: Pattern) -> bool:
 
 
 def _size(system: System) -> _Box:
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return _Box(*_BLOCK)
     parts = [_size(part) for part in system.parts]
     along = sum(b.width if _is_row(system) else b.height for b in parts) + _GAP * (len(parts) - 1)
@@ -83,7 +83,7 @@ def _draw(
         values[design.divided] /= shares
     seconds = float(Composed(element_time(system), design.models, design.divided).at(values)[0])
     is_bottleneck = found.element_time_s > 0 and seconds / replicas >= _FULL * found.element_time_s
-    edge = SERIES[1] if is_bottleneck else (INK if isinstance(system, SystemBlock) else LINE)
+    edge = SERIES[1] if is_bottleneck else (INK if isinstance(system, Block) else LINE)
     style = "round,pad=0,rounding_size=0.08"
     ax.add_patch(
         FancyBboxPatch(
@@ -91,7 +91,7 @@ def _draw(
         )
     )
     middle = x + box.width / 2
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         ax.text(middle, y + 0.44, system.name, ha="center", va="center", color=INK)
         ax.text(
             middle,

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.program.ir.cfg import ControlFlow
-from commanalyzer.program.ir.model import Block, Function, Instruction, Operand
+from commanalyzer.program.ir.model import BasicBlock, Function, Instruction, Operand
 
 _LESS = frozenset({"slt", "sle", "ult", "ule", "olt", "ole"})
 _GREATER = frozenset({"sgt", "sge", "ugt", "uge", "ogt", "oge"})
@@ -152,12 +152,12 @@ def extremum_stores(function: Function, cfg: ControlFlow) -> tuple[ExtremumStore
 class _CombinationFinder:
     def __init__(self, function: Function, cfg: ControlFlow) -> None:
         self._cfg = cfg
-        self._blocks: Mapping[str, Block] = {block.label: block for block in function.blocks}
+        self._blocks: Mapping[str, BasicBlock] = {block.label: block for block in function.blocks}
         self._defined = {
             i.name: (block.label, i) for block in function.blocks for i in block.instructions if i.name
         }
 
-    def match(self, store: Instruction, block: Block) -> ExtremumStore | None:
+    def match(self, store: Instruction, block: BasicBlock) -> ExtremumStore | None:
         predecessors, successors = self._cfg.predecessors[block.label], self._cfg.successors[block.label]
         if len(predecessors) != 1 or len(successors) != 1 or not store.operands[0].is_local:
             return None

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop
-from commanalyzer.program.ir.model import Block, Function, Instruction, IrType, Operand
+from commanalyzer.program.ir.model import Function, Instruction, IrType, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
 
 Monomial = tuple[str, ...]  # sorted symbols, () for the constant
@@ -175,7 +175,7 @@ class NestNumbers:
     def __init__(self, function: Function, cfg: ControlFlow, nest: Loop) -> None:
         self._cfg = cfg
         self._nest = nest
-        self._blocks: Mapping[str, Block] = {b.label: b for b in function.blocks if b.label in nest.blocks}
+        self._blocks = {b.label: b for b in function.blocks if b.label in nest.blocks}
         self._defined = {
             i.name: (i, b.label) for b in self._blocks.values() for i in b.instructions if i.name
         }

@@ -14,7 +14,7 @@ from dataclasses import replace
 from commanalyzer.foundation.errors import IrError
 from commanalyzer.program.ir.model import (
     TERMINATORS,
-    Block,
+    BasicBlock,
     DebugRecord,
     Declaration,
     Function,
@@ -153,7 +153,7 @@ class FunctionReader:
         self.first_line = first_line
         self.types = types
         self.counter = 0
-        self.blocks: list[Block] = []
+        self.blocks: list[BasicBlock] = []
         self.records: list[DebugRecord] = []
         self.label = ""
         self.label_line = -1
@@ -232,8 +232,8 @@ class FunctionReader:
                 f"expected block %{self.label} to end in a terminator",
                 where=f"line {self.label_line + 1}",
             )
-        block = Block(self.label, tuple(self.instructions), self.label_line, self.instructions[-1].last_line)
-        self.blocks.append(block)
+        last = self.instructions[-1].last_line
+        self.blocks.append(BasicBlock(self.label, tuple(self.instructions), self.label_line, last))
         self.label, self.label_line, self.instructions = "", -1, []
 
     def _number(self) -> str:

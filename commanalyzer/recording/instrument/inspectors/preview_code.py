@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from commanalyzer.program.ir.loops.induction import Polynomial
-from commanalyzer.program.ir.model import Block, Instruction, Operand
+from commanalyzer.program.ir.model import BasicBlock, Instruction, Operand
 from commanalyzer.recording.instrument.code import FunctionPatch, RepeatedLoop, Text
 from commanalyzer.recording.instrument.inspectors.preview_slices import ByteRange
 from commanalyzer.recording.instrument.inspectors.previews import DECIDING, Previewed, PreviewReads
@@ -109,7 +109,7 @@ class PreviewWriter:
         for block in self._plan.blocks:
             yield from self._block(block)
 
-    def _block(self, block: Block) -> Iterator[str]:
+    def _block(self, block: BasicBlock) -> Iterator[str]:
         """A block of the preview."""
         self._num_hashed = 0
         phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from commanalyzer.program.ir.cfg import Loop
 from commanalyzer.program.ir.libcalls import CallKind
 from commanalyzer.program.ir.loops.induction import NestNumbers, round_number
-from commanalyzer.program.ir.model import Block, Instruction, IrType, Module
+from commanalyzer.program.ir.model import BasicBlock, Instruction, IrType, Module
 from commanalyzer.program.ir.types import alloc_size_bytes
 from commanalyzer.recording.instrument.labelling.values import FunctionValues
 from commanalyzer.recording.instrument.loops.loop_code import Obstacle
@@ -127,7 +127,7 @@ def _is_computing(values: FunctionValues, instruction: Instruction) -> bool:
 def overlaps(
     values: FunctionValues,
     loop: Loop,
-    blocks: Sequence[Block],
+    blocks: Sequence[BasicBlock],
     computed: dict[str, Instruction],
     module: Module,
 ) -> tuple[Overlap, ...]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from commanalyzer.program.ir.cfg import Loop
 from commanalyzer.program.ir.loops.induction import LoopEnds, NestNumbers, Polynomial, loop_ends, round_number
-from commanalyzer.program.ir.model import Block, Instruction, IrType, Module, Operand
+from commanalyzer.program.ir.model import BasicBlock, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.inspectors.preview_slices import (
@@ -99,7 +99,7 @@ class Previewed:
 
     loop: Loop
     ends: LoopEnds
-    blocks: list[Block]
+    blocks: list[BasicBlock]
     code: LoopCode
     tracked: dict[str, tuple[int, int]]
     computed: dict[str, Instruction]
@@ -145,7 +145,7 @@ def previewed(
     patch: FunctionPatch,
     loop: Loop,
     edges: LoopEnds,
-    blocks: list[Block],
+    blocks: list[BasicBlock],
     module: Module,
 ) -> Previewed:
     """What a preview of ``loop`` would have to do.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from commanalyzer.program.ir.loops.induction import Polynomial
-from commanalyzer.program.ir.model import Block, Instruction, Operand
+from commanalyzer.program.ir.model import BasicBlock, Instruction, Operand
 from commanalyzer.program.ir.types import I64, PTR
 from commanalyzer.recording.abi import MAX_INLINE_LABELS
 from commanalyzer.recording.instrument.code import (
@@ -74,7 +74,7 @@ class LoopCode:
     has_effect: bool = False
 
 
-def inserted_lines(patch: FunctionPatch, block: Block) -> Iterator[str]:
+def inserted_lines(patch: FunctionPatch, block: BasicBlock) -> Iterator[str]:
     """Lines that the patch inserts into a block."""
     yield from patch.phis.get(block.label, ())
     yield from patch.tops.get(block.label, ())
@@ -102,7 +102,7 @@ def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Poly
     return None
 
 
-def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode:
+def loop_code(patch: FunctionPatch, blocks: list[BasicBlock], numbers: Numbers) -> LoopCode:
     """Read the code that was inserted into ``blocks``, a loop nest.
 
     Args:
@@ -121,7 +121,7 @@ def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> Lo
     return reader.finish(patch, blocks)
 
 
-def _at(patch: FunctionPatch, blocks: list[Block], line: str) -> tuple[Instruction, ...]:
+def _at(patch: FunctionPatch, blocks: list[BasicBlock], line: str) -> tuple[Instruction, ...]:
     """The instruction of the program that a line is inserted next to; none for phis."""
     every = (i for b in blocks for i in b.instructions)
     around = ((i, patch.before.get(i.first_line, []) + patch.after.get(i.last_line, [])) for i in every)
@@ -162,7 +162,7 @@ class _CodeReader:
             return self._use((condition,))
         return condition.startswith("%") and self._numbers.decides(condition)
 
-    def finish(self, patch: FunctionPatch, blocks: list[Block]) -> LoopCode:
+    def finish(self, patch: FunctionPatch, blocks: list[BasicBlock]) -> LoopCode:
         """The code as a whole; reductions that begin or end in a way that is not followed are obstacles."""
         code = self._code
         code.entering = {name: None for name in self._used if name not in code.defined}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from commanalyzer.program.ir.model import Block, Function
+from commanalyzer.program.ir.model import BasicBlock, Function
 from commanalyzer.recording.instrument.code import RepeatedLoop, Text
 from commanalyzer.recording.instrument.loops.loop_code import TOKEN
 
@@ -47,7 +47,7 @@ class LoopCopies:
         self._behind = {loop.ends.exit: loop for loop in repeated}
         self._renamed = {loop.number: self._new_names(loop) for loop in repeated}
 
-    def joined(self, block: Block, lines: list[str]) -> list[str]:
+    def joined(self, block: BasicBlock, lines: list[str]) -> list[str]:
         """Lines of an instrumented block, with its branches to and from copies."""
         result = list(lines)
         if (loop := self._behind.get(block.label)) is not None:  # it takes the copy's values, too

@@ -13,7 +13,7 @@ from dataclasses import replace
 from commanalyzer.program.ir.cfg import Loop
 from commanalyzer.program.ir.libcalls import CallKind
 from commanalyzer.program.ir.loops.induction import LoopEnds, loop_ends
-from commanalyzer.program.ir.model import Block, Function, Instruction, Module
+from commanalyzer.program.ir.model import BasicBlock, Function, Instruction, Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo
 from commanalyzer.program.ir.names.source_text import loop_place, user_place
 from commanalyzer.recording.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
@@ -89,7 +89,7 @@ class _Maker:
         found = by_polynomials(values, self._patch, loop, blocks, self._used_in, self._mechanisms)
         return found or self._previewed(loop, ends, blocks)
 
-    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop:
+    def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[BasicBlock]) -> RepeatedLoop:
         if not self._mechanisms.inspectors:
             raise Obstacle("inspectors are switched off")
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
@@ -122,7 +122,7 @@ class _Maker:
         return "previewed", "has branches or rounds that may not happen"
 
 
-def _check_plain(values: FunctionValues, blocks: list[Block]) -> None:
+def _check_plain(values: FunctionValues, blocks: list[BasicBlock]) -> None:
     """A loop does nothing but computing, loading and storing, else there is an obstacle."""
     if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
         raise Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")

@@ -35,7 +35,7 @@ from commanalyzer.program.ir.loops.induction import (
     loop_ends,
     round_number,
 )
-from commanalyzer.program.ir.model import Block
+from commanalyzer.program.ir.model import BasicBlock
 from commanalyzer.recording.instrument.code import FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.recording.instrument.labelling.values import FunctionValues
 from commanalyzer.recording.instrument.loops.families import Entry, NestReader, Store, loops_around, offer
@@ -58,7 +58,7 @@ def by_polynomials(
     values: FunctionValues,
     patch: FunctionPatch,
     loop: Loop,
-    blocks: list[Block],
+    blocks: list[BasicBlock],
     used_in: dict[str, set[str]],
     mechanisms: Mechanisms,
 ) -> RepeatedLoop | None:
@@ -100,12 +100,12 @@ class _Nest:
     loop: Loop
     loops: dict[str, Loop]
     ends: dict[str, LoopEnds]
-    blocks: list[Block]
+    blocks: list[BasicBlock]
     short: dict[str, frozenset[str]]  # per block, loops in whose last round it is not executed
     behind: dict[str, frozenset[str]]  # per block, those that come after it in every round
 
 
-def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | None:
+def _nest(values: FunctionValues, loop: Loop, blocks: list[BasicBlock]) -> _Nest | None:
     cfg = values.cfg
     loops = {h: inner for h, inner in cfg.loops.items() if h in loop.blocks}
     ends = {}
@@ -237,7 +237,7 @@ class _RepeatWriter:
                 return (tuple(guard.lines), taken) if taken else ((), "")
         return (), ""
 
-    def _entries(self, busy: list[Block], *, has_sums: bool) -> tuple[Sequence[str], Sequence[Entry]]:
+    def _entries(self, busy: list[BasicBlock], *, has_sums: bool) -> tuple[Sequence[str], Sequence[Entry]]:
         """Loops around stores and sums, with these, if the nest does nothing else."""
         loops, reader = self._nest.loops, NestReader(self._numbers, has_sums=has_sums)
         around = loops_around(loops, self._nest.loop.header, has_sums=has_sums)
@@ -298,7 +298,7 @@ class _RepeatWriter:
         return lines
 
 
-def _only_counts(patch: FunctionPatch, block: Block) -> bool:
+def _only_counts(patch: FunctionPatch, block: BasicBlock) -> bool:
     return all(isinstance(h, HookCall) and h.what == "ca_count_block" for h in inserted_lines(patch, block))
 
 

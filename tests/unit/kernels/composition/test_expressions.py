@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.composition.expressions import NormalForm, Use, are_equal, element_time, latency
 from commanalyzer.kernels.composition.systems import (
+    Block,
     Pattern,
     System,
-    SystemBlock,
     block_names,
     count_names,
     num_threads,
@@ -24,7 +24,7 @@ from commanalyzer.kernels.composition.systems import (
     with_counts,
 )
 
-BLOCKS = st.sampled_from("abc").map(SystemBlock)
+BLOCKS = st.sampled_from("abc").map(Block)
 COUNTS = st.integers(1, 4)
 
 
@@ -53,7 +53,7 @@ def of_times(form: NormalForm, times: Mapping[str, Fraction]) -> Fraction:
 
 def directly(system: System, times: Mapping[str, Fraction], metric: str) -> Fraction:
     """The table of the module, pattern by pattern."""
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return times[system.name]
     inner = [directly(part, times, metric) for part in system.parts]
     n = system.count

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.composition.expressions import element_time, latency
 from commanalyzer.kernels.composition.models import Composed, TimeTable, pieces_between
-from commanalyzer.kernels.composition.systems import Pattern, System, SystemBlock, parse_system, pipe, tpool
+from commanalyzer.kernels.composition.systems import Block, Pattern, System, parse_system, pipe, tpool
 from commanalyzer.scaling.laws.formula import law_text
 from commanalyzer.scaling.laws.formula_reader import read_formula
 
@@ -70,11 +70,11 @@ def simulated(system: System, times: dict[str, float], elements: int) -> tuple[f
 
 
 def _through(system: System, arrivals: Sequence[float], times: dict[str, float]) -> list[float]:
-    if isinstance(system, SystemBlock):
+    if isinstance(system, Block):
         return _served(arrivals, times[system.name], 1)
     if system.name == "tpool":
         task = system.parts[0]
-        assert isinstance(task, SystemBlock) and isinstance(system.count, int)
+        assert isinstance(task, Block) and isinstance(system.count, int)
         return _served(arrivals, times[task.name], system.count)
     assert system.name == "pipe"
     for part in system.parts:
@@ -92,7 +92,7 @@ def _served(arrivals: Sequence[float], seconds: float, workers: int) -> list[flo
     return sorted(leaving)
 
 
-STAGES = st.sampled_from("abc").map(SystemBlock)
+STAGES = st.sampled_from("abc").map(Block)
 POOLS = st.builds(tpool, st.integers(1, 4), STAGES)
 
 
