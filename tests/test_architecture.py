@@ -30,7 +30,7 @@ BUDGETS = {
     "kernels": 7_539,
     "machine": 5_774,
     "profiles": 5_457,
-    "program": 9_330,
+    "program": 9_329,
     "recording": 11_756,
     "report": 7_349,
     "result": 2_335,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_365,
+    "tests": 43_366,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

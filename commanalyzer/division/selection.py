@@ -78,7 +78,7 @@ def cheapest(items: Iterable[SomeDivision]) -> SomeDivision | None:
 
 def cheapest_regular(items: Iterable[SomeDivision]) -> SomeDivision | None:
     """Return the cheapest of those into blocks, slabs or cycles of arrays, as a programmer writes them."""
-    return cheapest(d for d in items if d.grid)
+    return cheapest(sorted((d for d in items if d.grid), key=lambda d: " as " in d.method))
 
 
 def headline(items: Iterable[SomeDivision]) -> SomeDivision:

@@ -247,7 +247,7 @@ KINDS = {
         _mutate_toml,
         (
             _command("machine", "show", "FILE"),
-            _command("model", "--machine", "FILE", "--intensity", "0.01", "--nodes", "64"),
+            _command("model", "--machine", "FILE", "--intensity", "0.01", "--nodes", "64", *_MACHINE[:2]),
         ),
     ),
     "owners": Kind(

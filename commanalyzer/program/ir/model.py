@@ -262,7 +262,6 @@ class Module:
         declarations: Declarations.
         globals: Global variables.
         named_types: Bodies of ``%name = type ...``.
-        target_triple: Triple, may be empty.
         data_layout: Layout string, may be empty.
         metadata: Text of every numbered node (``!12 = ...`` -> ``metadata[12]``, right-hand side).
         aliases: Aliasee (a constant as printed, usually ``@name``) of every ``@name = alias ...``.
@@ -273,7 +272,6 @@ class Module:
     declarations: tuple[Declaration, ...]
     globals: tuple[GlobalVariable, ...]
     named_types: dict[str, IrType] = field(default_factory=dict)
-    target_triple: str = ""
     data_layout: str = ""
     metadata: dict[int, str] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)

@@ -197,7 +197,8 @@ def size_bytes(type_: IrType) -> int:
     if type_.kind == "ptr":
         return 8
     if type_.kind == "vector":
-        return (type_.count * _element_bits(type_.elements[0]) + 7) // 8
+        bits = 64 if type_.elements[0].kind == "ptr" else type_.elements[0].bits
+        return (type_.count * bits + 7) // 8
     if type_.kind == "array":
         return type_.count * alloc_size_bytes(type_.elements[0])
     if type_.kind == "struct":
@@ -239,10 +240,6 @@ def field_offset_bytes(struct: IrType, index: int) -> int:
     if struct.kind == "struct":
         return _struct_layout(struct)[0][index]
     return index * alloc_size_bytes(struct.elements[0])
-
-
-def _element_bits(type_: IrType) -> int:
-    return 64 if type_.kind == "ptr" else type_.bits
 
 
 @lru_cache(maxsize=4096)

@@ -68,13 +68,11 @@ def _leaves(names: Iterable[str], definitions: Mapping[str, Instruction]) -> fro
 
     def is_leaf(name: str) -> bool:
         made = definitions.get(name)
-        return made is None or made.opcode in _ENDS or _is_foreign_call(made)
+        if made is None or made.opcode in _ENDS:
+            return True
+        return made.opcode == "call" and not made.callee.startswith("@llvm.")
 
     def operands(name: str) -> list[str]:
         return [] if is_leaf(name) else [o.text for o in definitions[name].operands if o.is_local]
 
     return frozenset(filter(is_leaf, reached((n for n in names if n.startswith("%")), operands)))
-
-
-def _is_foreign_call(instruction: Instruction) -> bool:
-    return instruction.opcode == "call" and not instruction.callee.startswith("@llvm.")

@@ -114,7 +114,10 @@ class DebugInfo:
         return next((n for text in names for n, node in self._globals.items() if text in node), -1)
 
     def variables_of(self, function: Function) -> dict[str, int]:
-        """Variable that first held each register; the function's own before those of inlined functions."""
+        """Variable that first held each register; the function's own before those of inlined functions.
+
+        A phi that nothing says it of is the variable that holds all its registers: a sum behind its loop.
+        """
         result: dict[str, int] = {}
         own: set[str] = set()
         for record in function.debug_records:
@@ -124,6 +127,10 @@ class DebugInfo:
                 result[register] = record.variable
                 if is_own:
                     own.add(register)
+        for phi in (i for block in function.blocks for i in block.instructions if i.opcode == "phi"):
+            held = {result.get(o.text) for o in phi.operands if o.is_local}
+            if len(held) == 1 and (variable := held.pop()) is not None:
+                result.setdefault(phi.name, variable)
         return result
 
     def subprogram_of_variable(self, number: int) -> int:

@@ -75,7 +75,6 @@ class _ModuleReader:
             tuple(self.declarations),
             tuple(self.globals),
             self.types.named_types(),
-            self.target["triple"],
             self.target["datalayout"],
             self.metadata,
             self.aliases,
