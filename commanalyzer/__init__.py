@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from commanalyzer.foundation.errors import CommAnalyzerError as CommAnalyzerError
     from commanalyzer.foundation.work import WorkWeights as WorkWeights
     from commanalyzer.graph.value_graph import ValueGraph as ValueGraph
+    from commanalyzer.machine.machine_file import load_machine as load_machine
     from commanalyzer.machine.parameters import MachineParameters as MachineParameters
     from commanalyzer.machine.parameters import Parameter as Parameter
-    from commanalyzer.machine.parameters import load_machine as load_machine
     from commanalyzer.result.causes import causes_of as causes_of
     from commanalyzer.result.comparison.difference import differences as differences
     from commanalyzer.result.results import AnalysisResult as AnalysisResult
@@ -39,7 +39,8 @@ _NAMES = {
     "result.comparison.difference": ("differences",),
     "foundation.errors": ("CommAnalyzerError",),
     "foundation.work": ("WorkWeights",),
-    "machine.parameters": ("MachineParameters", "Parameter", "load_machine"),
+    "machine.machine_file": ("load_machine",),
+    "machine.parameters": ("MachineParameters", "Parameter"),
     "result.results": ("AnalysisResult", "Decomposition"),
     "scaling.sweep.table": ("SweepTable",),
     "graph.value_graph": ("ValueGraph",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
@@ -23,7 +23,10 @@ from commanalyzer.request import (
     CompilerOptions,
     Effort,
     Model,
+    Nodes,
     ProgramOutput,
+    node_counts,
+    several,
 )
 from commanalyzer.result.artifacts import load as load
 from commanalyzer.result.artifacts import save as save
@@ -40,8 +43,8 @@ PathLike: TypeAlias = str | os.PathLike[str]
 class AnalyzeOptions(TypedDict, total=False):
     """Options of an analysis; what is left out is as on the command line."""
 
-    nodes: int | Iterable[int]
-    """Node counts p."""
+    nodes: Nodes
+    """Node counts p: ``16``, ``[4, 16]`` or a text as on the command line, ``"4,16"``, ``"2..64x2"``."""
     model: Model | Sequence[Model]
     """Communication model or several; the first is the leading one."""
     high: float
@@ -191,24 +194,14 @@ def _request(
     given: dict[str, Any] = dict(options)
     flags, link_flags = (tuple(given.pop(name, ())) for name in ("cflags", "ldflags"))
     compiler = CompilerOptions(given.pop("cc", ""), flags, link_flags, given.pop("fc", ""))
-    nodes = given.pop("nodes", DEFAULT_NODES)
-    for name in ("stdin", "owner_map"):
-        if given.get(name) is not None:
-            given[name] = Path(given[name])
     return AnalysisRequest(
-        sources=tuple(map(Path, _several(sources))),
+        sources=several(sources),
         arguments=tuple(map(str, args)),
-        nodes=(nodes,) if isinstance(nodes, int) else tuple(sorted(set(nodes))),
-        models=_several(given.pop("model", "volume")),
+        nodes=node_counts(given.pop("nodes", DEFAULT_NODES)),
+        models=several(given.pop("model", "volume")),
         regions=tuple(given.pop("regions", ())),
-        library_models=tuple(map(Path, _several(given.pop("library_models", ())))),
         machine=as_machine(given.pop("machine", None)),
         compiler=compiler,
-        decompose=_several(given.pop("decompose", ())),
+        decompose=several(given.pop("decompose", ())),
         **given,  # options that are called like the fields of the request
     )
-
-
-def _several(given: Any) -> tuple[Any, ...]:
-    """One text or path, or several of them, as a tuple."""
-    return (given,) if isinstance(given, str | os.PathLike) else tuple(given)

@@ -81,6 +81,13 @@ LAYERS = (
     ("cli",),
     ("__main__",),
 )
+# A result answers questions by what is built on it, imported when it is asked.
+ANSWERS = {
+    "result.results": {
+        *("result.causes", "result.comparison.compare", "result.comparison.difference"),
+        *("machine.simulation.platforms", "machine.simulation.run", "report.html.page"),
+    }
+}
 # Libraries that misbehave or cost much when imported: one module each may touch them.
 ADAPTERS = {
     "pymetis": {"division.libraries.metis_call"},
@@ -198,7 +205,7 @@ def _own_imports(module: SourceFile) -> set[str]:
         if name.split(".")[0] == "commanalyzer":
             target = name.removeprefix("commanalyzer").removeprefix(".")
             found.add(target if target in _names() else target.rpartition(".")[0])
-    return found
+    return found - ANSWERS.get(module.name, set())
 
 
 def _layer(name: str) -> tuple[int, str]:
