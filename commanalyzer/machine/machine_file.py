@@ -95,11 +95,6 @@ def write_machine(
     Raises:
         ArtifactError: If the file exists or cannot be written.
     """
-    write_text(path, machine_text(machine, provenance), force=force)
-
-
-def machine_text(machine: MachineParameters, provenance: Mapping[str, object]) -> str:
-    """Content of the machine file."""
     import tomlkit
 
     document = tomlkit.document()
@@ -119,7 +114,7 @@ def machine_text(machine: MachineParameters, provenance: Mapping[str, object]) -
     if provenance:
         document.add(tomlkit.nl())
         document.add("provenance", tomlkit.item(dict(provenance)))
-    return tomlkit.dumps(document)
+    write_text(path, tomlkit.dumps(document), force=force)
 
 
 def _allocation_entries(machine: MachineParameters) -> dict[str, object]:

@@ -117,10 +117,6 @@ class Provenance:
     seed: int = 0
 
 
-def _no_traffic() -> NDArray[np.int64]:
-    return np.zeros(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class Decomposition:
     """One way to distribute the values over nodes, and what it costs.
@@ -157,7 +153,7 @@ class Decomposition:
     intensity: float
     imbalance: float
     efficiency_bound: float | None = None
-    object_bytes: NDArray[np.int64] = field(default_factory=_no_traffic)
+    object_bytes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     seconds: float = 0.0
     lower_bound_bytes: int = 0
     bound_source: str = ""
