@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from commanalyzer.foundation.moved import find_moved_modules
 
 if TYPE_CHECKING:
+    from commanalyzer.api import advise as advise
     from commanalyzer.api import analyze as analyze
     from commanalyzer.api import analyze_function as analyze_function
     from commanalyzer.api import analyze_sweep as analyze_sweep
+    from commanalyzer.api import fit as fit
     from commanalyzer.api import load as load
     from commanalyzer.api import load_table as load_table
     from commanalyzer.api import save as save
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
 
 find_moved_modules()
 _NAMES = {
-    "api": ("analyze", "analyze_function", "analyze_sweep", "load", "load_table", "save"),
+    "api": (
+        *("advise", "analyze", "analyze_function", "analyze_sweep", "fit"),
+        *("load", "load_table", "save"),
+    ),
     "result.causes": ("causes_of",),
     "result.comparison.difference": ("differences",),
     "foundation.errors": ("CommAnalyzerError",),

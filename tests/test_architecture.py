@@ -77,7 +77,8 @@ LAYERS = (
     ("kernels.composition", "profiles.classification", "kernels.learning"),
     ("profiles.extrapolation",),
     ("checking.validation",),
-    ("api", "report"),
+    ("report",),
+    ("api",),
     ("cli",),
     ("__main__",),
 )

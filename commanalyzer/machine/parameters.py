@@ -402,9 +402,8 @@ def given_parameter(name: str, value: Quantity) -> Parameter:
         raise MachineModelError(f"expected one of {', '.join(KINDS)}, found {name}")
     if isinstance(value, Parameter):
         return value
-    return _parameter(
-        value if isinstance(value, str) else {"value": value, "unit": KINDS[name].unit}, name, KINDS[name]
-    )
+    unit = KINDS[name].unit if KINDS[name].needs_unit and not isinstance(value, str) else ""
+    return _parameter({"value": value, "unit": unit}, name, KINDS[name])
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):

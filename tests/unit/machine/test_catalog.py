@@ -17,7 +17,7 @@ def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(machine_file, "_PUBLISHED", folder)
     monkeypatch.chdir(tmp_path)
     assert list(published_machines()) == ["fast", "slow"]
-    assert load_machine("fast").name == "fast one"
+    assert load_machine("fast").name == load_machine(Path("fast")).name == "fast one"
     assert load_machine("published/slow.toml").name == "slow one"
     Path("fast").write_text('name = "mine"')
     assert load_machine("fast").name == "mine"
