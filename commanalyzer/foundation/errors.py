@@ -19,7 +19,7 @@ EXIT_INTERNAL = 70
 
 # A line of a message that is longer is cut in the middle: tools quote whole lines of generated code.
 _LONGEST_LINE = 400
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_OPTION = re.compile(r"(commanalyzer .*)|(?<![\w-])--([a-z][a-z-]*)")
 
 
 class CommAnalyzerError(Exception):
@@ -41,11 +41,7 @@ class CommAnalyzerError(Exception):
 
     def __str__(self) -> str:
         """In Python's words, where ``--memory-limit`` is ``memory_limit``; commands stay as they are."""
-        lines = self.text.split("\n")
-        return "\n".join(
-            line if "commanalyzer " in line else _OPTION.sub(lambda found: found[1].replace("-", "_"), line)
-            for line in lines
-        )
+        return _OPTION.sub(lambda found: found[1] or found[2].replace("-", "_"), self.text)
 
     @property
     def text(self) -> str:

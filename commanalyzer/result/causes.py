@@ -71,7 +71,7 @@ class Causes:
 
 def causes_of(
     result: AnalysisResult,
-    nodes: int | None = None,
+    nodes: int | str | None = None,
     pair: tuple[int, int] | None = None,
     *,
     method: str = "",

@@ -28,7 +28,8 @@ from commanalyzer.machine.machine_file import as_machine
 from commanalyzer.machine.parameters import MachineParameters, Quantity
 from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.machine.roofline.traffic import Placement
-from commanalyzer.report.figures.methods import Machine, PlotMethods
+from commanalyzer.report.figures import methods
+from commanalyzer.report.figures.methods import Machine
 from commanalyzer.request import Nodes, node_counts
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def groups_of(found: Iterable[Decomposition]) -> list[list[Decomposition]]:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysisResult(PlotMethods):
+class AnalysisResult:
     """Result of one analysis.
 
     Attributes:
@@ -272,7 +273,7 @@ class AnalysisResult(PlotMethods):
         """Models counted with, in order of appearance."""
         return tuple(dict.fromkeys(d.model for d in self.decompositions))
 
-    def best(self, nodes: int, model: str = "") -> Decomposition:
+    def best(self, nodes: int | str, model: str = "") -> Decomposition:
         """The least found by any means; as :meth:`decomposition`."""
         known = self._candidates(nodes, model)
         return next((d for d in known if d.best), None) or self.decomposition(nodes, model)
@@ -282,15 +283,15 @@ class AnalysisResult(PlotMethods):
         for group in groups_of(self.decompositions):
             yield from leading(group)
 
-    def regular(self, nodes: int, model: str = "") -> Decomposition | None:
+    def regular(self, nodes: int | str, model: str = "") -> Decomposition | None:
         """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
         return cheapest_regular(self._candidates(nodes, model))
 
-    def _candidates(self, nodes: int, model: str) -> list[Decomposition]:
-        wanted = (nodes, model or (self.models[0] if self.models else ""))
-        return [d for d in self.decompositions if (d.nodes, d.model) == wanted]
+    def _candidates(self, nodes: int | str, model: str) -> list[Decomposition]:
+        wanted = (node_counts(nodes), model or (self.models[0] if self.models else ""))
+        return [d for d in self.decompositions if ((d.nodes,), d.model) == wanted]
 
-    def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
+    def decomposition(self, nodes: int | str, model: str = "", method: str = "") -> Decomposition:
         """One decomposition; what a programmer would write when no method is named.
 
         Raises:
@@ -310,18 +311,25 @@ class AnalysisResult(PlotMethods):
             hint=f"others, without running the program again: commanalyzer partition RESULT --nodes {nodes}",
         )
 
+    def chosen(self, nodes: Nodes | None, model: str = "", method: str = "") -> list[Decomposition]:
+        """As :meth:`decomposition` for each of these node counts; for all that have it when ``None``."""
+        wanted = model or (self.models[0] if self.models else "")
+        fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
+        known = dict.fromkeys(d.nodes for d in fitting) or self.nodes  # one of which says what there is
+        return [
+            self.decomposition(n, model, method) for n in (known if nodes is None else node_counts(nodes))
+        ]
+
     def on(self, nodes: Nodes) -> AnalysisResult:
         """The result with the divisions for these node counts only.
 
         Raises:
             ConfigError: If one was not analysed.
         """
-        counts = node_counts(nodes)
-        for count in counts:
-            self.decomposition(count)  # or says what there is
+        counts = [d.nodes for d in self.chosen(nodes)]
         return replace(self, decompositions=tuple(d for d in self.decompositions if d.nodes in counts))
 
-    def matrix(self, nodes: int, model: str = "", method: str = "") -> NDArray[np.int64]:
+    def matrix(self, nodes: int | str, model: str = "", method: str = "") -> NDArray[np.int64]:
         """int64[p, p] bytes that the row's node sends to the column's node.
 
         Raises:
@@ -354,24 +362,8 @@ class AnalysisResult(PlotMethods):
             ConfigError: If a node count, the model or the decomposition is not in the result.
             MachineModelError: If bandwidth or throughput is not known, or there is no work.
         """
-        wanted = model or (self.models[0] if self.models else "")
-        fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
-        known = {d.nodes for d in fitting}
-        if not known:
-            counted = ", ".join(dict.fromkeys(f"{d.model} {d.method}" for d in self.decompositions)) or "none"
-            raise ConfigError(
-                f"expected one of the decompositions {counted}, found {wanted} {method}".rstrip()
-            )
-        counts = known if nodes is None else set(node_counts(nodes)) - {1}
-        if not counts <= known:
-            missing = ",".join(map(str, sorted(counts - known)))
-            raise ConfigError(
-                f"expected some of the analysed node counts {', '.join(map(str, sorted(known)))}, "
-                f"found a request for {missing}",
-                hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
-            )
-        chosen = [d for d in fitting if method or d is self.decomposition(d.nodes, wanted)]
-        items = [(d.method, d.communication) for d in chosen if d.nodes in counts]
+        several = None if nodes is None else set(node_counts(nodes)) - {1}
+        items = [(d.method, d.communication) for d in self.chosen(several, model, method)]
         judged = self.machine.replaced_by(as_machine(machine, **parameters))
         return scaling_bound(self.work.amount, items, judged, placement, self.work.unit)
 
@@ -392,16 +384,15 @@ class AnalysisResult(PlotMethods):
         from commanalyzer.machine.simulation.platforms import link_parameters, make_platform
         from commanalyzer.machine.simulation.run import SimulationOptions, simulate
 
-        counts = self.nodes if nodes is None else node_counts(nodes)
-        chosen = [self.decomposition(count, model, method) for count in counts]
+        chosen = self.chosen(nodes, model, method)
         judged = self.machine.replaced_by(as_machine(machine, **parameters))
-        network = make_platform(platform, max(counts, default=1), link_parameters(judged))
+        network = make_platform(platform, max(d.nodes for d in chosen), link_parameters(judged))
         overhead = judged.message_overhead
         how = SimulationOptions(message_overhead_s=overhead.value if overhead else 0.0)
         return simulate(self, chosen, network, how, SilentProgress())
 
     def why(
-        self, nodes: int | None = None, pair: tuple[int, int] | None = None, *, method: str = ""
+        self, nodes: int | str | None = None, pair: tuple[int, int] | None = None, *, method: str = ""
     ) -> Causes:
         """Variables and source lines behind what is sent; as :func:`commanalyzer.causes_of`."""
         from commanalyzer.result.causes import causes_of
@@ -457,6 +448,12 @@ class AnalysisResult(PlotMethods):
         machines = (judged,) if machine is not None or parameters else ()
         page = make_page(named, machines=machines, folders=(Path(), Path(path).parent))
         write_text(Path(path), render_page(page), force=force)
+
+    plot_matrix = methods.plot_matrix
+    plot_network = methods.plot_network
+    plot_parts = methods.plot_parts
+    plot_roofline = methods.plot_roofline
+    plot_scaling = methods.plot_scaling
 
     def to_frame(self) -> DataFrame:
         """All decompositions as a pandas table: one row each, units in the column names.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.program.ir.names.addresses import source_name
-from commanalyzer.request import Nodes, node_counts
+from commanalyzer.request import Nodes
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 
@@ -107,30 +107,19 @@ def differences(
     Raises:
         ConfigError: If they have no node count in common, or a decomposition is not in them.
     """
-    common = sorted(set(before.nodes) & set(after.nodes))
-    if not common:
+    leading = model or next(iter(before.models), "")
+    left, right = (
+        {d.nodes: d for d in result.chosen(nodes, leading, method)}
+        for result, method in zip((before, after), methods, strict=True)
+    )
+    found = [_difference(before, left[count], after, right[count]) for count in left if count in right]
+    if not found:
+        counts = " and ".join(", ".join(map(str, own)) or "none" for own in (left, right))
         raise ConfigError(
-            f"expected results with a node count in common, found {_counts(before)} and {_counts(after)}",
+            f"expected results with a node count in common, found {counts}",
             hint="add node counts to one of them with: commanalyzer partition RESULT --nodes P",
         )
-    leading = model or before.models[0]
-    known = [{(d.nodes, d.model, d.method) for d in result.decompositions} for result in (before, after)]
-    complete = [
-        count
-        for count in common
-        if all(not name or (count, leading, name) in own for name, own in zip(methods, known, strict=True))
-    ]
-    found = []
-    # Where no node count has both, the first one says what there is.
-    for count in (complete or common) if nodes is None else node_counts(nodes):
-        left = before.decomposition(count, leading, methods[0])
-        right = after.decomposition(count, leading, methods[1])
-        found.append(_difference(before, left, after, right))
     return tuple(found)
-
-
-def _counts(result: AnalysisResult) -> str:
-    return ", ".join(map(str, result.nodes)) or "none"
 
 
 def _difference(

@@ -7,7 +7,6 @@ weights.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
 from itertools import chain
@@ -83,9 +82,8 @@ def write_matrix_csv(path: Path, communication: Communication) -> None:
         communication.messages[sender, receiver],
     )
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("sender", "receiver", "bytes", "messages"))
-    writer.writerows(np.stack(columns, axis=1).tolist())
+    title = "sender,receiver,bytes,messages"
+    np.savetxt(stream, np.stack(columns, axis=1), "%d", ",", header=title, comments="")
     write_text(path, stream.getvalue(), force=True)
 
 
