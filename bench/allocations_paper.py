@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.machine.machine_file import find_machine
+from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.decisions import ComputeRates, configurations, decide
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
@@ -70,7 +70,7 @@ def jacobi(n: int) -> HaloWorkload:
 def points_per_second(printed: Printed) -> float:
     """Points that a process computes per second, from the largest problem."""
     (nodes, ppn), n = printed.cheapest[-1], SIZES[-1]
-    machine = find_machine(printed.machine)
+    machine = load_machine(printed.machine)
     messages = Halo((n, n, n)).messages(nodes * ppn)
     row = phase_metrics(messages, on_nodes(nodes, ppn), machine.units)
     comm_s = float(model_of(machine).predict(in_columns([row])).time_s[0]) * STEPS
@@ -80,7 +80,7 @@ def points_per_second(printed: Printed) -> float:
 
 def rows(printed: Printed) -> Iterator[tuple[str, ...]]:
     """Size, fastest printed and found, cheapest printed and found, core-hours printed and found."""
-    machine, rate = find_machine(printed.machine), points_per_second(printed)
+    machine, rate = load_machine(printed.machine), points_per_second(printed)
     for n, fast, cheap, hours in zip(
         SIZES, printed.fastest, printed.cheapest, printed.core_hours, strict=True
     ):

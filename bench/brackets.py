@@ -21,11 +21,11 @@ import commanalyzer as ca
 from bench.cases import ROOT
 from commanalyzer.checking.validation.cases import read_cases
 from commanalyzer.checking.validation.document import Document, Passage
-from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
+from commanalyzer.request import node_counts
 from tests.kernels.table import kernels
 
 _COLUMNS = ("program", "nodes", "division", "by rows", "likeliest", "exact", "outside")
@@ -110,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.point:
         program = next(p for p in programs() if p.name == options.point)
         try:
-            sys.stdout.write("\n" + json.dumps(rows_of(program, parse_nodes(options.nodes))) + "\n")
+            sys.stdout.write("\n" + json.dumps(rows_of(program, node_counts(options.nodes))) + "\n")
         except CommAnalyzerError as error:
             sys.stderr.write(f"{type(error).__name__}: {error.message.splitlines()[0]}\n")
             return 1

@@ -149,12 +149,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     from bench.cases import ROOT
     from bench.document import show_and_write
     from commanalyzer.checking.validation.document import Document, Passage
-    from commanalyzer.cli.parameters.options import parse_nodes
     from commanalyzer.report.result.text import make_console
+    from commanalyzer.request import node_counts
 
     parser = argparse.ArgumentParser("python -m bench.division")
     parser.add_argument("checkout", type=Path, help="of the other revision")
-    parser.add_argument("--nodes", type=parse_nodes, default=(4, 16))
+    parser.add_argument("--nodes", type=node_counts, default=(4, 16))
     parser.add_argument("--only", default="", help="comma-separated kernels and workloads")
     parser.add_argument("-o", "--output", type=Path, help="Markdown file")
     options = parser.parse_args(words)

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 import commanalyzer as ca
 from commanalyzer.checking.validation.document import Document, Passage
-from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.report.checking import markdown_text
+from commanalyzer.request import node_counts
 
 _PROGRAM = Path(__file__).with_suffix(".c")
 _TITLE = "Irregular graphs"
@@ -225,8 +225,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows: list[tuple[str, ...]] = []
     for size in map(int, options.rows.split(",")):
         for name in options.only.split(","):
-            rows += compared(name, size, parse_nodes(options.nodes), options.timeout)
-            print(*rows[-len(parse_nodes(options.nodes)) :], sep="\n", flush=True)  # noqa: T201
+            rows += compared(name, size, node_counts(options.nodes), options.timeout)
+            print(*rows[-len(node_counts(options.nodes)) :], sep="\n", flush=True)  # noqa: T201
             if options.output is not None:
                 _write(options.output, rows, shlex.join(["python", "-m", "bench.irregular", *words]))
     return 0

@@ -22,11 +22,11 @@ from pathlib import Path
 
 from bench.cases import ROOT
 from commanalyzer.checking.validation.document import Document, Passage
-from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.report.checking import markdown_text
 from commanalyzer.report.result.text import make_console
+from commanalyzer.request import node_counts
 from commanalyzer.result.provenance import collect_provenance
 from tests.kernels.run import Found, Run, run
 from tests.kernels.table import NODES, Kernel, kernels
@@ -155,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Analyse, print, write."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = _options(words)
-    nodes = parse_nodes(options.nodes)
+    nodes = node_counts(options.nodes)
     if options.point:
         return _point(options.point, nodes)
     console = make_console(sys.stderr)

@@ -28,10 +28,10 @@ import psutil
 from bench.cases import ROOT
 from bench.ladder_cases import Series, chosen_series
 from bench.ladder_document import Rung, ladder_document, rung_of
-from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.foundation.files import write_text
 from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
+from commanalyzer.request import node_counts
 from commanalyzer.result.provenance import collect_provenance
 
 _POLL_S = 0.2
@@ -69,7 +69,7 @@ def _run(series: Series, size: int, nodes: str, coarsen: str, limits: Limits) ->
         if failure:
             running = stage.read_text() if stage.exists() else ""
             return Rung(series, size, failure=f"{failure} (stage: {running or 'none yet'})")
-        return rung_of(series, size, parse_nodes(nodes), json.loads(report.read_text()))
+        return rung_of(series, size, node_counts(nodes), json.loads(report.read_text()))
 
 
 def _watch(process: subprocess.Popen[bytes], limits: Limits) -> str:
@@ -131,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for rung in climb(series, sizes, options.nodes, options.coarsen, limits):
             progress.print(rung.line())
             rungs.append(rung)
-            document = ladder_document(rungs, parse_nodes(options.nodes), options.memory_limit_gb, origin)
+            document = ladder_document(rungs, node_counts(options.nodes), options.memory_limit_gb, origin)
             if options.output is not None:  # after each rung: a day's work must not be lost
                 write_text(options.output, markdown_text(document), force=True)
     if rungs:

@@ -18,12 +18,13 @@ from pathlib import Path
 
 from bench.cases import request_of
 from bench.measuring import StageClock
-from commanalyzer.cli.parameters.options import coarsen, parse_nodes
+from commanalyzer.cli.parameters.options import coarsen
 from commanalyzer.division.libraries.concurrency import usable_cores
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
 from commanalyzer.pipeline import analyze
 from commanalyzer.report.result.json_document import json_document
+from commanalyzer.request import node_counts
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Analyse and write the report."""
     options = _options(argv)
     request = replace(
-        request_of(options.name, tuple(options.arguments), parse_nodes(options.nodes)),
+        request_of(options.name, tuple(options.arguments), node_counts(options.nodes)),
         coarsen=coarsen(options.coarsen),
         memory_limit_bytes=options.memory_limit_gb and int(options.memory_limit_gb * 1e9),
     )

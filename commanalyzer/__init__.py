@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING
 from commanalyzer.foundation.moved import find_moved_modules
 
 if TYPE_CHECKING:
+    from commanalyzer.api import advise as advise
     from commanalyzer.api import analyze as analyze
     from commanalyzer.api import analyze_function as analyze_function
     from commanalyzer.api import analyze_sweep as analyze_sweep
+    from commanalyzer.api import fit as fit
     from commanalyzer.api import load as load
     from commanalyzer.api import load_table as load_table
     from commanalyzer.api import save as save
     from commanalyzer.foundation.errors import CommAnalyzerError as CommAnalyzerError
     from commanalyzer.foundation.work import WorkWeights as WorkWeights
     from commanalyzer.graph.value_graph import ValueGraph as ValueGraph
+    from commanalyzer.machine.machine_file import load_machine as load_machine
     from commanalyzer.machine.parameters import MachineParameters as MachineParameters
     from commanalyzer.machine.parameters import Parameter as Parameter
-    from commanalyzer.machine.parameters import load_machine as load_machine
     from commanalyzer.result.causes import causes_of as causes_of
     from commanalyzer.result.comparison.difference import differences as differences
     from commanalyzer.result.results import AnalysisResult as AnalysisResult
@@ -34,12 +36,16 @@ if TYPE_CHECKING:
 
 find_moved_modules()
 _NAMES = {
-    "api": ("analyze", "analyze_function", "analyze_sweep", "load", "load_table", "save"),
+    "api": (
+        *("advise", "analyze", "analyze_function", "analyze_sweep", "fit"),
+        *("load", "load_table", "save"),
+    ),
     "result.causes": ("causes_of",),
     "result.comparison.difference": ("differences",),
     "foundation.errors": ("CommAnalyzerError",),
     "foundation.work": ("WorkWeights",),
-    "machine.parameters": ("MachineParameters", "Parameter", "load_machine"),
+    "machine.machine_file": ("load_machine",),
+    "machine.parameters": ("MachineParameters", "Parameter"),
     "result.results": ("AnalysisResult", "Decomposition"),
     "scaling.sweep.table": ("SweepTable",),
     "graph.value_graph": ("ValueGraph",),

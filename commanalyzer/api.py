@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from commanalyzer.division.libraries.concurrency import usable_cores
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.foundation.work import WorkWeights
 from commanalyzer.machine.machine_file import as_machine
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import MachineParameters, Quantity
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.program.frontend.inputs.numba_function import write_program
 from commanalyzer.request import (
@@ -23,7 +23,10 @@ from commanalyzer.request import (
     CompilerOptions,
     Effort,
     Model,
+    Nodes,
     ProgramOutput,
+    node_counts,
+    several,
 )
 from commanalyzer.result.artifacts import load as load
 from commanalyzer.result.artifacts import save as save
@@ -34,14 +37,19 @@ from commanalyzer.scaling.sweep.run import Sweep, run_sweep
 from commanalyzer.scaling.sweep.table import SweepTable
 from commanalyzer.scaling.sweep.table import load_table as load_table
 
+if TYPE_CHECKING:
+    from commanalyzer.report.scaling.laws_text import ProjectionReport
+    from commanalyzer.scaling.laws.document import LawsDocument
+    from commanalyzer.scaling.laws.projection import Division
+
 PathLike: TypeAlias = str | os.PathLike[str]
 
 
 class AnalyzeOptions(TypedDict, total=False):
     """Options of an analysis; what is left out is as on the command line."""
 
-    nodes: int | Iterable[int]
-    """Node counts p."""
+    nodes: Nodes
+    """Node counts p: ``16``, ``[4, 16]`` or a text as on the command line, ``"4,16"``, ``"2..64x2"``."""
     model: Model | Sequence[Model]
     """Communication model or several; the first is the leading one."""
     high: float
@@ -185,30 +193,95 @@ def analyze_sweep(
     return outcome.table
 
 
-def _request(
-    sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float], options: AnalyzeOptions
-) -> AnalysisRequest:
-    given: dict[str, Any] = dict(options)
-    flags, link_flags = (tuple(given.pop(name, ())) for name in ("cflags", "ldflags"))
-    compiler = CompilerOptions(given.pop("cc", ""), flags, link_flags, given.pop("fc", ""))
-    nodes = given.pop("nodes", DEFAULT_NODES)
-    for name in ("stdin", "owner_map"):
-        if given.get(name) is not None:
-            given[name] = Path(given[name])
-    return AnalysisRequest(
-        sources=tuple(map(Path, _several(sources))),
-        arguments=tuple(map(str, args)),
-        nodes=(nodes,) if isinstance(nodes, int) else tuple(sorted(set(nodes))),
-        models=_several(given.pop("model", "volume")),
-        regions=tuple(given.pop("regions", ())),
-        library_models=tuple(map(Path, _several(given.pop("library_models", ())))),
-        machine=as_machine(given.pop("machine", None)),
-        compiler=compiler,
-        decompose=_several(given.pop("decompose", ())),
-        **given,  # options that are called like the fields of the request
+def fit(
+    data: SweepTable | AnalysisResult | PathLike | Sequence[AnalysisResult | PathLike],
+    metrics: str | Sequence[str] = (),
+    *,
+    model: str = "",
+    parameters: Sequence[str] = (),
+    arguments: Mapping[str, int] | None = None,
+    families: str | Sequence[str] = (),
+) -> LawsDocument:
+    """Scaling laws over node counts and problem sizes.
+
+    Args:
+        data: Table of a sweep, its directory, a CSV file, or results of several sizes, loaded or as files.
+        metrics: Columns to fit; bytes, messages, intensity, work and more when empty.
+        model: Communication model; the leading one when empty.
+        parameters: Columns that are parameters; all that are known when empty.
+        arguments: For results: the number of each argument of the program that is a parameter, ``{"n": 1}``.
+        families: Only these families of formulas: ``polynomial``, ``lattice``, ``pmnf``, ``power``.
+    """
+    from commanalyzer.scaling.laws.data import of_table, read_observations
+    from commanalyzer.scaling.laws.fit import fit_observations
+
+    inputs: list[Path | AnalysisResult] = []
+    if isinstance(data, SweepTable):
+        seen = of_table(data, model, parameters=parameters)
+    else:
+        given = (data,) if isinstance(data, AnalysisResult | str | os.PathLike) else data
+        inputs = [item if isinstance(item, AnalysisResult) else Path(item) for item in given]
+        seen = read_observations(inputs, model=model, parameters=parameters, arguments=arguments)
+    files = [item for item in inputs if isinstance(item, Path)]
+    return fit_observations(seen, files, several(metrics), several(families))
+
+
+def advise(
+    laws: LawsDocument | PathLike,
+    sizes: Mapping[str, float],
+    machine: MachineParameters | PathLike | None = None,
+    nodes: Nodes = "1..1024x2",
+    *,
+    weak: str = "",
+    efficiency: float = 0.8,
+    deadline_s: float | None = None,
+    division: Division | None = None,
+    cores: int = 1,
+    **parameters: Quantity | None,
+) -> ProjectionReport:
+    """How many nodes to ask for: ``advice`` and ``curves`` of bounds, from laws.
+
+    Args:
+        laws: Of :func:`fit`, or their file.
+        sizes: Problem to run, ``{"n": 4096}``.
+        machine: Machine of the bounds, its file or name.
+        nodes: Node counts to consider.
+        weak: Parameter that weak scaling grows, for a second curve; empty for none.
+        efficiency: Least acceptable efficiency.
+        deadline_s: Limit of the run, seconds; ``None`` without.
+        division: Laws of ``regular`` divisions or of the ``best`` found; the usual ones when ``None``.
+        cores: Cores of a node, for core-hours.
+        parameters: What goes before the machine's own: ``throughput="3.2GFlop/s"``.
+    """
+    from commanalyzer.report.scaling.laws_text import project_laws
+    from commanalyzer.scaling.laws.document import LawsDocument, load_laws
+
+    return project_laws(
+        laws if isinstance(laws, LawsDocument) else load_laws(Path(laws)),
+        as_machine(machine, **parameters),
+        node_counts(nodes),
+        sizes,
+        weak=weak,
+        division=division,
+        efficiency=efficiency,
+        deadline_s=deadline_s,
+        cores=cores,
     )
 
 
-def _several(given: Any) -> tuple[Any, ...]:
-    """One text or path, or several of them, as a tuple."""
-    return (given,) if isinstance(given, str | os.PathLike) else tuple(given)
+def _request(
+    sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float], options: AnalyzeOptions
+) -> AnalysisRequest:
+    given: dict[str, Any] = {**options, "sources": sources}
+    flags, link_flags = (tuple(given.pop(name, ())) for name in ("cflags", "ldflags"))
+    compiler = CompilerOptions(given.pop("cc", ""), flags, link_flags, given.pop("fc", ""))
+    return AnalysisRequest(
+        arguments=tuple(map(str, args)),
+        nodes=node_counts(given.pop("nodes", DEFAULT_NODES)),
+        models=several(given.pop("model", "volume")),
+        regions=tuple(given.pop("regions", ())),
+        machine=as_machine(given.pop("machine", None)),
+        compiler=compiler,
+        decompose=several(given.pop("decompose", ())),
+        **given,  # options that are called like the fields of the request
+    )

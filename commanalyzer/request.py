@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count, takewhile
+from operator import index
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias, TypeVar, cast
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.work import WorkWeights
@@ -19,6 +24,47 @@ MODELS: tuple[Model, ...] = ("volume", "hpdc18")
 MAX_NODES = 1_000_000
 DEFAULT_NODES = (2, 4, 8, 16)
 DEFAULT_IMBALANCE = 0.03
+_T = TypeVar("_T")
+Nodes: TypeAlias = int | str | Iterable[int]
+_ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
+_MOST_COUNTS = 1000
+
+
+def node_counts(given: Nodes) -> tuple[int, ...]:
+    """Increasing distinct node counts: of ``16``, ``[4, 16]``, or a text with commas between items.
+
+    An item is a count (``4``), a range (``4-8``), a range with a step (``4-16:4``) or a geometric
+    sequence (``2..64x2``).
+
+    Raises:
+        ConfigError: If an item has another form, is 0, runs backwards or yields too many counts.
+    """
+    try:
+        if not isinstance(given, str):
+            return tuple(sorted(set(map(index, given if isinstance(given, Iterable) else (given,)))))
+    except TypeError as error:
+        raise ConfigError(f"expected node counts such as 16, '4,16' or [4, 16], found {given!r}") from error
+    counts = {nodes for item in given.split(",") for nodes in _item_counts(item.strip())}
+    _require(len(counts) <= _MOST_COUNTS, f"expected at most {_MOST_COUNTS} node counts, found {len(counts)}")
+    return tuple(sorted(counts))
+
+
+def _item_counts(item: str) -> Iterator[int]:
+    match = _ITEM.fullmatch(item)
+    if match is None:
+        raise ConfigError(f"expected counts such as 2,4,8-16 or 4-64:4 or 2..64x2, found {item!r}")
+    first, _, last, kind, step_text = match.groups()
+    low, high, step = int(first), int(last or first), int(step_text or 1)
+    _require(
+        1 <= low <= high <= MAX_NODES,
+        f"expected increasing node counts from 1 to {MAX_NODES}, found {item!r}",
+    )
+    _require(
+        step >= (2 if kind == "x" else 1),
+        f"expected a positive step, or a factor of at least 2, found {item!r}",
+    )
+    found = (low * step**k for k in count()) if kind == "x" else count(low, step)
+    return takewhile(lambda nodes: nodes <= high, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +138,7 @@ class AnalysisRequest(PartitionRequest):
     It is as in :class:`commanalyzer.api.AnalyzeOptions`, beside:
 
     Attributes:
-        sources: C, C++, Fortran and LLVM IR files of the program.
+        sources: C, C++, Fortran and LLVM IR files of the program; here and elsewhere, a text is a path, too.
         arguments: Arguments of the program.
         compiler: Compiler options.
 
@@ -120,13 +166,23 @@ class AnalysisRequest(PartitionRequest):
     exact: bool | None = None
 
     def __post_init__(self) -> None:
+        for name in ("sources", "library_models"):
+            object.__setattr__(self, name, tuple(map(Path, several(getattr(self, name)))))
+        for name in ("stdin", "owner_map"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, Path(getattr(self, name)))
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
         PartitionRequest.__post_init__(self)
         _require_positive("time", timeout=self.timeout_s, plan_timeout=self.plan_timeout_s)
         _require_positive("size", memory_limit=self.memory_limit_bytes, disk_limit=self.disk_limit_bytes)
 
 
-def _require(condition: bool, message: str, where: str) -> None:
+def several(given: _T | Iterable[_T]) -> tuple[_T, ...]:
+    """One text or path, or several of them, as a tuple."""
+    return (cast(_T, given),) if isinstance(given, str | os.PathLike) else tuple(cast(Iterable[_T], given))
+
+
+def _require(condition: bool, message: str, where: str = "") -> None:
     if not condition:
         raise ConfigError(message, where=where)
 

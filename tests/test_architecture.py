@@ -22,7 +22,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_877,
-    "cli": 4_048,
+    "cli": 4_004,
     "communication": 3_106,
     "division": 7_465,
     "foundation": 1_139,
@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 5_457,
     "program": 9_329,
     "recording": 11_756,
-    "report": 7_349,
+    "report": 7_339,
     "result": 2_335,
     "scaling": 6_437,
     ".": 585,
@@ -77,10 +77,19 @@ LAYERS = (
     ("kernels.composition", "profiles.classification", "kernels.learning"),
     ("profiles.extrapolation",),
     ("checking.validation",),
-    ("api", "report"),
+    ("report",),
+    ("api",),
     ("cli",),
     ("__main__",),
 )
+# A result answers questions by what is built on it, imported when it is asked.
+ANSWERS = {
+    "report.figures.methods": {"result.results"},
+    "result.results": {
+        *("result.causes", "result.comparison.compare", "result.comparison.difference"),
+        *("machine.simulation.platforms", "machine.simulation.run", "report.html.page"),
+    },
+}
 # Libraries that misbehave or cost much when imported: one module each may touch them.
 ADAPTERS = {
     "pymetis": {"division.libraries.metis_call"},
@@ -198,7 +207,7 @@ def _own_imports(module: SourceFile) -> set[str]:
         if name.split(".")[0] == "commanalyzer":
             target = name.removeprefix("commanalyzer").removeprefix(".")
             found.add(target if target in _names() else target.rpartition(".")[0])
-    return found
+    return found - ANSWERS.get(module.name, set())
 
 
 def _layer(name: str) -> tuple[int, str]:

@@ -24,7 +24,7 @@ def run_compiler(language: Language, words: list[str]) -> int:
     try:
         return run_wrapper(language, words, _warn)
     except CommAnalyzerError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {error.text}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

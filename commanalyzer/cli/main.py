@@ -201,7 +201,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report(error: CommAnalyzerError) -> int:
-    click.echo(f"error: {error}", err=True)
+    click.echo(f"error: {error.text}", err=True)
     if error.exit_code == EXIT_INTERNAL:
         click.echo("  this is a bug of commanalyzer, please report it", err=True)
         _trace(error)

@@ -6,6 +6,8 @@ command line prints those four fields and maps the class to a documented exit co
 
 from __future__ import annotations
 
+import re
+
 EXIT_OK = 0
 EXIT_USER_ERROR = 1
 EXIT_USAGE = 2
@@ -17,6 +19,7 @@ EXIT_INTERNAL = 70
 
 # A line of a message that is longer is cut in the middle: tools quote whole lines of generated code.
 _LONGEST_LINE = 400
+_OPTION = re.compile(r"(commanalyzer .*)|(?<![\w-])--([a-z][a-z-]*)")
 
 
 class CommAnalyzerError(Exception):
@@ -37,6 +40,12 @@ class CommAnalyzerError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
+        """In Python's words, where ``--memory-limit`` is ``memory_limit``; commands stay as they are."""
+        return _OPTION.sub(lambda found: found[1] or found[2].replace("-", "_"), self.text)
+
+    @property
+    def text(self) -> str:
+        """Place, message and hint, in the words of the command line."""
         place = f"{self.where}: " if self.where else ""
         advice = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{place}{self.message}{advice}"

@@ -1,4 +1,4 @@
-"""Writes machine files that :func:`commanalyzer.machine.parameters.load_machine` reads (to 12 digits).
+"""Writes machine files that :func:`commanalyzer.machine.parameters.read_machine` reads (to 12 digits).
 
 Machines by name: the published ones that come with the package, and files.
 """
@@ -19,7 +19,9 @@ from commanalyzer.machine.parameters import (
     MachineParameters,
     Parameter,
     ParameterKind,
-    load_machine,
+    Quantity,
+    given_parameter,
+    read_machine,
 )
 
 _PUBLISHED = Path(__file__).parent / "published"
@@ -30,18 +32,26 @@ def published_machines() -> dict[str, Path]:
     return {path.stem: path for path in sorted(_PUBLISHED.glob("*.toml"))}
 
 
-def as_machine(given: MachineParameters | str | os.PathLike[str] | None) -> MachineParameters:
+def as_machine(
+    given: MachineParameters | str | os.PathLike[str] | None, **single: Quantity | None
+) -> MachineParameters:
     """``given`` itself, the machine of that name or file, or one of which nothing is known.
 
+    Args:
+        given: Machine, its file or its name.
+        single: Parameters that go before its own, by name: ``throughput="3.2GFlop/s"``.
+
     Raises:
-        MachineModelError: As :func:`find_machine`.
+        MachineModelError: As :func:`load_machine`, or if there is no such parameter, or its value is no such.
     """
     if given is None:
-        return MachineParameters()
-    return given if isinstance(given, MachineParameters) else find_machine(os.fspath(given))
+        known = MachineParameters()
+    else:
+        known = given if isinstance(given, MachineParameters) else load_machine(given)
+    return known.updated(**{name: given_parameter(name, x) for name, x in single.items() if x is not None})
 
 
-def find_machine(name_or_file: str) -> MachineParameters:
+def load_machine(name_or_file: str | os.PathLike[str]) -> MachineParameters:
     """Machine of a file, or the published machine of that name.
 
     A file of that name goes before a published machine.
@@ -52,13 +62,13 @@ def find_machine(name_or_file: str) -> MachineParameters:
     path = Path(name_or_file)
     published = published_machines()
     if path.is_file() or path.suffix or len(path.parts) != 1:
-        return load_machine(path)
-    if name_or_file in published:
-        return load_machine(published[name_or_file])
+        return read_machine(path)
+    if path.name in published:
+        return read_machine(published[path.name])
     known = ", ".join(published) or "none"
     raise MachineModelError(
         f"expected a machine file or the name of a published machine ({known}), found neither",
-        where=name_or_file,
+        where=str(path),
     )
 
 
@@ -85,11 +95,6 @@ def write_machine(
     Raises:
         ArtifactError: If the file exists or cannot be written.
     """
-    write_text(path, machine_text(machine, provenance), force=force)
-
-
-def machine_text(machine: MachineParameters, provenance: Mapping[str, object]) -> str:
-    """Content of the machine file."""
     import tomlkit
 
     document = tomlkit.document()
@@ -109,7 +114,7 @@ def machine_text(machine: MachineParameters, provenance: Mapping[str, object]) -
     if provenance:
         document.add(tomlkit.nl())
         document.add("provenance", tomlkit.item(dict(provenance)))
-    return tomlkit.dumps(document)
+    write_text(path, tomlkit.dumps(document), force=force)
 
 
 def _allocation_entries(machine: MachineParameters) -> dict[str, object]:

@@ -46,7 +46,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -264,6 +264,9 @@ class Parameter:
         return found if found is not None else Reading(self.value)
 
 
+Quantity: TypeAlias = Parameter | str | float
+
+
 @dataclass(frozen=True, slots=True)
 class MachineParameters:
     """Machine of the efficiency bounds (paper Section 5); ``None`` marks an unknown parameter.
@@ -350,7 +353,7 @@ class MachineParameters:
         return other.updated(throughput=other.throughput or self.throughput)
 
 
-def load_machine(path: Path) -> MachineParameters:
+def read_machine(path: Path) -> MachineParameters:
     """Machine described by a TOML file.
 
     Raises:
@@ -387,6 +390,20 @@ def _machine(data: Mapping[str, object]) -> MachineParameters:
         phase_times=read_phase_times(data["phase_times"]) if "phase_times" in data else None,
     )
     return machine.updated(**found)
+
+
+def given_parameter(name: str, value: Quantity) -> Parameter:
+    """Parameter of a machine: itself, a text with its unit, or a number in the unit of :data:`KINDS`.
+
+    Raises:
+        MachineModelError: If machines have no such parameter, or the value is no such.
+    """
+    if name not in KINDS:
+        raise MachineModelError(f"expected one of {', '.join(KINDS)}, found {name}")
+    if isinstance(value, Parameter):
+        return value
+    unit = KINDS[name].unit if KINDS[name].needs_unit and not isinstance(value, str) else ""
+    return _parameter({"value": value, "unit": unit}, name, KINDS[name])
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):

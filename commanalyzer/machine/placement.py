@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Int64 = NDArray[np.int64]
 Order = Literal["blocks", "round-robin"]
-ORDERS: tuple[Order, ...] = get_args(Order)
 _NUMBER = re.compile(r"[0-9]+")
 _MOST = 1 << 31
 

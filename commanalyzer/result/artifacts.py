@@ -30,8 +30,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -136,13 +135,6 @@ def file_image(produce: Callable[[Group], None]) -> bytes:
         produce(file)
         file.flush()
         return bytes(file.id.get_file_image())
-
-
-@contextmanager
-def open_file(path: Path) -> Iterator[Group]:
-    """The root of a file."""
-    with h5py.File(path, "r", locking="best-effort") as file:
-        yield file
 
 
 def write_arrays(group: Group, table: Sequence[Stored], arrays: Given, digest: Digest) -> None:
@@ -267,7 +259,7 @@ def load(path: str | os.PathLike[str]) -> AnalysisResult:
     path = Path(path)
     _require_hdf5(path)
     try:
-        with open_file(path) as file:
+        with h5py.File(path, "r", locking="best-effort") as file:
             kind, schema = (file.attrs.get(name) for name in ("kind", "schema"))
             _check_kind(kind, schema, path)
             return _read(file)

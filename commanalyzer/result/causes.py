@@ -16,9 +16,12 @@ from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.graph.value_graph import HomeObject, ValueGraph
 from commanalyzer.result.results import AnalysisResult, Decomposition
+
+_FIRST = 2  # variables and lines of a short representation
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,17 @@ class Causes:
     variables: tuple[VariableTraffic, ...]
     lines: tuple[LineTraffic, ...]
 
+    def __repr__(self) -> str:
+        names = [f"{v.variable.name} {format_bytes(v.comm_bytes)}" for v in self.variables[:_FIRST]]
+        lines = [f"{t.file}:{t.line} {format_bytes(t.needed_bytes)}" for t in self.lines[:_FIRST] if t.file]
+        pair = "" if self.pair is None else f", {self.pair[0]} to {self.pair[1]}"
+        where = f"p={self.decomposition.nodes}, {self.decomposition.method}{pair}"
+        return f"Causes({where}, {format_bytes(self.comm_bytes)}: {', '.join(names + lines)})"
+
 
 def causes_of(
     result: AnalysisResult,
-    nodes: int | None = None,
+    nodes: int | str | None = None,
     pair: tuple[int, int] | None = None,
     *,
     method: str = "",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,18 +18,27 @@ from commanalyzer.communication.matrix import Communication, CountedRun
 from commanalyzer.division.owners import Owners
 from commanalyzer.division.selection import cheapest_regular, headline, leading
 from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.foundation.work import WorkCounts as WorkCounts
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.machine.machine_file import as_machine
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import MachineParameters, Quantity
 from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.machine.roofline.traffic import Placement
-from commanalyzer.report.figures.methods import PlotMethods
+from commanalyzer.report.figures import methods
+from commanalyzer.report.figures.methods import Machine
+from commanalyzer.request import Nodes, node_counts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from commanalyzer.machine.simulation.run import Simulation
+    from commanalyzer.result.causes import Causes
+    from commanalyzer.result.comparison.compare import Comparison
+    from commanalyzer.result.comparison.difference import Difference
 
 # Names of regular divisions with all remarks: blocks 4x4 of u[9x9] and slabs 16 of x, entries follow by work.
 _REGULAR = re.compile(r"(?:blocks|slabs|cyclic) ([\dx]+)( of [^,]+?)?(, \w+ follow)?( by work)?(?<! refined)")
@@ -108,10 +118,6 @@ class Provenance:
     seed: int = 0
 
 
-def _no_traffic() -> NDArray[np.int64]:
-    return np.zeros(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class Decomposition:
     """One way to distribute the values over nodes, and what it costs.
@@ -148,7 +154,7 @@ class Decomposition:
     intensity: float
     imbalance: float
     efficiency_bound: float | None = None
-    object_bytes: NDArray[np.int64] = field(default_factory=_no_traffic)
+    object_bytes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     seconds: float = 0.0
     lower_bound_bytes: int = 0
     bound_source: str = ""
@@ -203,7 +209,7 @@ def groups_of(found: Iterable[Decomposition]) -> list[list[Decomposition]]:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysisResult(PlotMethods):
+class AnalysisResult:
     """Result of one analysis.
 
     Attributes:
@@ -267,7 +273,7 @@ class AnalysisResult(PlotMethods):
         """Models counted with, in order of appearance."""
         return tuple(dict.fromkeys(d.model for d in self.decompositions))
 
-    def best(self, nodes: int, model: str = "") -> Decomposition:
+    def best(self, nodes: int | str, model: str = "") -> Decomposition:
         """The least found by any means; as :meth:`decomposition`."""
         known = self._candidates(nodes, model)
         return next((d for d in known if d.best), None) or self.decomposition(nodes, model)
@@ -277,15 +283,15 @@ class AnalysisResult(PlotMethods):
         for group in groups_of(self.decompositions):
             yield from leading(group)
 
-    def regular(self, nodes: int, model: str = "") -> Decomposition | None:
+    def regular(self, nodes: int | str, model: str = "") -> Decomposition | None:
         """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
         return cheapest_regular(self._candidates(nodes, model))
 
-    def _candidates(self, nodes: int, model: str) -> list[Decomposition]:
-        wanted = (nodes, model or (self.models[0] if self.models else ""))
-        return [d for d in self.decompositions if (d.nodes, d.model) == wanted]
+    def _candidates(self, nodes: int | str, model: str) -> list[Decomposition]:
+        wanted = (node_counts(nodes), model or (self.models[0] if self.models else ""))
+        return [d for d in self.decompositions if ((d.nodes,), d.model) == wanted]
 
-    def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
+    def decomposition(self, nodes: int | str, model: str = "", method: str = "") -> Decomposition:
         """One decomposition; what a programmer would write when no method is named.
 
         Raises:
@@ -305,7 +311,25 @@ class AnalysisResult(PlotMethods):
             hint=f"others, without running the program again: commanalyzer partition RESULT --nodes {nodes}",
         )
 
-    def matrix(self, nodes: int, model: str = "", method: str = "") -> NDArray[np.int64]:
+    def chosen(self, nodes: Nodes | None, model: str = "", method: str = "") -> list[Decomposition]:
+        """As :meth:`decomposition` for each of these node counts; for all that have it when ``None``."""
+        wanted = model or (self.models[0] if self.models else "")
+        fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
+        known = dict.fromkeys(d.nodes for d in fitting) or self.nodes  # one of which says what there is
+        return [
+            self.decomposition(n, model, method) for n in (known if nodes is None else node_counts(nodes))
+        ]
+
+    def on(self, nodes: Nodes) -> AnalysisResult:
+        """The result with the divisions for these node counts only.
+
+        Raises:
+            ConfigError: If one was not analysed.
+        """
+        counts = [d.nodes for d in self.chosen(nodes)]
+        return replace(self, decompositions=tuple(d for d in self.decompositions if d.nodes in counts))
+
+    def matrix(self, nodes: int | str, model: str = "", method: str = "") -> NDArray[np.int64]:
         """int64[p, p] bytes that the row's node sends to the column's node.
 
         Raises:
@@ -315,46 +339,121 @@ class AnalysisResult(PlotMethods):
 
     def bound(
         self,
-        machine: MachineParameters | str | os.PathLike[str] | None = None,
+        machine: Machine = None,
         *,
-        nodes: Iterable[int] | None = None,
+        nodes: Nodes | None = None,
         model: str = "",
         method: str = "",
         placement: Placement = "best",
+        **parameters: Quantity | None,
     ) -> ScalingBound:
         """Bounds of efficiency and time over the analysed node counts.
 
         Args:
             machine: Machine, its file or name, that goes before :attr:`machine`, the one of the analysis.
-            nodes: Node counts; all analysed ones when ``None``.
+            nodes: Node counts, ``16``, ``"4,16"`` or ``[4, 16]``; all analysed ones when ``None``.
             model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
             method: Only this decomposition; empty for what a programmer would write.
             placement: Neighbours are ``best`` placed in the network or at ``random``.
+            parameters: What goes before the machine's own: ``throughput="3.2GFlop/s"``, ``bandwidth``,
+                ``overlap``, ``latency`` and others; a number is in B/s, Flop/s or seconds.
 
         Raises:
             ConfigError: If a node count, the model or the decomposition is not in the result.
             MachineModelError: If bandwidth or throughput is not known, or there is no work.
         """
-        wanted = model or (self.models[0] if self.models else "")
-        fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
-        known = {d.nodes for d in fitting}
-        if not known:
-            counted = ", ".join(dict.fromkeys(f"{d.model} {d.method}" for d in self.decompositions)) or "none"
-            raise ConfigError(
-                f"expected one of the decompositions {counted}, found {wanted} {method}".rstrip()
-            )
-        counts = known if nodes is None else set(nodes) - {1}
-        if not counts <= known:
-            missing = ",".join(map(str, sorted(counts - known)))
-            raise ConfigError(
-                f"expected some of the analysed node counts {', '.join(map(str, sorted(known)))}, "
-                f"found a request for {missing}",
-                hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
-            )
-        chosen = [d for d in fitting if method or d is self.decomposition(d.nodes, wanted)]
-        items = [(d.method, d.communication) for d in chosen if d.nodes in counts]
-        judged = self.machine.replaced_by(as_machine(machine))
+        several = None if nodes is None else set(node_counts(nodes)) - {1}
+        items = [(d.method, d.communication) for d in self.chosen(several, model, method)]
+        judged = self.machine.replaced_by(as_machine(machine, **parameters))
         return scaling_bound(self.work.amount, items, judged, placement, self.work.unit)
+
+    def simulate(
+        self,
+        machine: Machine = None,
+        *,
+        platform: str = "star",
+        nodes: Nodes | None = None,
+        model: str = "",
+        method: str = "",
+        **parameters: Quantity | None,
+    ) -> Simulation:
+        """Simulated time (SimGrid) of divisions on a network of this topology, beside the bounds.
+
+        Arguments as of :meth:`bound`; latency, bandwidth and throughput of the machine have to be known.
+        """
+        from commanalyzer.machine.simulation.platforms import link_parameters, make_platform
+        from commanalyzer.machine.simulation.run import SimulationOptions, simulate
+
+        chosen = self.chosen(nodes, model, method)
+        judged = self.machine.replaced_by(as_machine(machine, **parameters))
+        network = make_platform(platform, max(d.nodes for d in chosen), link_parameters(judged))
+        overhead = judged.message_overhead
+        how = SimulationOptions(message_overhead_s=overhead.value if overhead else 0.0)
+        return simulate(self, chosen, network, how, SilentProgress())
+
+    def why(
+        self, nodes: int | str | None = None, pair: tuple[int, int] | None = None, *, method: str = ""
+    ) -> Causes:
+        """Variables and source lines behind what is sent; as :func:`commanalyzer.causes_of`."""
+        from commanalyzer.result.causes import causes_of
+
+        return causes_of(self, nodes, pair, method=method)
+
+    def diff(
+        self,
+        after: AnalysisResult,
+        nodes: Nodes | None = None,
+        *,
+        model: str = "",
+        method: str | tuple[str, str] = "",
+    ) -> tuple[Difference, ...]:
+        """What changed from this result to another; as :func:`commanalyzer.differences`.
+
+        A ``method`` is that of both results, two are that of each.
+        """
+        from commanalyzer.result.comparison.difference import differences
+
+        methods = (method, method) if isinstance(method, str) else method
+        return differences(self, after, model=model, methods=methods, nodes=nodes)
+
+    def compare(
+        self, counted: AnalysisResult, *, model: str = "", method: str = "", region: str = ""
+    ) -> Comparison:
+        """This prediction beside a counted MPI run, with the numbering of nodes that agrees best."""
+        from commanalyzer.result.comparison.compare import compare
+
+        return compare(self, counted, model=model, method=method, region=region)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *others: AnalysisResult,
+        machine: Machine = None,
+        force: bool = False,
+        **parameters: Quantity | None,
+    ) -> None:
+        """Write this result, and others beside it, as one HTML page that needs nothing else.
+
+        Args:
+            path: File to write, ``*.html``.
+            others: Further results on the same page.
+            machine: Machine of the bounds, as of :meth:`bound`; the one of each result when ``None``.
+            force: Replace an existing file.
+            parameters: As of :meth:`bound`.
+        """
+        from commanalyzer.report.html.page import NamedResult, make_page, render_page
+
+        named = [NamedResult(Path(result.program).stem, result) for result in (self, *others)]
+        judged = as_machine(self.machine if machine is None else machine, **parameters)
+        machines = (judged,) if machine is not None or parameters else ()
+        page = make_page(named, machines=machines, folders=(Path(), Path(path).parent))
+        write_text(Path(path), render_page(page), force=force)
+
+    plot_matrix = methods.plot_matrix
+    plot_network = methods.plot_network
+    plot_parts = methods.plot_parts
+    plot_roofline = methods.plot_roofline
+    plot_scaling = methods.plot_scaling
 
     def to_frame(self) -> DataFrame:
         """All decompositions as a pandas table: one row each, units in the column names.

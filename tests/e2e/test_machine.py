@@ -13,7 +13,7 @@ import pytest
 
 from commanalyzer.cli.main import main
 from commanalyzer.machine.measuring.samples import read_samples
-from commanalyzer.machine.parameters import load_machine
+from commanalyzer.machine.parameters import read_machine
 from tests.native import ROOT, compile_c
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
@@ -48,7 +48,7 @@ def test_two_ranks_measure_a_machine(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "wrote two.toml" in done.stdout
     assert "all ranks share one host" in done.stdout
-    machine = load_machine(tmp_path / "two.toml")
+    machine = read_machine(tmp_path / "two.toml")
     # on a busy host a difference of two times may come out negative; such a parameter is left out, and said
     unresolved = {
         key for key in ("message_overhead", "gap", "latency") if f"{key} was left out" in done.stdout
@@ -146,7 +146,7 @@ def test_throughput_of_the_analysed_program(tmp_path: Path) -> None:
     words = ["--program", "relax.cmz", "--base", "base.toml", "--runs", "3", "--", "./relax"]
     done = _run("machine", "measure", "-o", "m.toml", *words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    machine = load_machine(tmp_path / "m.toml")
+    machine = read_machine(tmp_path / "m.toml")
     assert set(machine.parameters) == {"bandwidth", "throughput"}
     (series,), _ = read_samples(tmp_path / "m.samples.json.gz")
     assert (series.benchmark, series.times_s.shape) == ("program", (1, 3))

@@ -90,6 +90,18 @@ def test_the_same_result_does_not_differ(heat: dict[str, Path], capsys: Capture)
     assert item["variables"] == [] and item["comm_bytes"][0] == item["comm_bytes"][1]
 
 
+def test_node_counts_of_a_question(heat: dict[str, Path], capsys: Capture) -> None:
+    saved = str(heat["block2d"])
+    for words in (["diff", saved, saved], ["show", saved]):
+        assert main([*words, "--nodes", "16"]) == 0
+        assert main([*words, "--nodes", "8"]) == 1
+        assert "expected 16 nodes" in capsys.readouterr().err
+    result = load(saved)
+    assert repr(result.why(16, (5, 9))).startswith("Causes(p=16, blocks 4x4, 5 to 9, 256 B: b 192 B, ")
+    with pytest.raises(ConfigError, match="expected a counted MPI run"):
+        result.compare(result)
+
+
 def test_ratios_of_nothing() -> None:
     assert Change(0, 0).ratio == 1.0
     assert np.isinf(Change(0, 8).ratio)

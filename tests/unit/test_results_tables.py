@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.foundation.errors import ConfigError, MachineModelError
+from commanalyzer import advise, fit
+from commanalyzer.foundation.errors import ArtifactError, ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.result.results import WorkCounts
+from commanalyzer.scaling.laws.document import save_laws
 from tests.samples import sample_decomposition, sample_result
 
 RESULT = replace(
@@ -56,11 +58,56 @@ def test_bound_of_a_machine_file(tmp_path: Path) -> None:
     assert RESULT.bound(file, model="hpdc18").points[-1].time_s == pytest.approx(515e-6)
 
 
+def test_parameters_of_a_bound_as_texts_and_numbers() -> None:
+    given = RESULT.bound(throughput="2GFlop/s", bandwidth=1e9, latency="1us", nodes="2,4", overlap=None)
+    assert [p.num_nodes for p in given.points] == [1, 2, 4]
+    assert given.points[1].time_s == pytest.approx(250e-6 + 60e-6 + 1e-6)
+    speed = Parameter(2e9, "Flop/s")
+    again = RESULT.bound(nodes=[2, 4], bandwidth="8Gbit/s", latency=1e-6, overlap=0.0, throughput=speed)
+    assert again.points == given.points
+    with pytest.raises(MachineModelError, match="found unit 'apples'"):
+        RESULT.bound(bandwidth="1 apples")
+    with pytest.raises(MachineModelError, match=r"expected one of bandwidth, .*, found speed"):
+        RESULT.bound(speed=1.0)
+
+
+def test_some_node_counts() -> None:
+    assert RESULT.on(4).decompositions == RESULT.on("4").decompositions == RESULT.decompositions[-1:]
+    assert RESULT.decomposition("4") is RESULT.decomposition(4)
+    with pytest.raises(ConfigError, match="found 3"):
+        RESULT.on([3, 4])
+
+
+def test_difference_of_divisions_that_some_node_counts_lack() -> None:
+    (found,) = RESULT.diff(RESULT, method=("metis cut", "blocks"))
+    assert repr(found) == "Difference(p=2, volume, metis cut -> blocks, 60 kB -> 90 kB)"
+    assert [item.nodes for item in RESULT.diff(RESULT, "2,4", method="metis cut")] == [2, 4]
+    for nodes, method in ((4, "blocks"), (None, "spirals")):
+        with pytest.raises(ConfigError, match=f"found '{method}'"):
+            RESULT.diff(RESULT, nodes, method=method)
+
+
+def test_report_of_several_results(tmp_path: Path) -> None:
+    RESULT.report(tmp_path / "r.html", RESULT, machine="hpdc18-opa", throughput=1e9)
+    assert "Omni-Path" in (tmp_path / "r.html").read_text()
+    with pytest.raises(ArtifactError, match=r"overwrite it with force$"):
+        RESULT.report(str(tmp_path / "r.html"))
+
+
+def test_laws_of_results_and_advice(tmp_path: Path) -> None:
+    laws = fit([RESULT, RESULT.on(2)], ["bytes", "work"])
+    assert repr(laws).startswith("LawsDocument(comm_bytes = ")
+    save_laws(laws, tmp_path / "laws.json")
+    for known in (laws, tmp_path / "laws.json"):
+        asked = advise(known, {}, nodes="1,2", bandwidth="1GB/s", throughput=1e9, efficiency=0.5)
+        assert asked.curves[0].nodes.tolist() == [1, 2] and "largest=2" in repr(asked)
+
+
 def test_bound_refused() -> None:
     machine = MachineParameters(bandwidth=Parameter(1e9, "B/s"))
-    with pytest.raises(ConfigError, match="found a request for 3"):
+    with pytest.raises(ConfigError, match="found 3 "):
         RESULT.bound(machine, nodes=[1, 3])
-    with pytest.raises(ConfigError, match="found volume spirals"):
+    with pytest.raises(ConfigError, match="found 'spirals'"):
         RESULT.bound(machine, method="spirals")
     with pytest.raises(MachineModelError, match="no bandwidth"):
         RESULT.bound()

@@ -59,7 +59,7 @@ def command(
     from commanalyzer.kernels.learning.model import load_model
     from commanalyzer.kernels.learning.overheads import load_overheads
     from commanalyzer.kernels.tasks.graph import load_tasks
-    from commanalyzer.machine.machine_file import find_machine
+    from commanalyzer.machine.machine_file import load_machine
     from commanalyzer.report.kernels.learning_text import prediction_json, show_prediction
 
     trained = load_model(model)
@@ -72,7 +72,7 @@ def command(
             runs,
             found.speedups,
             None if moved.overheads is None else load_overheads(moved.overheads),
-            find_machine(moved.machine) if moved.machine else None,
+            load_machine(moved.machine) if moved.machine else None,
         )
     out.emit(
         lambda: prediction_json(found, application),

@@ -120,7 +120,7 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
 
     Switches and racks are metrics where the base says how many nodes they have ([[units]]).
     """
-    from commanalyzer.machine.machine_file import find_machine, write_machine
+    from commanalyzer.machine.machine_file import load_machine, write_machine
     from commanalyzer.machine.measuring.phase_campaign import read_points
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.machine.phase_times import parse_condition
@@ -129,7 +129,7 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
     from commanalyzer.scaling.allocations.campaign import machine_of_campaign
 
     found = read_points(table)
-    start = find_machine(base) if base else MachineParameters(name or output.stem)
+    start = load_machine(base) if base else MachineParameters(name or output.stem)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     bounds = parse_condition(areas) if areas else None
     machine, _ = machine_of_campaign(found, start, bounds=bounds, date=today)
@@ -155,11 +155,11 @@ command.add_command(phases)
 def list_machines() -> None:
     """List the published machines that --machine knows by name."""
     from commanalyzer.machine.machine_file import published_machines
-    from commanalyzer.machine.parameters import load_machine
+    from commanalyzer.machine.parameters import read_machine
     from commanalyzer.report.machine import show_machines
     from commanalyzer.report.result.text import make_console
 
-    machines = {name: load_machine(path) for name, path in published_machines().items()}
+    machines = {name: read_machine(path) for name, path in published_machines().items()}
     show_machines(machines, make_console(sys.stdout))
 
 
@@ -168,11 +168,11 @@ def list_machines() -> None:
 @click.option("--all", "every", is_flag=True, help="Also the values over node counts and message sizes.")
 def show(machine: str, every: bool) -> None:
     """Print a published machine or a machine file."""
-    from commanalyzer.machine.machine_file import find_machine
+    from commanalyzer.machine.machine_file import load_machine
     from commanalyzer.report.machine import show_machine
     from commanalyzer.report.result.text import make_console
 
-    show_machine(find_machine(machine), make_console(sys.stdout), every=every)
+    show_machine(load_machine(machine), make_console(sys.stdout), every=every)
 
 
 class _WithRun(WithProgramArguments):
@@ -351,10 +351,10 @@ def _measure_pairs(
     else:
         require_writable(output, out.force)
         from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
-        from commanalyzer.machine.machine_file import find_machine
+        from commanalyzer.machine.machine_file import load_machine
         from commanalyzer.machine.simulation.platforms import link_parameters, make_platform
 
-        link = link_parameters(find_machine(asked.base))
+        link = link_parameters(load_machine(asked.base))
         platform = make_platform(asked.topology, max(nodes), link)
         tables = [
             measure_on_platform(platform, p, asked.elements, link.throughput, _PAIRS_TIMEOUT_S) for p in nodes

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.machine.machine_file import find_machine, published_machines
+from commanalyzer.machine.machine_file import load_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 
 
@@ -71,7 +71,7 @@ def _with_options(command: F, added: Sequence[Callable[[F], F]]) -> F:
         latency: float | None = None,
         **others: object,
     ) -> object:
-        machine = find_machine(machine_file) if machine_file is not None else MachineParameters()
+        machine = load_machine(machine_file) if machine_file is not None else MachineParameters()
         single = {
             "bandwidth": given(bandwidth, "B/s"),
             "overlap": given(overlap, "1"),

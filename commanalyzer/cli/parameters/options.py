@@ -19,7 +19,7 @@ from commanalyzer.foundation.quantities import (
     parse_throughput,
 )
 from commanalyzer.foundation.work import WorkWeights
-from commanalyzer.request import MAX_NODES, MODELS, Coarsen
+from commanalyzer.request import MODELS, Coarsen, node_counts
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 FILE = click.Path(path_type=Path)
@@ -62,8 +62,6 @@ class_options = all_of(
         "--directed", is_flag=True, help="Tell ranks apart whose neighbours are on different sides."
     ),
 )
-_ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
-_MOST_COUNTS = 1000
 
 
 def _quantity(name: str, parse: Callable[[str], float]) -> Callable[[str], float]:
@@ -106,12 +104,10 @@ def sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
 
 def nodes(text: str | tuple[int, ...]) -> tuple[int, ...]:
     """Node counts; a default passes through."""
-    if not isinstance(text, str):
-        return text
     try:
-        return parse_nodes(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+        return node_counts(text)
+    except ConfigError as error:
+        raise click.BadParameter(error.message) from error
 
 
 def flags(text: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -150,42 +146,3 @@ def setting(text: str) -> tuple[str, float]:
         return name, float(number)
     except ValueError as error:
         raise click.BadParameter(f"expected NAME=NUMBER, found {text!r}") from error
-
-
-def parse_nodes(text: str) -> tuple[int, ...]:
-    """Increasing distinct node counts of a comma-separated list.
-
-    An item is a count (``4``), a range (``4-8``), a range with a step (``4-16:4``) or a geometric
-    sequence (``2..64x2``).
-
-    Raises:
-        ValueError: If an item has another form, is 0, runs backwards or yields too many counts.
-    """
-    counts: set[int] = set()
-    for item in text.split(","):
-        counts.update(_item_counts(item.strip()))
-    if len(counts) > _MOST_COUNTS:
-        raise ValueError(f"expected at most {_MOST_COUNTS} node counts, found {len(counts)}")
-    return tuple(sorted(counts))
-
-
-def _item_counts(item: str) -> list[int]:
-    match = _ITEM.fullmatch(item)
-    if match is None:
-        raise ValueError(f"expected counts such as 2,4,8-16 or 4-64:4 or 2..64x2, found {item!r}")
-    first, _, last, kind, step_text = match.groups()
-    low = int(first)
-    high = int(last) if last else low
-    step = int(step_text) if step_text else 1
-    if not 1 <= low <= high <= MAX_NODES:
-        raise ValueError(f"expected increasing node counts from 1 to {MAX_NODES}, found {item!r}")
-    if step < (2 if kind == "x" else 1):
-        raise ValueError(f"expected a positive step, or a factor of at least 2, found {item!r}")
-    if kind != "x":
-        if (high - low) // step >= _MOST_COUNTS:
-            raise ValueError(f"expected at most {_MOST_COUNTS} node counts, found {item!r}")
-        return list(range(low, high + 1, step))
-    powers = [low]
-    while powers[-1] * step <= high:
-        powers.append(powers[-1] * step)
-    return powers

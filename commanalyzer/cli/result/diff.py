@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from commanalyzer.foundation.errors import EXIT_WORSE
 @click.command()
 @click.argument("before", type=options.FILE)
 @click.argument("after", type=options.FILE)
+@click.option("--nodes", type=options.nodes, help="Node counts: 4,16; all that both have if left out.")
 @options.model_option
 @click.option(
     "--method",
@@ -31,15 +33,12 @@ from commanalyzer.foundation.errors import EXIT_WORSE
     help="End with status 5 if bytes grow by more than this on any node count: 5%.",
 )
 @output_options("Only the table.")
-@click.pass_context
 def command(
-    ctx: click.Context,
     before: Path,
     after: Path,
-    model: str,
-    methods: tuple[str, str],
     limit: float | None,
     out: Outputs,
+    **given: Any,
 ) -> None:
     """Compare two saved results: BEFORE and AFTER a change of program, input or division."""
     out.check()
@@ -47,14 +46,19 @@ def command(
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.comparison.difference import differences
 
-    found = differences(load(before), load(after), model=model, methods=methods)
+    results = load(before), load(after)
+    found = differences(*results, **given)  # options that are called like its arguments
     out.emit(
         lambda: differences_json(found), lambda console: show_differences(found, console, quiet=out.quiet)
     )
+    common = given["nodes"] or set(results[0].nodes).intersection(results[1].nodes)
+    if left_out := sorted(set(common).difference(item.nodes for item in found)):
+        names = " or ".join(filter(None, dict.fromkeys(given["methods"])))
+        click.echo(f"not compared on {', '.join(map(str, left_out))} nodes, which have no {names}", err=True)
     worst = max(found, key=lambda item: item.comm_bytes.ratio)
     if limit is not None and worst.comm_bytes.ratio > 1 + limit:
         grown = change_text(worst.comm_bytes)
         click.echo(
             f"worse than allowed: {grown} bytes on {worst.nodes} nodes (--fail-above {limit:.3%})", err=True
         )
-        ctx.exit(EXIT_WORSE)
+        click.get_current_context().exit(EXIT_WORSE)

@@ -13,7 +13,7 @@ from commanalyzer.cli.parameters.machine_options import given
 from commanalyzer.cli.parameters.output import Outputs, force_option, quiet_option, together
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.machine.machine_file import find_machine
+from commanalyzer.machine.machine_file import load_machine
 
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters
@@ -60,7 +60,7 @@ class _Machines:
 
     def load(self) -> list[MachineParameters]:
         """Machines; one without a name is called as its file."""
-        found = ((name, find_machine(name)) for name in self.machine_names)
+        found = ((name, load_machine(name)) for name in self.machine_names)
         return [m if m.name else replace(m, name=Path(name).stem) for name, m in found]
 
 

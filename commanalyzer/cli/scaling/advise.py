@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.machine_options import efficiency_option, machine_and_latency_options
+from commanalyzer.cli.parameters.machine_options import efficiency_option, given, machine_and_latency_options
 from commanalyzer.cli.parameters.output import Outputs, output_options, together
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import MachineParameters
 
 if TYPE_CHECKING:
     from commanalyzer.scaling.allocations.workload import Ranks, Workload
@@ -162,27 +162,20 @@ def command(
     if is_allocations:
         advise_allocations(common, asked)
         return
-    from commanalyzer.report.scaling.laws_text import ProjectionReport, projection_json, show_projection
+    from commanalyzer.report.scaling.laws_text import project_laws, projection_json, show_projection
     from commanalyzer.scaling.laws.document import load_laws
-    from commanalyzer.scaling.laws.projection import advise, gain_of_best, project
 
-    document = load_laws(common.source)
-    known_gap = None if gap is None else Parameter(gap, "s", "given", note="command line")
-    machine = common.machine.updated(gap=known_gap)
-    curves = [
-        project(
-            document.laws,
-            machine,
-            common.nodes,
-            dict(common.sizes),
-            weak_parameter=weak,
-            division=common.division,
-        )
-        for weak in dict.fromkeys(("", weak_parameter))
-    ]
-    advice = advise(curves[0], common.efficiency, common.deadline)
-    gain = gain_of_best(document.laws, machine, curves[0]) if common.division is None else None
-    report = ProjectionReport(document, machine, curves, advice, cores, gain)
+    report = project_laws(
+        load_laws(common.source),
+        common.machine.updated(gap=given(gap, "s")),
+        common.nodes,
+        dict(common.sizes),
+        weak=weak_parameter,
+        division=common.division,
+        efficiency=common.efficiency,
+        deadline_s=common.deadline,
+        cores=cores,
+    )
     common.out.emit(
         lambda: projection_json(report),
         lambda console: show_projection(report, console, quiet=common.out.quiet),

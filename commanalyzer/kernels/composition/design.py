@@ -49,7 +49,7 @@ from commanalyzer.kernels.composition.systems import (
     parse_system,
     with_counts,
 )
-from commanalyzer.machine.parameters import load_machine
+from commanalyzer.machine.parameters import read_machine
 from commanalyzer.scaling.laws.document import load_laws
 from commanalyzer.scaling.laws.formula_reader import read_formula
 from commanalyzer.scaling.laws.law import Law, law_of
@@ -163,7 +163,7 @@ def _transfer(name: str, block: _DesignBlock, folder: Path) -> Law:
     """Latency + bytes / bandwidth."""
     where = f"blocks.{name}"
     if block.machine:
-        machine = load_machine(folder / block.machine)
+        machine = read_machine(folder / block.machine)
         if machine.bandwidth is None or machine.latency is None:
             raise ConfigError("expected a machine with latency and bandwidth, found one without", where=where)
         latency_s, bytes_per_s = machine.latency.value, machine.bandwidth.value

@@ -26,7 +26,7 @@ from commanalyzer.foundation.files import require_writable
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_percent
 from commanalyzer.foundation.version import tool_version
-from commanalyzer.machine.machine_file import find_machine, write_machine
+from commanalyzer.machine.machine_file import load_machine, write_machine
 from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
@@ -419,7 +419,7 @@ def run_job(
 def _prepare(request: MeasurementRequest, progress: Progress) -> _Prepared:
     for path in (request.output, request.samples):
         require_writable(path, request.force)
-    base = find_machine(request.base) if request.base else MachineParameters()
+    base = load_machine(request.base) if request.base else MachineParameters()
     if not request.command:
         return _Prepared(base, None, ())
     flops = request.flops()

@@ -67,7 +67,7 @@ def write_samples(
         "series": [_encoded(item) for item in series],
     }
     data = gzip.compress(json.dumps(document).encode(), mtime=0)
-    write_atomically(path, lambda draft: _put(draft, data), force=force)
+    write_atomically(path, lambda draft: draft.write_bytes(data), force=force)
 
 
 def read_samples(path: Path) -> tuple[tuple[Series, ...], dict[str, object]]:
@@ -109,7 +109,3 @@ def _encoded(series: Series) -> dict[str, object]:
         "messages": series.num_messages,
         "times": rows,
     }
-
-
-def _put(path: Path, data: bytes) -> None:
-    path.write_bytes(data)

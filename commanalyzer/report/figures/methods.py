@@ -1,4 +1,4 @@
-"""Plot methods of a result, for notebooks and papers: ``r.plot_matrix(16)``, ``r.plot_roofline(machine)``.
+"""Plots of a result, for notebooks and papers, its methods: ``r.plot_matrix(16)``, ``r.plot_roofline()``.
 
 They draw on axes of the caller, or on a new pyplot figure; nothing of the caller's settings is changed. What
 draws is imported when it does: results exist where nobody draws.
@@ -7,154 +7,118 @@ draws is imported when it does: results exist where nobody draws.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from commanalyzer.communication.matrix import Communication
-from commanalyzer.division.selection import Division
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.machine.roofline.bound import ScalingBound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from commanalyzer.result.results import AnalysisResult
+
 Machine = MachineParameters | str | os.PathLike[str] | None
 
 
-class PlottedDecomposition(Division, Protocol):
-    """What the plots read of a decomposition."""
+def plot_matrix(
+    result: AnalysisResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
+) -> Axes:
+    """Heat map of the bytes that the row's node sends to the column's node, logarithmic.
 
-    @property
-    def model(self) -> str: ...  # noqa: D102
-    @property
-    def nodes(self) -> int: ...  # noqa: D102
-    @property
-    def intensity(self) -> float: ...  # noqa: D102
-    @property
-    def communication(self) -> Communication: ...  # noqa: D102
-    @property
-    def part(self) -> NDArray[np.int32]: ...  # noqa: D102
-    @property
-    def object_bytes(self) -> NDArray[np.int64]: ...  # noqa: D102
+    Args:
+        result: The result.
+        nodes: Node count.
+        model: Communication model; the leading one when empty.
+        method: Decomposition; the cheapest when empty.
+        ax: Where to; a new pyplot figure when ``None``.
 
+    Raises:
+        ConfigError: If there is no such decomposition.
+    """
+    from commanalyzer.report.figures.matrix import draw_matrix
 
-class PlottedResult(Protocol):
-    """What the plots read of a result."""
-
-    @property
-    def nodes(self) -> tuple[int, ...]: ...  # noqa: D102
-    @property
-    def decompositions(self) -> Sequence[PlottedDecomposition]: ...  # noqa: D102
-    @property
-    def graph(self) -> ValueGraph: ...  # noqa: D102
-    def bound(self, machine: Machine = None) -> ScalingBound: ...  # noqa: D102
-    def decomposition(  # noqa: D102
-        self, nodes: int, model: str = "", method: str = ""
-    ) -> PlottedDecomposition: ...
+    item = result.decomposition(nodes, model, method)
+    ax = _axes(ax)
+    draw_matrix(ax, item.communication.comm_bytes)
+    return ax
 
 
-class PlotMethods:
-    """Methods that a result inherits."""
+def plot_network(
+    result: AnalysisResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
+) -> Axes:
+    """Who talks to whom; arguments and errors as :func:`plot_matrix`."""
+    from commanalyzer.report.figures.matrix import draw_network
 
-    __slots__ = ()
+    item = result.decomposition(nodes, model, method)
+    ax = _axes(ax)
+    draw_network(ax, item.communication.comm_bytes)
+    return ax
 
-    def plot_matrix(
-        self: PlottedResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
-    ) -> Axes:
-        """Heat map of the bytes that the row's node sends to the column's node, logarithmic.
 
-        Args:
-            nodes: Node count.
-            model: Communication model; the leading one when empty.
-            method: Decomposition; the cheapest when empty.
-            ax: Where to; a new pyplot figure when ``None``.
+def plot_parts(result: AnalysisResult, nodes: int, model: str = "", method: str = "") -> Figure:
+    """Array that moves most, coloured by the node that owns each element; slices where it is 3-D.
 
-        Raises:
-            ConfigError: If there is no such decomposition.
-        """
-        from commanalyzer.report.figures.matrix import draw_matrix
+    Raises:
+        ConfigError: If there is no such decomposition, it divides another graph than the recorded one
+            (model ``hpdc18``), or no array has a shape.
+    """
+    from commanalyzer.report.figures import territory
 
-        item = self.decomposition(nodes, model, method)
-        ax = _axes(ax)
-        draw_matrix(ax, item.communication.comm_bytes)
-        return ax
+    item = result.decomposition(nodes, model, method)
+    if len(item.part) != result.graph.num_vertices:
+        raise ConfigError("expected a decomposition of the recorded values, found one of another graph")
+    alike = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
+    arrays = territory.shaped_arrays(result.graph, territory.divided_dimensions(alike))
+    shaped = territory.choose_array(result.graph, arrays, item.object_bytes)
+    if shaped is None:
+        raise ConfigError("expected an array with a recognised shape, found none")
+    pictures = territory.array_pictures(result.graph, shaped, item.part)
+    colors = territory.map_colors(territory.touching([p.owner for p in pictures], item.nodes))
+    figure, axes = _figure(len(pictures), 3.0, 3.2)
+    for ax, picture in zip(axes, pictures, strict=True):
+        territory.draw_territory(ax, picture.owner, colors)
+        ax.set_title(picture.name)
+    return figure
 
-    def plot_network(
-        self: PlottedResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
-    ) -> Axes:
-        """Who talks to whom; arguments and errors as :meth:`plot_matrix`."""
-        from commanalyzer.report.figures.matrix import draw_network
 
-        item = self.decomposition(nodes, model, method)
-        ax = _axes(ax)
-        draw_network(ax, item.communication.comm_bytes)
-        return ax
+def plot_roofline(result: AnalysisResult, machine: Machine = None, *, ax: Axes | None = None) -> Axes:
+    """Best efficiency against communication intensity, a dot per analysed node count.
 
-    def plot_parts(self: PlottedResult, nodes: int, model: str = "", method: str = "") -> Figure:
-        """Array that moves most, coloured by the node that owns each element; slices where it is 3-D.
+    Args:
+        result: The result.
+        machine: Machine, its file or the name of a published one; that of the result when ``None``.
+            Parameters that it does not have are the result's.
+        ax: Where to; a new pyplot figure when ``None``.
 
-        Raises:
-            ConfigError: If there is no such decomposition, it divides another graph than the recorded one
-                (model ``hpdc18``), or no array has a shape.
-        """
-        from commanalyzer.report.figures import territory
+    Raises:
+        MachineModelError: If bandwidth or throughput is not known, or there is no work.
+    """
+    from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 
-        item = self.decomposition(nodes, model, method)
-        if len(item.part) != self.graph.num_vertices:
-            raise ConfigError("expected a decomposition of the recorded values, found one of another graph")
-        alike = [d for d in self.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-        arrays = territory.shaped_arrays(self.graph, territory.divided_dimensions(alike))
-        shaped = territory.choose_array(self.graph, arrays, item.object_bytes)
-        if shaped is None:
-            raise ConfigError("expected an array with a recognised shape, found none")
-        pictures = territory.array_pictures(self.graph, shaped, item.part)
-        colors = territory.map_colors(territory.touching([p.owner for p in pictures], item.nodes))
-        figure, axes = _figure(len(pictures), 3.0, 3.2)
-        for ax, picture in zip(axes, pictures, strict=True):
-            territory.draw_territory(ax, picture.owner, colors)
-            ax.set_title(picture.name)
-        return figure
+    roof = roof_of(result.bound(machine))
+    ax = _axes(ax)
+    draw_roofline(ax, [roof])
+    return ax
 
-    def plot_roofline(self: PlottedResult, machine: Machine = None, *, ax: Axes | None = None) -> Axes:
-        """Best efficiency against communication intensity, a dot per analysed node count.
 
-        Args:
-            machine: Machine, its file or the name of a published one; that of the result when ``None``.
-                Parameters that it does not have are the result's.
-            ax: Where to; a new pyplot figure when ``None``.
+def plot_scaling(result: AnalysisResult, machine: Machine = None) -> Figure:
+    """Best speed-up and best efficiency over the analysed node counts, with the ideal line.
 
-        Raises:
-            MachineModelError: If bandwidth or throughput is not known, or there is no work.
-        """
-        from commanalyzer.report.figures.roofline import draw_roofline, roof_of
+    Args:
+        result: The result.
+        machine: As for :func:`plot_roofline`.
 
-        roof = roof_of(self.bound(machine))
-        ax = _axes(ax)
-        draw_roofline(ax, [roof])
-        return ax
+    Raises:
+        MachineModelError: If bandwidth or throughput is not known, or there is no work.
+    """
+    from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 
-    def plot_scaling(self: PlottedResult, machine: Machine = None) -> Figure:
-        """Best speed-up and best efficiency over the analysed node counts, with the ideal line.
-
-        Args:
-            machine: As for :meth:`plot_roofline`.
-
-        Raises:
-            MachineModelError: If bandwidth or throughput is not known, or there is no work.
-        """
-        from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
-
-        curves = curves_of(self.bound(machine))
-        figure, axes = _figure(2, 3.6, 3.4)
-        draw_speedup(axes[0], curves)
-        draw_efficiency(axes[1], curves)
-        return figure
+    curves = curves_of(result.bound(machine))
+    figure, axes = _figure(2, 3.6, 3.4)
+    draw_speedup(axes[0], curves)
+    draw_efficiency(axes[1], curves)
+    return figure
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -41,6 +41,7 @@ def show_differences(found: Sequence[Difference], console: Console, *, quiet: bo
     for variable in largest.variables[:_MOST]:
         amount = variable.comm_bytes
         where = f" in {variable.function}" if variable.function else ""
+        where += f" ({variable.place})" if variable.place else ""
         bytes_text = f"{format_bytes(amount.before):>9} -> {format_bytes(amount.after):>9}"
         console.print(Text(f"  {bytes_text}  {change_text(amount):>9}  {variable.name}{where}"))
     if not largest.variables:
@@ -64,7 +65,7 @@ def differences_json(found: Sequence[Difference]) -> str:
                 )
             },
             "variables": [
-                {"name": v.name, "function": v.function, "comm_bytes": _pair(v.comm_bytes)}
+                {"name": v.name, "function": v.function, "place": v.place, "comm_bytes": _pair(v.comm_bytes)}
                 for v in item.variables
             ],
         }

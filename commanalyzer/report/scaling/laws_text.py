@@ -26,7 +26,7 @@ from commanalyzer.scaling.laws.formula import (
     number_text,
 )
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
-from commanalyzer.scaling.laws.projection import Advice, Projection
+from commanalyzer.scaling.laws.projection import Advice, Division, Projection, advise, gain_of_best, project
 from commanalyzer.scaling.laws.terms import Floats
 
 _MOST_SHOWN = 3
@@ -162,6 +162,31 @@ class ProjectionReport:
     advice: Advice
     cores_per_node: int
     gain: Projection | None = None
+
+    def __repr__(self) -> str:
+        return f"ProjectionReport({self.document.program} on {machine_line(self.machine)}: {self.advice})"
+
+
+def project_laws(
+    document: LawsDocument,
+    machine: MachineParameters,
+    nodes: Sequence[int],
+    sizes: Mapping[str, float],
+    *,
+    weak: str,
+    division: Division | None,
+    efficiency: float,
+    deadline_s: float | None,
+    cores: int,
+) -> ProjectionReport:
+    """Curves of strong scaling, and of weak scaling where a parameter ``weak`` grows, with the advice."""
+    curves = [
+        project(document.laws, machine, nodes, sizes, weak_parameter=name, division=division)
+        for name in dict.fromkeys(("", weak))
+    ]
+    gain = gain_of_best(document.laws, machine, curves[0]) if division is None else None
+    advice = advise(curves[0], efficiency, deadline_s)
+    return ProjectionReport(document, machine, curves, advice, cores, gain)
 
 
 def show_projection(report: ProjectionReport, console: Console, *, quiet: bool = False) -> None:

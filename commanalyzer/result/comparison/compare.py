@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, quadratic_assignment
 
 from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 EXACT_PARTS = 7
@@ -230,6 +231,12 @@ class Comparison:
     def difference(self) -> Int64:
         """int64[p, p], predicted less counted bytes, in the order of ranks."""
         return self.predicted_bytes - self.counted.communication.comm_bytes
+
+    def __repr__(self) -> str:
+        sizes = [format_bytes(d.comm_bytes) for d in (self.predicted, self.counted)]
+        agreement = format_percent(self.relabelling.agreement)
+        where = f"p={self.predicted.nodes}, {self.predicted.method}"
+        return f"Comparison({where}, {sizes[0]} predicted, {sizes[1]} counted, agreement {agreement})"
 
     def largest_differences(self, limit: int) -> list[tuple[int, int, int, int]]:
         """(source, target, predicted, counted bytes) of the rank pairs that differ most, largest first."""

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.program.ir.names.addresses import source_name
+from commanalyzer.request import Nodes
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 
@@ -42,11 +44,13 @@ class VariableChange:
     Attributes:
         name: The variable.
         function: Function that declares it; empty for globals.
+        place: Where it is declared, ``file:line``, after the change if it is there; empty when not known.
         comm_bytes: Bytes; 0 where it is not there.
     """
 
     name: str
     function: str
+    place: str
     comm_bytes: Change
 
 
@@ -78,6 +82,10 @@ class Difference:
     efficiency_bound: Change
     variables: tuple[VariableChange, ...]
 
+    def __repr__(self) -> str:
+        sizes = " -> ".join(format_bytes(size) for size in (self.comm_bytes.before, self.comm_bytes.after))
+        return f"Difference(p={self.nodes}, {self.model}, {' -> '.join(self.methods)}, {sizes})"
+
 
 def differences(
     before: AnalysisResult,
@@ -85,6 +93,7 @@ def differences(
     *,
     model: str = "",
     methods: tuple[str, str] = ("", ""),
+    nodes: Nodes | None = None,
 ) -> tuple[Difference, ...]:
     """What changed, for every node count that both results have, fewest nodes first.
 
@@ -92,28 +101,25 @@ def differences(
         before: A result.
         after: Another one.
         model: Communication model; the leading one of ``before`` when empty.
-        methods: Decompositions; the best where empty.
+        methods: Decompositions; the best where empty. Node counts that lack one of them are left out.
+        nodes: Node counts, all of which must be there; those in common when ``None``.
 
     Raises:
         ConfigError: If they have no node count in common, or a decomposition is not in them.
     """
-    common = sorted(set(before.nodes) & set(after.nodes))
-    if not common:
+    leading = model or next(iter(before.models), "")
+    left, right = (
+        {d.nodes: d for d in result.chosen(nodes, leading, method)}
+        for result, method in zip((before, after), methods, strict=True)
+    )
+    found = [_difference(before, left[count], after, right[count]) for count in left if count in right]
+    if not found:
+        counts = " and ".join(", ".join(map(str, own)) or "none" for own in (left, right))
         raise ConfigError(
-            f"expected results with a node count in common, found {_counts(before)} and {_counts(after)}",
+            f"expected results with a node count in common, found {counts}",
             hint="add node counts to one of them with: commanalyzer partition RESULT --nodes P",
         )
-    leading = model or before.models[0]
-    found = []
-    for nodes in common:
-        left = before.decomposition(nodes, leading, methods[0])
-        right = after.decomposition(nodes, leading, methods[1])
-        found.append(_difference(before, left, after, right))
     return tuple(found)
-
-
-def _counts(result: AnalysisResult) -> str:
-    return ", ".join(map(str, result.nodes)) or "none"
 
 
 def _difference(
@@ -130,7 +136,10 @@ def _difference(
         imbalance=Change(left.imbalance, right.imbalance),
         lower_bound_bytes=Change(left.lower_bound_bytes, right.lower_bound_bytes),
         efficiency_bound=Change(*bounds),
-        variables=_variables(_per_variable(before, left), _per_variable(after, right)),
+        variables=_variables(
+            *(_per_variable(before, left), _per_variable(after, right)),
+            _places(before) | _places(after),
+        ),
     )
 
 
@@ -144,10 +153,20 @@ def _per_variable(result: AnalysisResult, item: Decomposition) -> Mapping[tuple[
     return found
 
 
+def _places(result: AnalysisResult) -> dict[tuple[str, str], str]:
+    """``file:line`` of the first object of each name and function."""
+    known = [home for home in reversed(result.store.objects) if home.file and home.line]
+    return {(home.name, source_name(home.function)): f"{home.file}:{home.line}" for home in known}
+
+
 def _variables(
-    left: Mapping[tuple[str, str], int], right: Mapping[tuple[str, str], int]
+    left: Mapping[tuple[str, str], int],
+    right: Mapping[tuple[str, str], int],
+    places: Mapping[tuple[str, str], str],
 ) -> tuple[VariableChange, ...]:
-    keys = dict.fromkeys((*left, *right))
-    items = [VariableChange(*key, Change(left.get(key, 0), right.get(key, 0))) for key in keys]
+    items = [
+        VariableChange(*key, places.get(key, ""), Change(left.get(key, 0), right.get(key, 0)))
+        for key in dict.fromkeys((*left, *right))
+    ]
     changed = [v for v in items if v.comm_bytes.before != v.comm_bytes.after]
     return tuple(sorted(changed, key=lambda v: (-abs(v.comm_bytes.after - v.comm_bytes.before), v.name)))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.result.export.files import write_text
+from commanalyzer.foundation.files import write_text
 
 CALLPATH_SEPARATOR = "->"
 _MOST_TEXT_PARAMETERS = 4
@@ -50,10 +50,8 @@ def write_extrap(path: Path, measurements: Sequence[Measurement]) -> None:
         ArtifactError: If there is no measurement, one has other parameters than the first or no value, a name
             contains ``->``, or the file cannot be written.
     """
-    if not measurements:
-        raise ArtifactError("expected at least one measurement, found none", where=str(path))
-    names = list(measurements[0].parameters)
-    write_text(path, "".join(_line(m, names, path) for m in measurements))
+    names = _names(measurements, path)
+    write_text(path, "".join(_line(m, names) for m in measurements), force=True)
 
 
 def write_extrap_text(path: Path, measurements: Sequence[Measurement]) -> None:
@@ -62,17 +60,13 @@ def write_extrap_text(path: Path, measurements: Sequence[Measurement]) -> None:
     Raises:
         ArtifactError: As :func:`write_extrap`; also if points differ, or there are more than four parameters.
     """
-    if not measurements:
-        raise ArtifactError("expected at least one measurement, found none", where=str(path))
-    names = list(measurements[0].parameters)
+    names = _names(measurements, path)
     if len(names) > _MOST_TEXT_PARAMETERS:
         raise ArtifactError(
             f"expected at most {_MOST_TEXT_PARAMETERS} parameters in Extra-P's text form, found {len(names)}",
             where=str(path),
             hint="write JSON Lines",
         )
-    for measurement in measurements:
-        _check(measurement, names, path)
     sections: dict[tuple[str, str], list[Measurement]] = {}
     for measurement in measurements:
         key = (measurement.metric, CALLPATH_SEPARATOR.join(measurement.callpath))
@@ -88,7 +82,7 @@ def write_extrap_text(path: Path, measurements: Sequence[Measurement]) -> None:
     for (metric, callpath), section in sections.items():
         lines += [f"METRIC {metric}", f"REGION {callpath}"]
         lines += [f"DATA {' '.join(map(repr, map(float, m.values)))}" for m in section]
-    write_text(path, "\n".join(lines) + "\n")
+    write_text(path, "\n".join(lines) + "\n", force=True)
 
 
 def _point(measurement: Measurement, names: Sequence[str]) -> str:
@@ -96,23 +90,26 @@ def _point(measurement: Measurement, names: Sequence[str]) -> str:
     return f"({text})" if len(names) > 1 else text
 
 
-def _check(measurement: Measurement, names: Sequence[str], path: Path) -> None:
-    if sorted(measurement.parameters) != sorted(names):
-        raise ArtifactError(
-            f"expected parameters {sorted(names)}, found {sorted(measurement.parameters)}", where=str(path)
-        )
-    bad = [name for name in measurement.callpath if CALLPATH_SEPARATOR in name or not name]
-    if bad or not measurement.callpath:
-        raise ArtifactError(
-            f"call path {list(measurement.callpath)} needs names without '{CALLPATH_SEPARATOR}'",
-            where=str(path),
-        )
-    if not measurement.values:
-        raise ArtifactError(f"metric {measurement.metric} has no value", where=str(path))
+def _names(measurements: Sequence[Measurement], path: Path) -> list[str]:
+    """Names of the parameters, in the order of the first measurement; raises as :func:`write_extrap`."""
+    if not measurements:
+        raise ArtifactError("expected at least one measurement, found none", where=str(path))
+    names = list(measurements[0].parameters)
+    for m in measurements:
+        if sorted(m.parameters) != sorted(names):
+            raise ArtifactError(
+                f"expected parameters {sorted(names)}, found {sorted(m.parameters)}", where=str(path)
+            )
+        if not m.callpath or any(CALLPATH_SEPARATOR in name or not name for name in m.callpath):
+            raise ArtifactError(
+                f"call path {list(m.callpath)} needs names without '{CALLPATH_SEPARATOR}'", where=str(path)
+            )
+        if not m.values:
+            raise ArtifactError(f"metric {m.metric} has no value", where=str(path))
+    return names
 
 
-def _line(measurement: Measurement, names: Sequence[str], path: Path) -> str:
-    _check(measurement, names, path)
+def _line(measurement: Measurement, names: Sequence[str]) -> str:
     record = {
         "params": {name: measurement.parameters[name] for name in names},
         "callpath": CALLPATH_SEPARATOR.join(measurement.callpath),

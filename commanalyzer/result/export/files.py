@@ -7,7 +7,6 @@ weights.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
 from itertools import chain
@@ -22,7 +21,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.metis import integer_work
 from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.foundation.files import write_atomically
+from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import (
     Float64,
@@ -37,36 +36,11 @@ from commanalyzer.graph.value_graph import (
 )
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path``, replacing what is there; a reader never sees a part of it.
-
-    Raises:
-        ArtifactError: If the directory does not exist or cannot be written.
-    """
-
-    def produce(draft: Path) -> None:
-        draft.write_bytes(data)
-
-    write_atomically(path, produce, force=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write ``text`` in UTF-8; errors as :func:`write_atomic`."""
-    write_atomic(path, text.encode("utf-8"))
-
-
 def number_lines(numbers: Int64, line_ptr: Int64) -> str:
     """Return lines of space-separated numbers; line i holds ``numbers[line_ptr[i]:line_ptr[i + 1]]``."""
-    lengths = np.diff(line_ptr)
-    # An empty line has a line end but no number: give it an empty token.
-    counts = np.maximum(lengths, 1)
-    pointer = pointer_from_counts(counts)
-    tokens = np.full(int(pointer[-1]), "", dtype=object)
-    filled = np.repeat(lengths > 0, counts)
-    tokens[filled] = list(map(str, numbers.tolist()))
-    ends = np.full(len(tokens), " ", dtype=object)
-    ends[pointer[1:] - 1] = "\n"
-    return "".join(chain.from_iterable(zip(tokens.tolist(), ends.tolist(), strict=True)))
+    ends = np.full(len(numbers), " ", dtype=object)
+    ends[line_ptr[1:] - 1] = "\n"
+    return "".join(chain.from_iterable(zip(map(str, numbers.tolist()), ends.tolist(), strict=True)))
 
 
 def interleave(first: Int64, pointer: Int64, columns: Sequence[Int64]) -> tuple[Int64, Int64]:
@@ -91,7 +65,7 @@ def write_matrix_market(path: Path, communication: Communication) -> None:
     stream = io.BytesIO()
     matrix = coo_array(communication.comm_bytes)
     mmwrite(stream, matrix, comment="bytes sent from part (row) to part (column)", symmetry="general")
-    write_atomic(path, stream.getvalue())
+    write_text(path, stream.getvalue().decode(), force=True)
 
 
 def write_matrix_csv(path: Path, communication: Communication) -> None:
@@ -108,10 +82,9 @@ def write_matrix_csv(path: Path, communication: Communication) -> None:
         communication.messages[sender, receiver],
     )
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("sender", "receiver", "bytes", "messages"))
-    writer.writerows(np.stack(columns, axis=1).tolist())
-    write_text(path, stream.getvalue())
+    title = "sender,receiver,bytes,messages"
+    np.savetxt(stream, np.stack(columns, axis=1), "%d", ",", header=title, comments="")
+    write_text(path, stream.getvalue(), force=True)
 
 
 def quotient_graph(communication: Communication, work_flops: Float64) -> networkx.DiGraph:
@@ -143,7 +116,7 @@ def write_graphml(path: Path, communication: Communication, work_flops: Float64)
     """Write the graph of parts as GraphML; arguments and errors as :func:`quotient_graph`."""
     stream = io.BytesIO()
     networkx.write_graphml_xml(quotient_graph(communication, work_flops), stream)
-    write_atomic(path, stream.getvalue())
+    write_text(path, stream.getvalue().decode(), force=True)
 
 
 def write_metis_graph(path: Path, adjacency: Adjacency) -> None:
@@ -158,7 +131,7 @@ def write_metis_graph(path: Path, adjacency: Adjacency) -> None:
         (adjacency.neighbour + 1, adjacency.edge_bytes),
     )
     header = f"{adjacency.num_vertices} {adjacency.num_edges} 011\n"
-    write_text(path, header + number_lines(numbers, lines))
+    write_text(path, header + number_lines(numbers, lines), force=True)
 
 
 def write_partition(path: Path, part: Int32) -> None:
@@ -167,7 +140,7 @@ def write_partition(path: Path, part: Int32) -> None:
     Raises:
         ArtifactError: If the file cannot be written.
     """
-    write_text(path, number_lines(part.astype(np.int64), np.arange(len(part) + 1, dtype=np.int64)))
+    write_text(path, "".join(f"{number}\n" for number in part.tolist()), force=True)
 
 
 def write_hmetis(path: Path, graph: ValueGraph) -> None:
@@ -185,7 +158,7 @@ def write_hmetis(path: Path, graph: ValueGraph) -> None:
     header = f"{len(weights)} {graph.num_vertices} 11\n"
     work = integer_work(graph.work_flops)
     vertex_lines = number_lines(work, np.arange(len(work) + 1, dtype=np.int64))
-    write_text(path, header + number_lines(numbers, lines) + vertex_lines)
+    write_text(path, header + number_lines(numbers, lines) + vertex_lines, force=True)
 
 
 def hypergraph_nets(graph: ValueGraph) -> tuple[Int64, Int64, Int64]:

@@ -79,7 +79,7 @@ class Observations:
 
 
 def read_observations(
-    paths: Sequence[Path],
+    paths: Sequence[Path | AnalysisResult],
     *,
     model: str = "",
     parameters: Sequence[str] = (),
@@ -88,7 +88,7 @@ def read_observations(
     """Observations of a sweep's directory or table, of a CSV file, or of results (``*.cmz``).
 
     Args:
-        paths: One directory, ``sweep.json`` or CSV file, or results.
+        paths: One directory, ``sweep.json`` or CSV file, or results, loaded or not.
         model: Communication model; the first one of the table, the leading one of results, when empty.
         parameters: Columns of a CSV file that are parameters; in other tables only these are used.
         arguments: Number of the command-line argument, from 1, that is a parameter, for results.
@@ -97,11 +97,11 @@ def read_observations(
         ConfigError: If a parameter is no number, or is missing.
         ArtifactError: If a file cannot be read.
     """
-    if all(path.suffix == ".cmz" for path in paths):
-        return _of_results(paths, model, arguments or {})
-    if len(paths) != 1:
-        raise ConfigError("expected one directory or table, or results (*.cmz) only, found several of them")
     path = paths[0]
+    if all(isinstance(path, AnalysisResult) or path.suffix == ".cmz" for path in paths):
+        return _of_results(paths, model, arguments or {})
+    if len(paths) != 1 or isinstance(path, AnalysisResult):
+        raise ConfigError("expected one directory or table, or results (*.cmz) only, found several of them")
     if path.is_dir() or path.name == "sweep.json" or _is_sweep_table(path):
         return of_table(load_table(path), model, str(path), parameters)
     return _of_csv(path, parameters)
@@ -162,20 +162,22 @@ def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:
     return True
 
 
-def _of_results(paths: Sequence[Path], model: str, arguments: Mapping[str, int]) -> Observations:
+def _of_results(
+    paths: Sequence[Path | AnalysisResult], model: str, arguments: Mapping[str, int]
+) -> Observations:
     from commanalyzer.result.artifacts import load
     from commanalyzer.scaling.sweep.table import table_lines
 
     lines: list[Mapping[str, Cell]] = []
     for path in paths:
-        result = load(path)
+        result = path if isinstance(path, AnalysisResult) else load(path)
         own = {name: str(_argument(result, name, number, path)) for name, number in arguments.items()}
         lines += table_lines(result, own)
     source = str(paths[0]) if len(paths) == 1 else f"{len(paths)} results"
     return of_table(table_from_lines(tuple(arguments), lines), model, source)
 
 
-def _argument(result: AnalysisResult, name: str, number: int, path: Path) -> float:
+def _argument(result: AnalysisResult, name: str, number: int, path: Path | AnalysisResult) -> float:
     words = result.command[1:]
     try:
         return float(words[number - 1])

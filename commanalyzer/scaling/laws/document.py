@@ -33,6 +33,9 @@ class LawsDocument:
     laws: tuple[Law, ...]
     provenance: Mapping[str, object]
 
+    def __repr__(self) -> str:
+        return f"LawsDocument({', '.join(f'{law.metric} = {law_text(law)}' for law in self.laws)})"
+
 
 def laws_json(document: LawsDocument, **more: object) -> str:
     """JSON text; formulas as terms, text, LaTeX and Python; then ``more``."""

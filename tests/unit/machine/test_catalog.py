@@ -6,7 +6,7 @@ import pytest
 
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine import machine_file
-from commanalyzer.machine.machine_file import find_machine, published_machines
+from commanalyzer.machine.machine_file import load_machine, published_machines
 
 
 def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,16 +17,16 @@ def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(machine_file, "_PUBLISHED", folder)
     monkeypatch.chdir(tmp_path)
     assert list(published_machines()) == ["fast", "slow"]
-    assert find_machine("fast").name == "fast one"
-    assert find_machine("published/slow.toml").name == "slow one"
+    assert load_machine("fast").name == load_machine(Path("fast")).name == "fast one"
+    assert load_machine("published/slow.toml").name == "slow one"
     Path("fast").write_text('name = "mine"')
-    assert find_machine("fast").name == "mine"
+    assert load_machine("fast").name == "mine"
     with pytest.raises(MachineModelError, match="fast, slow"):
-        find_machine("fats")
+        load_machine("fats")
     with pytest.raises(MachineModelError, match="No such file"):
-        find_machine("fast.tml")
+        load_machine("fast.tml")
 
 
 def test_every_published_machine_loads() -> None:
     for path in published_machines().values():
-        assert find_machine(str(path)).parameters
+        assert load_machine(str(path)).parameters

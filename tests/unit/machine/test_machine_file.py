@@ -6,7 +6,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.machine.machine_file import write_machine
-from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, load_machine
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, read_machine
 
 MACHINE = MachineParameters(
     name='cluster "A"',
@@ -31,7 +31,7 @@ MACHINE = MachineParameters(
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     write_machine(path, MACHINE, {"library": "MPICH", "ranks": 2, "remarks": ["one host"]})
-    found = load_machine(path)
+    found = read_machine(path)
     assert found.name == MACHINE.name
     assert found.parameters.keys() == MACHINE.parameters.keys()
     for key, expected in MACHINE.parameters.items():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, load_machine
+from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, read_machine
 
 FULL = """
 name = "cluster A"
@@ -29,7 +29,7 @@ def _file(folder: Path, text: str) -> Path:
 
 
 def test_load(tmp_path: Path) -> None:
-    machine = load_machine(_file(tmp_path, FULL))
+    machine = read_machine(_file(tmp_path, FULL))
     assert machine == MachineParameters(
         name="cluster A",
         bandwidth=Parameter(12.5e9, "B/s", "measured", "2026-01-31", "random matchings"),
@@ -40,7 +40,7 @@ def test_load(tmp_path: Path) -> None:
 
 
 def test_plain_values(tmp_path: Path) -> None:
-    machine = load_machine(_file(tmp_path, 'bandwidth = "1GB/s"\noverlap = "50%"'))
+    machine = read_machine(_file(tmp_path, 'bandwidth = "1GB/s"\noverlap = "50%"'))
     assert machine.bandwidth == Parameter(1e9, "B/s")
     assert machine.overlap_value == 0.5
     assert not machine.is_complete
@@ -94,14 +94,14 @@ def test_plain_values(tmp_path: Path) -> None:
 def test_refused(tmp_path: Path, text: str, found: str) -> None:
     path = _file(tmp_path, text)
     with pytest.raises(MachineModelError) as caught:
-        load_machine(path)
+        read_machine(path)
     assert found in caught.value.message
     assert str(path) in caught.value.where
 
 
 def test_missing_file_and_wrong_unit(tmp_path: Path) -> None:
     with pytest.raises(MachineModelError, match="No such file"):
-        load_machine(tmp_path / "none.toml")
+        read_machine(tmp_path / "none.toml")
     with pytest.raises(MachineModelError, match="bandwidth in B/s"):
         MachineParameters(bandwidth=Parameter(1.0, "bit/s"))
 
@@ -148,7 +148,7 @@ value = "5us"
 
 
 def test_times_and_curves(tmp_path: Path) -> None:
-    machine = load_machine(_file(tmp_path, NETWORK))
+    machine = read_machine(_file(tmp_path, NETWORK))
     assert machine.latency is not None
     assert machine.latency.value == pytest.approx(1.5e-6)
     assert machine.latency.curve is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.machine_file import find_machine, write_machine
+from commanalyzer.machine.machine_file import load_machine, write_machine
 from commanalyzer.machine.measuring.phase_campaign import (
     COLUMNS,
     CampaignPoint,
@@ -14,7 +14,7 @@ from commanalyzer.machine.measuring.phase_campaign import (
     campaign_points,
     read_points,
 )
-from commanalyzer.machine.parameters import load_machine
+from commanalyzer.machine.parameters import read_machine
 from commanalyzer.machine.phase_times import AreaFormula, PhaseTimes, parse_condition, read_phase_times
 from commanalyzer.scaling.allocations.model import model_of, read_model
 
@@ -23,9 +23,9 @@ POINT = MeasuredPhase(CampaignPoint(2, 1, 1, 64, "ring"), "1", (5, 9), 1.25e-6)
 
 @pytest.mark.parametrize("name", ["vilje", "piz-daint"])
 def test_published_models_survive_a_file(name: str, tmp_path: Path) -> None:
-    machine = find_machine(name)
+    machine = load_machine(name)
     write_machine(tmp_path / "m.toml", machine, {})
-    again = load_machine(tmp_path / "m.toml")
+    again = read_machine(tmp_path / "m.toml")
     assert (again.phase_times, again.units) == (machine.phase_times, machine.units)
     assert again.parameters == machine.parameters
     assert model_of(again).metrics == model_of(machine).metrics
@@ -50,7 +50,7 @@ def test_wrong_files_are_refused(text: str, found: str, tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     path.write_text(text)
     with pytest.raises(MachineModelError, match=found):
-        load_machine(path)
+        read_machine(path)
 
 
 def test_formulas_are_checked_when_they_are_used() -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.cli.main import main
-from commanalyzer.machine.machine_file import find_machine, published_machines
+from commanalyzer.machine.machine_file import load_machine, published_machines
 
 
 @pytest.mark.parametrize(("name", "path"), published_machines().items())
 def test_every_number_says_where_it_is_from(name: str, path: Path) -> None:
-    machine = find_machine(name)
+    machine = load_machine(name)
     assert machine.name
     assert machine.bandwidth is not None
     for parameter in machine.parameters.values():
@@ -36,7 +36,7 @@ def test_they_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_cluster_of_the_paper() -> None:
-    machine = find_machine("hpdc18-opa")
+    machine = load_machine("hpdc18-opa")
     assert machine.overlap_value == 0.57  # Section 6.1.1
     assert machine.overlap is not None
     assert machine.overlap.source == "measured"
@@ -46,11 +46,11 @@ def test_the_cluster_of_the_paper() -> None:
 
 
 def test_interconnects_as_cited() -> None:
-    fugaku = find_machine("fugaku-tofud")
+    fugaku = load_machine("fugaku-tofud")
     assert fugaku.bandwidth is not None
     assert fugaku.latency is not None
     assert (fugaku.bandwidth.value, fugaku.latency.value) == pytest.approx((38.1e9, 0.49e-6))
-    summit, myrinet = (find_machine(name).bandwidth for name in ("summit-edr", "myri10g-clos512"))
+    summit, myrinet = (load_machine(name).bandwidth for name in ("summit-edr", "myri10g-clos512"))
     assert summit is not None
     assert myrinet is not None
     assert summit.value == 2 * 100e9 / 8

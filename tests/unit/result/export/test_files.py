@@ -16,14 +16,12 @@ from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.result.export.files import (
     hypergraph_nets,
-    number_lines,
     write_graphml,
     write_hmetis,
     write_matrix_csv,
     write_matrix_market,
     write_metis_graph,
     write_partition,
-    write_text,
 )
 from tests.graphs import build, folded, grid, grid_parts, row
 
@@ -31,10 +29,6 @@ from tests.graphs import build, folded, grid, grid_parts, row
 @pytest.fixture(name="communication")
 def _communication() -> Communication:
     return count_volume(grid(8, count=3), grid_parts(8, 2, 2), 4)
-
-
-def numbers(line: str) -> list[int]:
-    return [int(x) for x in line.split()]
 
 
 def test_metis_graph(tmp_path: Path) -> None:
@@ -109,22 +103,3 @@ def test_graphml(tmp_path: Path, communication: Communication) -> None:
 def test_graphml_needs_the_work_of_every_part(tmp_path: Path, communication: Communication) -> None:
     with pytest.raises(ArtifactError, match="work of 4 parts, found 2"):
         write_graphml(tmp_path / "m.graphml", communication, np.zeros(2))
-
-
-def test_write_replaces_whole_files_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    write_text(path, "first")
-    write_text(path, "second")
-    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "second")]
-    with pytest.raises(ArtifactError, match="expected an existing directory"):
-        write_text(tmp_path / "missing" / "a.txt", "x")
-    directory = tmp_path / "taken"
-    directory.mkdir()
-    with pytest.raises(ArtifactError, match="found a directory"):
-        write_text(directory, "x")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "taken"]
-
-
-def test_lines_of_numbers_with_empty_ones() -> None:
-    assert number_lines(np.array([1, 2, 3]), np.array([0, 2, 2, 3])) == "1 2\n\n3\n"
-    assert numbers("1 2") == [1, 2]

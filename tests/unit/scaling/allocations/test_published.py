@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import FitError
-from commanalyzer.machine.machine_file import find_machine
+from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.scaling.allocations.model import model_of
 
 
 def _predicted(machine: str, **metrics: float) -> tuple[str, float]:
     columns = {name: np.array([float(value)]) for name, value in metrics.items()}
-    found = model_of(find_machine(machine)).predict(columns)
+    found = model_of(load_machine(machine)).predict(columns)
     return found.area[0], float(found.time_s[0])
 
 
@@ -90,13 +90,13 @@ def test_piz_daint_area_2() -> None:
 def test_printed_formulas_below_zero_are_cut_off_and_marked() -> None:
     # 7.05e-5 - 8 x 2.79e-5 < 0: little traffic from 8 processes.
     metrics = {"N": 16, "A": 4, "C": 1, "PPN": 8, "S": 16384, "PT": 16384, "NI": 8, "NT": 131072}
-    found = model_of(find_machine("piz-daint")).predict({k: np.array([float(v)]) for k, v in metrics.items()})
+    found = model_of(load_machine("piz-daint")).predict({k: np.array([float(v)]) for k, v in metrics.items()})
     assert found.time_s[0] == 0.0
     assert found.is_clamped[0]
 
 
 def test_out_of_range_is_marked_and_missing_metrics_are_named() -> None:
-    model = model_of(find_machine("piz-daint"))
+    model = model_of(load_machine("piz-daint"))
     metrics = {"A": 4, "C": 1, "PPN": 1, "S": 65536, "PT": 65536, "NI": 1, "NT": 65536}
     columns = {k: np.full(3, float(v)) for k, v in metrics.items()}
     found = model.predict(columns | {"N": np.array([8.0, 128.0, 129.0])})

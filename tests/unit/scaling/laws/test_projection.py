@@ -11,7 +11,7 @@ import pytest
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import EXIT_USER_ERROR, ConfigError, FitError, MachineModelError
-from commanalyzer.machine.machine_file import find_machine, published_machines
+from commanalyzer.machine.machine_file import load_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.machine.roofline.traffic import node_traffic
@@ -108,12 +108,12 @@ def test_exact_laws_give_the_bound_of_the_result(
 
 @pytest.mark.parametrize("name", published_machines())
 def test_published_machines_have_a_latency_with_its_source(name: str) -> None:
-    latency = find_machine(name).latency
+    latency = load_machine(name).latency
     assert latency is not None
     assert re.search(r"\(.*[A-Z].*\)", latency.note)
     is_older = name in ("hpdc18-opa", "myri10g-clos512")  # InfiniPath before Omni-Path, Myrinet-2000
     assert is_older == (latency.source == "assumed from a predecessor")
-    said = machine_line(find_machine(name))
+    said = machine_line(load_machine(name))
     assert ("us (assumed from a predecessor)" in said) == is_older
     assert ("assumed latency" in said) == (latency.source == "assumed")
 
