@@ -30,7 +30,7 @@ BUDGETS = {
     "kernels": 7_539,
     "machine": 5_774,
     "profiles": 5_457,
-    "program": 9_330,
+    "program": 9_328,
     "recording": 11_756,
     "report": 7_349,
     "result": 2_335,
