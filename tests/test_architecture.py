@@ -30,7 +30,7 @@ BUDGETS = {
     "kernels": 7_539,
     "machine": 5_791,
     "profiles": 5_457,
-    "program": 9_329,
+    "program": 9_327,
     "recording": 11_756,
     "report": 7_339,
     "result": 2_432,

@@ -328,18 +328,18 @@ def _warnings(
         result.append(f"the program started other processes ({', '.join(processes)}): they were not recorded")
     if statistics.unaligned_copies:
         result.append(
-            f"{statistics.unaligned_copies} memory copies between differently aligned addresses: "
-            "the values they moved were not followed"
+            f"{statistics.unaligned_copies} memory copies shifted bytes within words: such numbers begin "
+            "anew where they arrive, and bytes of the way there are missing; copies of text do not matter"
         )
     if statistics.unnamed_lifetimes:
         result.append(
-            f"{statistics.unnamed_lifetimes} stores to workspaces were not told apart: "
-            "there are too many different ones"
+            f"{statistics.unnamed_lifetimes} stores to private temporaries (see --private) count as one "
+            "with the store before, because there are too many: bytes may be too high"
         )
     if recorded.left_out:
         result.append(
             f"{recorded.left_out} words may be private temporaries (they are computed anew at times): "
-            "counted as shared data, because a graph with each of their contents would be too large"
+            "counted as shared data (bytes may be too high), as a graph with each content would be too large"
         )
     if recorded.store.num_rows == 0:
         what = "the program stores no values (what stays in registers is not divided)"

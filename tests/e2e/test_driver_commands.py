@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -87,15 +88,29 @@ def test_of_several_sources_one_that_fails_does_not_keep_the_others(project: Pro
 
 def test_options_of_gcc_are_left_out_with_a_warning(project: Project) -> None:
     project.write(SEVERAL)
-    line = "commanalyzer-cc -O2 -ftree-vectorizer-verbose=2 -Wlogical-op -Werror -fipa-pta -fno-math-errno"
-    for _ in range(2):  # the answer of the compiler is kept
-        done = project.run(f"{line} -c a.c")
-        assert done.err == (
-            "commanalyzer: warning: unknown options are left out: "
-            "-ftree-vectorizer-verbose=2 -Wlogical-op -fipa-pta\n"
-        )
-    project.run(f"{line} main.c a.c 'with space.c' sub/c.c -o prog")
+    left_out = "-ftree-vectorizer-verbose=2 -Wlogical-op -foffload=nvptx-none -gstabs -p -static"
+    linker = "-Wl,-Map,x.map -Wl,-z,muldefs -Wl,--exclude-libs,ALL"
+    line = "commanalyzer-cc -O2 -Werror -Wp,-MMD,a.d -rdynamic -Wl,-z,now,--as-needed -u a -Xlinker -s"
+    # twice: the answer of the compiler is kept
+    for words in ("-c a.c", "-c a.c", "main.c a.o 'with space.c' sub/c.c -o prog", "a.o -shared -o a.so"):
+        done = project.run(f"{line} {linker} {left_out} {words}")
+        expected = f"{left_out} {'' if '-c' in words else linker}".split()
+        assert done.err.startswith("commanalyzer: warning: unknown options are left out: "), done.err
+        assert sorted(done.err.split(": ")[-1].split()) == sorted(expected)
     assert len(project.records("prog")) == 4
+    assert (project.folder / "a.d").is_file()
+    if shutil.which("gcc", path=os.defpath) is not None:  # what gcc refuses, too
+        for words in ("-c a.c", "a.o -shared -o a.so"):
+            assert "-fno-such-thing" in project.run(f"{line} -fno-such-thing {words}", status=1).err
+
+
+@pytest.mark.parametrize("standard", ["", "-std=gnu89", "-std=gnu11"])
+def test_old_c_as_gcc_accepts_it(project: Project, standard: str) -> None:
+    text = 'static count; char *p = 1; main() { printf("%d\\n", square(count + 3)); exit(0); }\n'
+    project.write({"old.c": f"#include <omp.h>\n{text}square(x) int x; {{ return x * x; }}\n"})
+    project.run(f"commanalyzer-cc {standard} old.c -o prog")
+    assert project.run("./prog").out == "9\n"
+    assert len(project.records("prog")) == 1
 
 
 def test_a_compiler_that_the_user_names_decides_itself(project: Project) -> None:

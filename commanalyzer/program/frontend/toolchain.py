@@ -130,7 +130,16 @@ Language = Literal["c", "c++", "fortran"]
 # llvmlite reads bitcode up to its own LLVM version; a newer compiler's output may not parse.
 NEWEST_CLANG = 22
 _PROBE_TIMEOUT_S = 60.0
-BUNDLED_TARGET = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")  # zig defines it with -O
+# What gcc accepts of C before 1999, with a warning.
+_OLD_C = (
+    "implicit-int", "implicit-function-declaration", "int-conversion", "return-mismatch",
+    "incompatible-pointer-types", "incompatible-function-pointer-types",
+)  # fmt: skip
+BUNDLED_TARGET = (
+    *("-target", "x86_64-linux-gnu", "-mcpu=baseline"),
+    "-UNDEBUG",  # zig defines it with -O
+    *map("-Wno-error={}".format, _OLD_C),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +149,7 @@ class Toolchain:
     Attributes:
         cc: Command prefix for C.
         cxx: Command prefix for C++ (also links programs that contain C++).
-        target_flags: Flags that fix target and CPU, and keep assertions; empty for a user's compiler.
+        target_flags: Flags that fix target, CPU and language; empty for a user's compiler.
         bundled: It is the one from the ``ziglang`` wheel.
         version: First line of ``--version``.
     """

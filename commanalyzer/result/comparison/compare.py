@@ -224,7 +224,7 @@ class Comparison:
 
     @property
     def accuracy(self) -> float | None:
-        """1 - |predicted - counted| / counted, of the totals; ``None`` when nothing was counted."""
+        """``1 - |predicted - counted| / counted`` of the totals; ``None`` when nothing was counted."""
         return accuracy(self.predicted.comm_bytes, self.counted.comm_bytes)
 
     @property
@@ -304,5 +304,5 @@ def ratio(predicted: int, counted: int) -> float | None:
 
 
 def accuracy(predicted: int, counted: int) -> float | None:
-    """1 - |predicted - counted| / counted, negative when more than twice as much is predicted."""
+    """``1 - |predicted - counted| / counted``, negative when more than twice as much is predicted."""
     return 1.0 - abs(predicted - counted) / counted if counted else None

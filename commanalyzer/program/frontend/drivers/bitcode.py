@@ -15,7 +15,7 @@ from pathlib import Path
 from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.drivers import option_table as table
 from commanalyzer.program.frontend.drivers.command import Argument, CompilerCommand, refused_options
-from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
+from commanalyzer.program.frontend.drivers.underlying import Underlying, openmp_flags
 from commanalyzer.program.frontend.inputs.fortran import compile_fortran, find_fortran
 from commanalyzer.program.frontend.inputs.sources import COMPILE_FLAGS
 from commanalyzer.program.frontend.regions import mark_flags
@@ -70,7 +70,8 @@ class BitcodeCompiler:
         output = self._scratch / "fortran.ll"
         flang = find_fortran()
         flang = replace(flang, command=(*flang.command, *ir_options(self._command)))
-        paths = _fortran_module_paths(self._command)
+        written = [a.value for a in self._command.arguments if a.name in ("-J", "-module-dir")]
+        paths = [f"-I{path}" for path in [*written, "."]]
         try:
             compile_fortran(Path(source.name), output, flang, paths, modules)
         except CompileError as error:
@@ -105,7 +106,9 @@ class BitcodeCompiler:
             if ended == 0 and compilation.output.is_file():
                 return compilation.output.read_bytes(), ""
             text = compilation.messages.read_text(errors="replace")
-            changed = _without_unknown(options, text) or self._with_instruction_set(options)
+            unknown = refused_options(text) & set(options)
+            kept = [word for word in options if word not in unknown]
+            changed = kept if unknown else self._with_instruction_set(options)
             if changed is None:
                 return b"", _reason(text, ended)
             options = changed
@@ -126,8 +129,7 @@ class BitcodeCompiler:
         ]  # fmt: skip
 
     def _headers(self) -> tuple[str, ...]:
-        openmp = SEQUENTIAL_OPENMP if self._command.parallel else ()
-        return (*openmp, *mark_flags(), *self._underlying.ir_include_flags)
+        return (*openmp_flags(self._command.parallel), *mark_flags(), *self._underlying.ir_include_flags)
 
 
 def ir_options(command: CompilerCommand) -> list[str]:
@@ -149,10 +151,8 @@ def ir_options(command: CompilerCommand) -> list[str]:
 
 def _matters(argument: Argument) -> bool:
     name = argument.name
-    if name.startswith(table.KEPT_FOR_IR_PREFIXES):
+    if name.startswith(table.FOR_ASSEMBLER):
         return True
-    if name == "-x" or (name.startswith("-x") and not argument.value):
-        return False
     if argument.words == ("-D", "_FORTIFY_SOURCE") or argument.value.startswith("_FORTIFY_SOURCE="):
         return False
     if name == "-Xclang":
@@ -161,19 +161,7 @@ def _matters(argument: Argument) -> bool:
         *table.NOT_FOR_IR_PREFIXES, *table.INSTRUCTION_SET_PREFIXES,
         *table.OPENMP, *table.LINK_TIME_OPTIMISATION,
     )  # fmt: skip
-    return name not in table.NOT_FOR_IR and not name.startswith((*dropped, "-o", "-J"))
-
-
-def _fortran_module_paths(command: CompilerCommand) -> list[str]:
-    written = [a.value or a.name[2:] for a in command.arguments if a.name.startswith("-J")]
-    written += [a.value for a in command.arguments if a.name == "-module-dir"]
-    return [f"-I{path}" for path in [*written, "."]]
-
-
-def _without_unknown(options: Sequence[str], messages: str) -> list[str] | None:
-    unknown = refused_options(messages)
-    kept = [word for word in options if word not in unknown]
-    return kept if len(kept) < len(options) else None
+    return name not in table.NOT_FOR_IR and not name.startswith(dropped)
 
 
 def _reason(messages: str, status: int) -> str:

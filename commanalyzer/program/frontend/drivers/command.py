@@ -9,6 +9,7 @@ is kept: all sources of a project have the same options.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -20,7 +21,7 @@ from typing import Literal
 from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers import option_table as table
 from commanalyzer.program.frontend.drivers.underlying import Underlying
-from commanalyzer.program.frontend.toolchain import run_tool
+from commanalyzer.program.frontend.toolchain import Language, run_tool
 
 Action = Literal["pass", "compile", "link"]
 STANDARD_INPUT = "-"
@@ -78,15 +79,7 @@ class CompilerCommand:
     @property
     def output(self) -> str:
         """Value of the last ``-o``, empty if there is none."""
-        found = ""
-        for argument in self.arguments:
-            if argument.language:
-                continue
-            if argument.name == "-o":
-                found = argument.value
-            elif argument.name.startswith("-o") and not argument.value:
-                found = argument.name[2:]
-        return found
+        return next((a.value for a in reversed(self.arguments) if a.name == "-o"), "")
 
     @property
     def per_source(self) -> tuple[CompilerCommand, ...]:
@@ -130,22 +123,31 @@ def _arguments(words: Sequence[str]) -> list[Argument]:
     for word in rest:
         if word.startswith("-") and word != STANDARD_INPUT:
             value = next(rest, None) if word in table.WITH_VALUE else None
-            argument = Argument((word,) if value is None else (word, value))
-            found.append(argument)
-            explicit = _explicit_language(argument, explicit)
+            for argument in _separate((word,) if value is None else (word, value)):
+                before = found[-1].name if found else ""
+                if argument.name == before == "-Xlinker" and not argument.value.startswith("-"):
+                    argument = Argument((*found.pop().words, *argument.words))  # a value
+                found.append(argument)
+                if argument.name == "-x":
+                    explicit = "" if argument.value == "none" else argument.value
         else:
             found.append(_input(word, explicit))
     return found
 
 
-def _explicit_language(argument: Argument, before: str) -> str:
-    if argument.name == "-x":
-        chosen = argument.value
-    elif argument.name.startswith("-x") and not argument.value:
-        chosen = argument.name[2:]
-    else:
-        return before
-    return "" if chosen == "none" else chosen
+def _separate(words: tuple[str, ...]) -> list[Argument]:
+    """An option; words for the linker one by one, those for the preprocessor as options of the compiler."""
+    if words[0].startswith("-Wl,") or words[0] == "-u":
+        linker = words if words[0] == "-u" else words[0].split(",")[1:]
+        return [Argument(("-Xlinker", word)) for word in linker]
+    if words[0].startswith("-Wp,"):
+        parts = words[0].split(",")[1:]
+        named = ((part, "-MF") if part in ("-MD", "-MMD") else (part,) for part in parts)
+        return _arguments([word for each in named for word in each])
+    joined = "" if words[0].startswith(table.OPENMP) else words[0][:2]
+    if joined in table.JOINED and words[0] != joined:
+        words = (joined, words[0][2:])
+    return [Argument(words)]
 
 
 def _input(word: str, explicit: str) -> Argument:
@@ -179,9 +181,10 @@ def _is_other_target(option: Argument) -> bool:
 _TIMEOUT_S = 60.0
 _REFUSED = re.compile(
     r"error: .*?(?:unknown argument|unknown clang option|unknown warning option|unsupported option|"
-    r"unsupported argument|optimization flag):? ['\"](-[^'\"]+)['\"]",
+    r"unsupported argument|optimization flag|unrecognized command-line option):? ['\"](-[^'\"]+)['\"]",
     re.IGNORECASE,
 )
+_REFUSED_FOR_LINKER = re.compile(r"error: unsupported linker (?:arg|extension flag): (-z \S+|\S+)")
 
 
 def refused_options(messages: str) -> frozenset[str]:
@@ -194,47 +197,68 @@ def without_unknown(
 ) -> tuple[CompilerCommand, tuple[str, ...]]:
     """The command without the options that its compiler does not know, and these options.
 
+    What gcc refuses as well, where it is installed, stays: the build is to fail.
+
     Raises:
         ConfigError: If the cache is not usable.
     """
-    asked = [
-        argument.name
-        for argument in command.arguments
-        if not argument.language
-        and len(argument.words) == 1
-        and argument.name.startswith(table.KNOWN_BY_SOME_PREFIXES)
-        and not argument.name.startswith((*table.FOR_OTHER_TOOLS_PREFIXES, *table.OPENMP))
-        and not argument.name.startswith(table.LINK_TIME_OPTIMISATION)
-    ]
-    if not asked or not command.sources:
+    if not any(a.language for a in command.arguments):
         return command, ()
-    unknown = frozenset(_asked_of(underlying, asked))
-    arguments = tuple(a for a in command.arguments if a.language or a.name not in unknown)
-    return replace(command, arguments=arguments), tuple(dict.fromkeys(n for n in asked if n in unknown))
+    useless = table.LINK_ONLY_PREFIXES if command.action == "compile" else ()
+    options = (a for a in command.arguments if not a.language and not a.name.startswith(useless))
+    asked = {a: text for a in options if (text := _spelling(a))}
+    unknown = frozenset(_asked_of(underlying, list(asked.values()))) if asked else frozenset()
+    left_out = {a: text for a, text in asked.items() if text in unknown}
+    if underlying.bundled:
+        left_out |= {a: a.name for a in command.arguments if a.name.partition("=")[0] in table.NOT_BUNDLED}
+    arguments = tuple(a for a in command.arguments if a not in left_out)
+    return replace(command, arguments=arguments), tuple(left_out.values())
+
+
+def _spelling(argument: Argument) -> str:
+    """An option that a compiler may not know, in one word; empty for others."""
+    name = argument.name
+    if name == "-Xlinker":
+        return ",".join(("-Wl", *argument.words[1::2]))
+    if name.startswith((table.FOR_ASSEMBLER, *table.OPENMP, *table.LINK_TIME_OPTIMISATION)):
+        return ""
+    known_by_some = name in table.KNOWN_BY_SOME or name.startswith(table.KNOWN_BY_SOME_PREFIXES)
+    return name if known_by_some and len(argument.words) == 1 else ""
 
 
 def _asked_of(underlying: Underlying, options: Sequence[str]) -> list[str]:
     program = Path(shutil.which(underlying.command[0]) or underlying.command[0])
     state = program.stat()
-    identity = [str(program), str(state.st_size), str(state.st_mtime_ns), *underlying.command]
-    key = content_key(["unknown options", *identity, "|", *options])
+    # Not a gcc in front of the system's on the search path: it may be a script that calls the wrapper.
+    model = shutil.which(table.MODELS[underlying.language], path=os.defpath) or ""
+    identity = [str(program), str(state.st_size), str(state.st_mtime_ns), model, *underlying.command]
+    key = content_key(["left out options", *identity, "|", *options])
 
     def produce(draft: Path) -> None:
-        draft.write_text(json.dumps(_unknown(underlying, options)))
+        unknown = _unknown(underlying.command, underlying.language, options)
+        wrong = _unknown((model,), underlying.language, unknown) if model and unknown else []
+        draft.write_text(json.dumps([option for option in unknown if option not in wrong]))
 
     found: list[str] = json.loads(cached_file(key, ".json", produce).read_text())
     return found
 
 
-def _unknown(underlying: Underlying, options: Sequence[str]) -> list[str]:
+def _unknown(command: Sequence[str], language: Language, options: Sequence[str]) -> list[str]:
     """Some compilers name all unknown options at once, others the first one."""
-    language = "f95-cpp-input" if underlying.language == "fortran" else underlying.language
-    left, unknown = list(options), set[str]()
+    kind = "f95-cpp-input" if language == "fortran" else language
+    left, unknown = list(options), list[str]()
     while True:
-        command = [*underlying.command, *left, "-E", "-x", language, "/dev/null"]
-        output = run_tool(command, timeout_s=_TIMEOUT_S)
-        refused = set() if output.ok else refused_options(output.stderr) & set(left)
+        line = [*command, *left, "-E", "-x", kind, "/dev/null"]
+        output = run_tool(line, timeout_s=_TIMEOUT_S, environment={"LC_ALL": "C"})
+        refused = [] if output.ok else [option for option in left if _is_refused(option, output.stderr)]
         if not refused:
-            return sorted(unknown)
-        unknown |= refused
+            return unknown
+        unknown += refused
         left = [option for option in left if option not in refused]
+
+
+def _is_refused(option: str, messages: str) -> bool:
+    if not option.startswith("-Wl,"):
+        return option in refused_options(messages)
+    words = option.split(",")[1:]
+    return bool({words[0].partition("=")[0], " ".join(words)} & set(_REFUSED_FOR_LINKER.findall(messages)))

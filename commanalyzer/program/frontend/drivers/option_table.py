@@ -15,9 +15,20 @@ WITH_VALUE = frozenset(
     )
 )  # fmt: skip
 
-# Options that one compiler knows and another may not; of these, the ones that go to other tools.
-KNOWN_BY_SOME_PREFIXES = ("-f", "-m", "-W", "-q")
-FOR_OTHER_TOOLS_PREFIXES = ("-Wl,", "-Wa,", "-Wp,")
+# Of these, the ones that are looked at, which may have their value in the same word.
+JOINED = ("-o", "-x", "-L", "-l", "-J")
+
+# Options that one compiler knows and another may not; of these, the ones that go to the assembler. What a
+# linker knows is asked as -Wl.
+KNOWN_BY_SOME_PREFIXES = ("-f", "-m", "-W", "-q", "-g")
+KNOWN_BY_SOME = frozenset(("-p",))
+FOR_ASSEMBLER = "-Wa,"
+# Known, but not possible with the bundled compiler: its C library is shared, profiles of gcc are not its own.
+NOT_BUNDLED = frozenset(("-static", "-fprofile-use", "-fbranch-probabilities", "-fsplit-stack"))
+# Makes of a compiler whose options projects are written for.
+MODELS = {"c": "gcc", "c++": "g++", "fortran": "gfortran"}
+# For the linker; the bundled compiler applies them even where it does not link.
+LINK_ONLY_PREFIXES = ("-l", "-Xlinker", "-rdynamic", "-T", "-z")
 
 # Options with which every source has an output of its own.
 OUTPUT_PER_SOURCE = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"))
@@ -37,29 +48,11 @@ LANGUAGE_OF_SUFFIX = {
     **dict.fromkeys((".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CC", ".CPP", ".CXX", ".ii"), "c++"),
     **dict.fromkeys((".s", ".S", ".sx", ".asm"), "assembler"),
     **dict.fromkeys((".ll", ".bc"), "ir"),
-    **dict.fromkeys(
-        (
-            ".f",
-            ".for",
-            ".ftn",
-            ".f77",
-            ".f90",
-            ".f95",
-            ".f03",
-            ".f08",
-            ".f18",
-            ".F",
-            ".FOR",
-            ".FTN",
-            ".F77",
-            ".F90",
-            ".F95",
-            ".F03",
-            ".F08",
-            ".F18",
-        ),
-        "fortran",
-    ),
+    **{
+        suffix: "fortran"
+        for small in (".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f18")
+        for suffix in (small, small.upper())
+    },
     **dict.fromkeys((".h", ".hh", ".hpp", ".hxx", ".H", ".h++"), "header"),
     **dict.fromkeys((".m", ".mm", ".cu", ".hip", ".d", ".go"), "other"),
 }
@@ -93,7 +86,7 @@ OPENMP = ("-fopenmp", "-fno-openmp", "-openmp", "-qopenmp")
 OPENMP_ON = frozenset(
     ("-fopenmp", "-fopenmp=libomp", "-fopenmp=libgomp", "-fopenmp=libiomp5", "-openmp", "-qopenmp")
 )
-OPENMP_LIBRARIES = frozenset(("-lgomp", "-lomp", "-liomp5"))
+OPENMP_LIBRARIES = frozenset(("gomp", "omp", "iomp5"))
 OTHER_TARGET = ("-m32", "-mx32", "-m16")
 
 # Instruction sets: the embedded IR is for every x86-64.
@@ -116,14 +109,11 @@ NOT_FOR_IR_PREFIXES = (
 )  # fmt: skip
 NOT_FOR_IR = frozenset(
     (
-        "-c", "-o", "-pg", "-p", "-pipe", "-v", "-s", "-r", "-w", "--coverage", "-MD", "-MMD",
+        "-c", "-o", "-x", "-pg", "-p", "-pipe", "-v", "-s", "-r", "-w", "--coverage", "-MD", "-MMD",
         "-MP", "-MG", "-MV", "-MF", "-MT", "-MQ", "-MJ", "-Xlinker", "-T", "-u", "-z", "-e", "-h",
         "-mllvm", "-y", "-J", "-module-dir", "-wrapper", "-include-pch", "-Q", "-H",
     )
 )  # fmt: skip
-KEPT_FOR_IR_PREFIXES = ("-Wa,", "-Wp,-D", "-Wp,-U", "-Wp,-I")
 
-# Options of a link that an analysis repeats; -L, -l and library files are kept besides.
-KEPT_LINK_OPTIONS = frozenset(("-pthread", "-pthreads"))
 # They change which definition a call reaches; linked as IR, the program does not see them.
 NAME_CHANGING_LINKER_PREFIXES = ("--wrap", "-wrap", "--defsym", "-defsym")

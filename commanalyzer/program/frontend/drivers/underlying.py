@@ -98,12 +98,18 @@ class Underlying:
 # OpenMP without OpenMP: pragmas are ignored, functions come from our header and say that there is one thread.
 # _OPENMP is defined nevertheless, so that the code is what it is in the parallel program (and so that
 # configure scripts and find_package(OpenMP) are content).
-SEQUENTIAL_OPENMP = ("-isystem", str(Path(__file__).resolve().parent / "include"), "-D_OPENMP=201511")
+def openmp_flags(parallel: bool) -> tuple[str, ...]:
+    """Where the header is; without OpenMP, too, as gcc has its own."""
+    folder = str(_FOLDER / "include")
+    return ("-isystem", folder, "-D_OPENMP=201511") if parallel else ("-idirafter", folder)
 
 
 def system_library_flags() -> tuple[str, ...]:
-    """Where the bundled compiler finds libraries of the system; it does not look there by itself."""
-    return tuple(f"-L{d}" for d in _SYSTEM_LIBRARIES if Path(d).is_dir())
+    """Where the bundled compiler finds libraries of the system; it does not look there by itself.
+
+    They may need a newer C library than it links with: the one they find when they are loaded.
+    """
+    return (*(f"-L{d}" for d in _SYSTEM_LIBRARIES if Path(d).is_dir()), "-Wl,--allow-shlib-undefined")
 
 
 def find_underlying(language: Language) -> Underlying:

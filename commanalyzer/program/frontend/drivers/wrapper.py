@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,9 +37,9 @@ from commanalyzer.program.frontend.drivers.embedded import (
 )
 from commanalyzer.program.frontend.drivers.records import SECTION, Record, encode_records
 from commanalyzer.program.frontend.drivers.underlying import (
-    SEQUENTIAL_OPENMP,
     Underlying,
     find_underlying,
+    openmp_flags,
     sequential_openmp,
 )
 from commanalyzer.program.frontend.toolchain import Language, include_directory
@@ -51,13 +51,13 @@ _MEMBER_HEADER = 60  # bytes; the size stands in bytes 48 to 57, decimal
 def link_record(command: CompilerCommand, underlying: Underlying) -> Record:
     """How the program was linked: libraries and search paths, absolute, in the user's order."""
     options: list[str] = []
-    directories = [_directory(a) for a in command.arguments if _is_library_path(a)]
+    directories = [Path(a.value).resolve() for a in command.arguments if a.name == "-L"]
     for argument in command.arguments:
         if argument.language == "object":
             options += _library_file(Path(argument.name))
         elif not argument.language:
             options += _kept(argument, directories)
-    words = list(_linker_words(command.arguments))
+    words = [word for a in command.arguments if a.name == "-Xlinker" for word in a.words[1::2]]
     changed = [word for word in words if word.startswith(table.NAME_CHANGING_LINKER_PREFIXES)]
     return Record(
         "link",
@@ -111,35 +111,19 @@ def has_all_records(path: Path) -> bool:
     return objects > 0
 
 
-def _is_library_path(argument: Argument) -> bool:
-    return not argument.language and argument.name.startswith("-L")
-
-
-def _directory(option: Argument) -> Path:
-    return Path(option.value or option.name[2:]).resolve()
-
-
 def _kept(option: Argument, directories: Sequence[Path]) -> list[str]:
     name = option.name
-    if name in table.KEPT_LINK_OPTIONS:
+    if name == "-pthread":
         return [name]
-    if _is_library_path(option):
-        return [f"-L{_directory(option)}"]
-    library = (option.value or name[2:]) if name.startswith("-l") else ""
-    if not library or f"-l{library}" in table.OPENMP_LIBRARIES:
+    if name == "-L":
+        return [f"-L{Path(option.value).resolve()}"]
+    library = option.value
+    if name != "-l" or library in table.OPENMP_LIBRARIES:
         return []
     # A library of the project is known by its file: it may be gone when the program is analysed.
     names = [library[1:]] if library.startswith(":") else [f"lib{library}.so", f"lib{library}.a"]
     found = next((d / n for d in directories for n in names if (d / n).is_file()), None)
     return [f"-l{library}"] if found is None else _library_file(found)
-
-
-def _linker_words(arguments: Iterable[Argument]) -> Iterator[str]:
-    for argument in arguments:
-        if argument.name == "-Xlinker":
-            yield argument.value
-        elif argument.name.startswith("-Wl,"):
-            yield from argument.name.split(",")[1:]
 
 
 def _run_paths(linker_words: Sequence[str]) -> list[str]:
@@ -209,7 +193,7 @@ def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
         return words
     return [
         *words,
-        *(SEQUENTIAL_OPENMP if compiled and command.parallel else ()),
+        *(openmp_flags(command.parallel) if compiled else ()),
         *(underlying.include_flags if compiled else ()),
         *(underlying.library_flags if command.action == "link" else ()),
     ]
@@ -228,9 +212,9 @@ def _is_kept(option: Argument, command: CompilerCommand, underlying: Underlying)
         return False
     if not underlying.bundled:
         return True
-    # zig looks for libraries even where it does not link
-    useless = command.action == "compile" and name.startswith("-l")
-    return not (useless or name.startswith(table.OPENMP) or name in table.OPENMP_LIBRARIES)
+    useless = command.action == "compile" and name.startswith(table.LINK_ONLY_PREFIXES)
+    parallel = name.startswith(table.OPENMP) or (name == "-l" and option.value in table.OPENMP_LIBRARIES)
+    return not (useless or parallel)
 
 
 class _Build:
@@ -257,7 +241,7 @@ class _Build:
         sources = [s for s in self._command.sources if s.language in table.WITH_IR]
         # Fortran modules exist only after the normal compilation.
         early = {s: self._bitcode.start(s) for s in sources if s.language != "fortran"}
-        status = self._run(self._normal)
+        status = _call(self._underlying, self._normal, self._scratch, self._stdin)
         if status:
             for compilation in early.values():
                 compilation.process.kill()
@@ -282,7 +266,7 @@ class _Build:
         # In front, where no -x is in force yet.
         sequential = self._underlying.bundled and self._command.parallel
         openmp = [str(sequential_openmp())] if sequential else []
-        return self._run([str(extra), *openmp, *self._normal])
+        return _call(self._underlying, [str(extra), *openmp, *self._normal], self._scratch, self._stdin)
 
     def _source_records(self) -> list[Record]:
         records = []
@@ -317,9 +301,6 @@ class _Build:
                 add_section(path, SECTION, record.encoded())
         except OSError as error:
             self._warn(f"{path} carries no IR: {error.strerror}")
-
-    def _run(self, words: Sequence[str]) -> int:
-        return _call(self._underlying, words, self._scratch, self._stdin)
 
 
 def _record(source: Argument, data: bytes, reason: str, code: bytes) -> Record | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers.option_table import OPENMP_ON
-from commanalyzer.program.frontend.drivers.underlying import SEQUENTIAL_OPENMP
+from commanalyzer.program.frontend.drivers.underlying import openmp_flags
 from commanalyzer.program.frontend.regions import mark_flags
 from commanalyzer.program.frontend.toolchain import Language, Toolchain, run_tool, tool_bytes
 
@@ -81,7 +81,7 @@ class SourceCompiler:
         ours = (*self.toolchain.target_flags, *COMPILE_FLAGS, *mark_flags())
         theirs = [flag for flag in self.flags if flag not in OPENMP_ON]
         # as the compiler wrappers do: OpenMP's pragmas are read as sequential code
-        openmp = SEQUENTIAL_OPENMP if len(theirs) < len(self.flags) else ("-idirafter", SEQUENTIAL_OPENMP[1])
+        openmp = openmp_flags(len(theirs) < len(self.flags))
         return [*self.toolchain.driver(language), *ours, *openmp, *theirs, name]
 
     def _preprocessed(self, command: Sequence[str]) -> bytes | None:
