@@ -28,7 +28,7 @@ _TIMEOUT_S = 900
 _NOT_RUN = {
     "allocations": 1,
     "bound": 2,
-    "build-systems": 1,
+    "build-systems": 2,
     "compose": 2,
     "count-mpi": 1,
     "extrapolate": 4,
