@@ -25,7 +25,7 @@ BUDGETS = {
     "cli": 4_004,
     "communication": 3_106,
     "division": 7_465,
-    "foundation": 1_148,
+    "foundation": 1_151,
     "graph": 5_833,
     "kernels": 7_539,
     "machine": 5_791,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_409,
+    "tests": 43_411,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

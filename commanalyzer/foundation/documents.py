@@ -116,7 +116,7 @@ def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], 
         raise ValueError(_explained(str(error), content, kind)) from error
 
 
-def _explained(text: str, content: Parsed, kind: Parsed) -> str:
+def _explained(text: str, content: Parsed, kind: Any) -> str:
     """A message of msgspec with the wrong value, and the words that are known, where it says which it is."""
     said, _, place = text.replace("`", "").partition(" - at ")
     said, _, found = said.partition(", got ")

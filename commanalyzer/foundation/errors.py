@@ -40,15 +40,18 @@ class CommAnalyzerError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """In Python's words, where ``--memory-limit`` is ``memory_limit``; commands stay as they are."""
-        return _OPTION.sub(lambda found: found[1] or found[2].replace("-", "_"), self.text)
+        """With a hint in Python's words: ``--memory-limit`` is ``memory_limit``; commands stay as they are."""
+        hint = _OPTION.sub(lambda found: found[1] or found[2].replace("-", "_"), self.hint)
+        return self._with(hint)  # the message may quote a compiler
 
     @property
     def text(self) -> str:
         """Place, message and hint, in the words of the command line."""
+        return self._with(self.hint)
+
+    def _with(self, hint: str) -> str:
         place = f"{self.where}: " if self.where else ""
-        advice = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"{place}{self.message}{advice}"
+        return f"{place}{self.message}" + (f"\n  hint: {hint}" if hint else "")
 
 
 def _shortened(line: str) -> str:

@@ -92,6 +92,8 @@ def test_report_of_several_results(tmp_path: Path) -> None:
     assert "Omni-Path" in (tmp_path / "r.html").read_text()
     with pytest.raises(ArtifactError, match=r"overwrite it with force$"):
         RESULT.report(str(tmp_path / "r.html"))
+    quoted = ArtifactError("unknown option --no-such", hint="give --force")  # what others say stays
+    assert (str(quoted), quoted.text[-7:]) == ("unknown option --no-such\n  hint: give force", "--force")
 
 
 def test_laws_of_results_and_advice(tmp_path: Path) -> None:

@@ -102,4 +102,4 @@ def _guarded(run: Callable[[Case], Sequence[T]], case: Case) -> list[T | Failure
     try:
         return list(run(case))
     except CommAnalyzerError as error:
-        return [Failure(*case, str(error))]
+        return [Failure(*case, error.text)]
