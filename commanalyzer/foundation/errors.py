@@ -40,7 +40,7 @@ class CommAnalyzerError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """With a hint in Python's words: ``--memory-limit`` is ``memory_limit``; commands stay as they are."""
+        """With a hint in Python's words: ``--memory-limit`` is ``memory_limit``; commands stay."""
         hint = _OPTION.sub(lambda found: found[1] or found[2].replace("-", "_"), self.hint)
         return self._with(hint)  # the message may quote a compiler
 
