@@ -26,12 +26,12 @@ BUDGETS = {
     "communication": 3_106,
     "division": 7_465,
     "foundation": 1_151,
-    "graph": 5_833,
+    "graph": 5_936,
     "kernels": 7_539,
     "machine": 5_791,
     "profiles": 5_457,
-    "program": 9_327,
-    "recording": 11_756,
+    "program": 9_360,
+    "recording": 11_759,
     "report": 7_339,
     "result": 2_432,
     "scaling": 6_442,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_411,
+    "tests": 43_550,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

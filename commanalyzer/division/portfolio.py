@@ -121,8 +121,8 @@ class Portfolio:
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """Arrays of the program."""
-        return find_arrays(self._graph, self._removed)
+        """Arrays of the program; those that everyone makes are none."""
+        return find_arrays(self._graph, self._removed | (self._graph.versions == 0))
 
     @cached_property
     def families(self) -> tuple[tuple[Shaped, ...], ...]:

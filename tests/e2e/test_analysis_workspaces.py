@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,3 +125,114 @@ def test_pic_grows_by_the_cells_that_particles_enter_only(analysed: Analyse) -> 
     assert 0 < entered < len(cells[0])
     # Per entered cell: four charges, two components of the field and of the push, and the weights.
     assert many.num_rows - few.num_rows <= 16 * entered
+
+
+# --- what every line makes again ---------------------------------------------------------------------------
+
+ELIMINATIONS = """
+#include <stdio.h>
+#include <stdlib.h>
+static double b[64];
+static void solve(int n, int stride, double *x, double r) {
+    double factor[64];
+    factor[0] = -r / DIAGONAL(0);
+    x[0] /= DIAGONAL(0);
+    for (int i = 1; i < n; i++) {
+        double m = 1 / (DIAGONAL(i) + r * factor[i - 1]);
+        factor[i] = -r * m;
+        x[i * stride] = (x[i * stride] + r * x[(i - 1) * stride]) * m;
+    }
+    for (int i = n - 2; i >= 0; i--)
+        x[i * stride] -= factor[i] * x[(i + 1) * stride];
+}
+int main(int argc, char **argv) {
+    int n = 32, steps = 3;
+    double r = PARAMETER;
+    double *u = malloc(sizeof *u * n * n);
+    for (int i = 0; i < n; i++)
+        b[i] = 1 + 2 * r + 1.0 / (i + 1);
+    for (int i = 0; i < n * n; i++)
+        u[i] = i % 31;
+    for (int s = 0; s < steps; s++) {
+        for (int i = 0; i < n; i++)
+            solve(n, 1, u + i * n, r);
+        for (int j = 0; j < n; j++)
+            solve(n, n, u + j, r);
+    }
+    printf("%.10e\\n", u[n * (n / 2) + n / 3]);
+}
+"""
+TRANSFORM = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int n = 24;
+    double h = argc > 1 ? atof(argv[1]) : 0.1, (*a)[n] = malloc(sizeof(double[n][n])), w[24], y[24];
+    for (int i = 0; i < n * n; i++)
+        a[0][i] = i % 31;
+    for (int s = 0; s < 3; s++)
+        for (int row = 0; row < n; row++) {
+            for (int k = 0; k < n; k++)
+                w[k] = cos(h * k);
+            for (int k = 0; k < n; k++)
+                y[k] = a[row][k] * w[n - 1 - k] + a[row][n - 1 - k] * w[k];
+            for (int k = 0; k < n; k++)
+                a[row][k] = y[k];
+        }
+    printf("%.10e\\n", a[n / 2][n / 3]);
+}
+"""
+COEFFICIENTS = """
+#include <stdio.h>
+int main(void) {
+    static double u[64], c[64];
+    for (int s = 0; s < 10; s++) {
+        for (int i = 0; i < 64; i++)
+            c[i] = 1.0 / (i + 2);
+        for (int i = 1; i < 64; i++)
+            u[i] = 0.5 * u[i] + c[i - 1];
+    }
+    printf("%.10e\\n", u[33]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "parameter", "arguments", "most_for_parameters"),
+    [
+        ("2.5", "0.5", (), 0),
+        ("(1 + 2 * r)", "atof(argv[1])", ("0.5",), 7 * WORD),
+        ("b[i]", "0.5", (), 7 * 2 * 32 * WORD),  # everyone gets all of b, and the factors made of it
+    ],
+    ids=["constants", "parameter", "coefficients"],
+)
+def test_the_factors_of_an_elimination_are_made_by_every_line(
+    diagonal: str, parameter: str, arguments: tuple[str, ...], most_for_parameters: int, tmp_path: Path
+) -> None:
+    text = ELIMINATIONS.replace("PARAMETER", parameter)
+    (tmp_path / "lines.c").write_text(f"#define DIAGONAL(i) {diagonal}\n{text}")
+    found = ca.analyze(
+        tmp_path / "lines.c",
+        arguments,
+        nodes=(8,),
+        decompose=["u[32x32]=block:2x4"],
+        program_output="discard",
+    ).decomposition(8)
+    crossing = 3 * 32 * 2 * (1 + 3) * WORD  # lines, there and back, cuts of both directions
+    assert crossing <= found.comm_bytes <= crossing + most_for_parameters
+    assert found.imbalance < 1.1
+
+
+def test_a_table_that_every_row_makes_again_is_not_sent(tmp_path: Path) -> None:
+    (tmp_path / "rows.c").write_text(TRANSFORM)
+    found = ca.analyze(tmp_path / "rows.c", ("0.1",), nodes=(4,), program_output="discard").decomposition(4)
+    assert found.comm_bytes <= 3 * WORD  # h
+    assert found.imbalance == pytest.approx(1, abs=0.02)
+
+
+def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array(tmp_path: Path) -> None:
+    (tmp_path / "steps.c").write_text(COEFFICIENTS)
+    rules = ["u=block:4", "c=block:4"]
+    found = ca.analyze(tmp_path / "steps.c", nodes=(4,), decompose=rules, program_output="discard")
+    assert found.decomposition(4).comm_bytes == 3 * 10 * WORD

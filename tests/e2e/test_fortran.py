@@ -105,6 +105,33 @@ def test_variables_have_their_source_names(both: tuple[ca.AnalysisResult, ca.Ana
     assert arrays == {"grid": ("main program", line), "work": ("main program", line)}
 
 
+def test_what_the_compiler_keeps_has_the_names_of_the_statement(tmp_path: Path) -> None:
+    """Temporaries of array expressions, and sums that are made in the library."""
+    (tmp_path / "power.f90").write_text(
+        """program power
+  implicit none
+  real(8) :: a(20,20), x(20), y(20), norm, rq
+  integer :: k
+  call random_number(a)
+  x = 1
+  do k = 1, 5
+    y = matmul(a, x)
+    norm = sqrt(dot_product(y, y))
+    if (norm > 0) rq = sum(x * y) &
+      + norm
+    x = y / norm
+  end do
+  print *, rq
+end program
+"""
+    )
+    found = ca.analyze(tmp_path / "power.f90", nodes=[4], program_output="discard").graph
+    homes = [found.objects[number] for number in np.unique(found.home_object).tolist()]
+    names = {o.name for o in homes if o.kind is not HomeKind.STACK}  # array descriptors
+    assert {"a", "x", "y", "norm"} <= names
+    assert names <= {"a", "x", "y", "norm", "rq", "temporary of y", "temporary of rq", "other memory"}
+
+
 def plain_flang(source: Path, folder: Path, *arguments: str) -> tuple[int, bytes]:
     program = folder / "plain"
     subprocess.run([*FLANG.command, "-O2", str(source), "-o", str(program)], check=True, cwd=folder)
@@ -172,7 +199,7 @@ def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int,
                 kept_in = graph.objects[graph.home_object[source]]
                 if kept_in.kind is HomeKind.STACK:  # a temporary result may be a sum in memory
                     found |= sources(rows_of[source])
-                elif kept_in.kind is HomeKind.REGISTER or kept_in.name.startswith("malloc"):
+                elif kept_in.kind is HomeKind.REGISTER or kept_in.name.startswith(("malloc", "temporary of")):
                     found |= sources(rows_of[source][-1:])
                 else:
                     found.add((kept_in.name, int(graph.home_offset[source]) // 8))

@@ -313,3 +313,40 @@ def find_roots(start: Any, reader: Any, first: Any, number: Any, roots: Any) -> 
                 is_waiting[number[reader[at]]] = True
                 waiting[depth] = reader[at]
                 depth += 1
+
+
+@compiled
+def make_in_order(start: Any, sink: Any, first: Any, made: Any, missing: Any) -> None:
+    """Lower how many sources each value is ``missing``, int64[V], as those that miss none are ``made``.
+
+    Values made of each other round a loop keep some. ``sink`` has the readers of each from ``start`` on;
+    values ``first`` miss none.
+    """
+    stack, depth = np.empty(len(missing), np.int64), len(first)
+    stack[:depth] = first
+    while depth > 0:
+        depth -= 1
+        v = stack[depth]
+        for at in range(start[v], start[v + 1]):
+            missing[sink[at]] -= 1
+            if missing[sink[at]] == 0 and made[sink[at]]:
+                stack[depth] = sink[at]
+                depth += 1
+
+
+@compiled
+def raise_sources(start: Any, source: Any, made: Any, rate: Any) -> None:
+    """Raise the ``rate`` of each ``made`` value to the largest of those that are made of it."""
+    stack = np.empty(len(rate), np.int64)
+    for origin in np.argsort(-rate):
+        if rate[origin] == 0:
+            break
+        stack[0], depth = origin, 1
+        while depth > 0:
+            depth -= 1
+            v = stack[depth]
+            for at in range(start[v], start[v + 1]):
+                if made[source[at]] and rate[source[at]] < rate[v]:
+                    rate[source[at]] = rate[v]
+                    stack[depth] = source[at]
+                    depth += 1

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.contraction import kernels
+from commanalyzer.graph.contraction.again import made_again
 from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices, with_terms
 from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph, recoded
 from commanalyzer.graph.value_graph import (
@@ -86,22 +87,27 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
 
 
 def merge_replicated(graph: OneGraph) -> OneGraph:
-    """Return ``graph`` without register values that everyone computes (replicated computation): none is sent.
+    """Return ``graph`` without values that everyone computes (replicated computation): none is sent.
 
-    They are made of constants (loop counters), or again and again of a few values that never change, such as
-    ``x + i * h`` in a loop over i: these are read instead. Their work goes to their readers.
+    Registers that are made of constants (loop counters), or again and again of a few values that never
+    change, such as ``x + i * h`` in a loop over i, and words that are made again for those who read them
+    (:mod:`~commanalyzer.graph.contraction.again`): what they are made of is read instead. Words that are made
+    of many values stay, and never change. Their work goes to their readers.
     """
-    is_gone, pointer, roots = _replicated(graph)
-    if not is_gone.any():
+    again = made_again(graph)
+    is_gone, pointer, roots = _replicated(graph, again)
+    moved = is_gone | again
+    if not moved.any():
         return graph
     reads, work = np.zeros(graph.num_vertices, np.int64), graph.work_flops.copy()
-    for value, _, count in _uses(graph, is_gone):
+    for value, _, count in _uses(graph, moved):
         np.add.at(reads, value, count)
-    share = np.where(is_gone, work / np.maximum(reads, 1), 0.0)
-    work[is_gone & (reads > 0)] = 0.0
-    for value, sink, count in _uses(graph, is_gone):
+    share = np.where(moved, work / np.maximum(reads, 1), 0.0)
+    work[moved & (reads > 0)] = 0.0
+    for value, sink, count in _uses(graph, moved):
         np.add.at(work, sink, share[value] * count)
-    return _rewritten(graph, _made_by_readers(graph, is_gone, pointer, roots), work, [])
+    versions = np.where(again, ~is_gone, graph.versions)
+    return _rewritten(graph, _made_by_readers(graph, is_gone, pointer, roots), work, [], versions)
 
 
 def _uses(graph: AnyGraph, is_gone: Bool) -> Iterator[tuple[Int32, Int32, Int64]]:
@@ -118,13 +124,14 @@ def _has(rows: Rows, chosen: Bool) -> bool:
     return bool(chosen[rows.source].any() or chosen[rows.row_sink].any())
 
 
-def _replicated(graph: AnyGraph) -> tuple[Bool, Int64, Int32]:
+def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     """Return bool[V], values that everyone computes, int64[V + 1], and what each is made of, from there on.
 
-    Values that are made of each other, round a loop, are counters: one after the other, they do no work.
+    Registers, and words that are made ``again``. Values that are made of each other, round a loop, are
+    counters: one after the other, they do no work.
     """
     v, is_fixed, circles = graph.num_vertices, graph.versions <= 1, np.zeros(graph.num_vertices, np.bool_)
-    is_open = graph.is_register & ~graph.is_input
+    is_open = (graph.is_register & ~graph.is_input) | again
     for rows in row_slices(graph):
         is_open[sink_of_source(rows)[~(is_fixed | is_open)[rows.source]]] = False
         is_open[rows.row_sink[rows.row_fold != 0]] = False
@@ -172,13 +179,15 @@ def _made_by_readers(graph: AnyGraph, is_gone: Bool, pointer: Int64, roots: Int3
 
 
 def _rewritten(
-    graph: OneGraph, slices: Iterator[Rows], work: Float64, taken: list[tuple[Int32, Int32]]
-) -> OneGraph:
-    """Return ``graph`` with other rows and work; ``taken``: values whose work goes to others, known then."""
+    graph: OneGraph, slices: Iterator[Rows], work: Float64, taken: list[tuple[Int32, Int32]],
+    versions: Int64 | None = None,
+) -> OneGraph:  # fmt: skip
+    """Return ``graph`` with other rows, work and versions; the work of ``taken`` values goes to others."""
+    versions = graph.versions if versions is None else versions
     if isinstance(graph, LargeGraph):
-        return recoded(graph, slices, lambda: _work_moved(work, taken))
+        return recoded(graph, slices, lambda: {"work_flops": _work_moved(work, taken), "versions": versions})
     rows = joined_rows(list(slices))
-    return replace(graph, work_flops=_work_moved(work, taken), rows=rows)
+    return replace(graph, work_flops=_work_moved(work, taken), versions=versions, rows=rows)
 
 
 def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:

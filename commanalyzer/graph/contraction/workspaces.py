@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled
 from commanalyzer.graph.allocations import HEADER_BYTES, Allocations
+from commanalyzer.graph.contraction.again import FACTOR, settled
 from commanalyzer.graph.storage.slices import chosen_rows
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import (
@@ -50,14 +51,6 @@ from commanalyzer.recording.abi import (
 )
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
-
-FACTOR = 4
-"""How many times as often as the data of an element a workspace is renewed, at least.
-
-A word that is renewed for two or three kinds of data may be an array of stages; with four it is hardly one.
-Three takes three stages for elements, twice misses workspaces of up to seven: reported as doubt where it
-matters. Two is no doubt: time schemes of two stages are common, and runs of two steps look like them.
-"""
 
 # Rows of the second recording per row of the first: a guard against states that escape detection. Few where
 # the first may be the answer alone: a new row costs what 100 rounds of a loop do. Half: 0.6 of the cost.
@@ -215,7 +208,8 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
     is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
     for part in graph.store.slices():
         np.add.at(reads, part.source, count_of_source(part))
-    fresh = np.where(is_defined | copied, 0, np.maximum(np.minimum(words.stored, reads), 1))
+    fresh = np.maximum(np.minimum(words.stored, reads), 1)
+    fresh[is_defined | copied | settled(graph)] = 0  # what is always the same is no data of an element
     is_named = copied.copy()
     if not is_defined.any():
         return fresh, is_named

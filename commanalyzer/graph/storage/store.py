@@ -450,18 +450,21 @@ def stand_for(graph: AnyGraph, *uses: str) -> Bool:
 OneGraph = TypeVar("OneGraph", ValueGraph, LargeGraph)
 
 
-def recoded(graph: LargeGraph, slices: Iterable[Rows], work: Callable[[], Float64]) -> LargeGraph:
-    """Return ``graph`` with other rows and work.
+def recoded(
+    graph: LargeGraph, slices: Iterable[Rows], columns: Callable[[], Mapping[str, Float64 | Int64]]
+) -> LargeGraph:
+    """Return ``graph`` with other rows and columns of vertices.
 
     Args:
         graph: The graph that the vertices are of.
         slices: Its new rows.
-        work: Its new work, float64[V]; asked for after all rows.
+        columns: Its new columns; asked for after all rows.
     """
     spill = Spill.within(None)
     writer = StoreWriter(spill)
     for rows in slices:
         writer.add_rows(rows)
-    columns = {**graph.store.columns, **writer.row_columns_coded(), "work_flops": encoded(work(), spill)}
-    store = GraphStore(columns, writer.pages, graph.objects, graph.sites, spill.file_bytes)
+    changed = {name: encoded(column, spill) for name, column in columns().items()}
+    known = {**graph.store.columns, **writer.row_columns_coded(), **changed}
+    store = GraphStore(known, writer.pages, graph.objects, graph.sites, spill.file_bytes)
     return LargeGraph(store, graph.slice_flows)

@@ -135,6 +135,9 @@ class Holders(Addresses):
             return
         debug, level = self.names.debug, self._level(call)
         location = debug.callers(call.debug_location)[level - 1][0] if level else call.debug_location
+        if not debug.place(location).line:
+            places = (user.debug_location for user in self.uses.get(call.name, ()))
+            location = next((at for at in places if debug.place(at).line), location)
         text = self._allocated(call) or assigned_place(debug, location)
         if text is not None:
             known = min(found, key=lambda item: item[0], default=(0, UNKNOWN))[1]  # of the same type

@@ -67,7 +67,10 @@ def _starts(module: Module, branch: Instruction) -> Iterator[int]:
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TARGET = re.compile(r"([A-Za-z_][\w.\[\]]*)\s*=\s*(?:\([^()=;]*\)\s*|\w+<[^=;]*>\s*\(\s*)*$")
-_INDEX = re.compile(r"\[[^\]]*\]")
+_CHANGED = re.compile(r"([A-Za-z_][\w.]*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)[^;={}]*$")
+_CHANGED_FORTRAN = re.compile(r"([a-z]\w*(?:%\w+)*)=(?![=>])[^,]*$")
+_CONDITION = re.compile(r"^(?:if|where|forall)(?=\()")
+_INDEX = re.compile(r"\[[^\[\]]*\]")
 _ALLOCATE = re.compile(r"\ballocate\((.*)\)$")
 _INNER = re.compile(r"\([^()]*\)")
 _PATH = re.compile(r"[a-z]\w*(?:%\w+)*")
@@ -127,14 +130,35 @@ def user_variable(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | 
 
 
 def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
-    """What the result of the call at ``location`` is assigned to, and its place."""
+    """What the result of the call at ``location`` is assigned to, and its place.
+
+    Blocks of Fortran that no statement allocates are temporaries.
+    """
     _, column, directory = debug.position(location)
     place = debug.place(location)
-    if not place.file or is_library(place.file) or is_fortran(place.file):  # it may be a temporary
+    if not place.file or is_library(place.file):
         return None
+    if is_fortran(place.file):
+        target = changed_variable(debug, location)
+        return (f"temporary of {target}", place) if target else None
     match = _TARGET.search(_text_before(str(Path(directory) / place.file), place.line, column))
     name = _INDEX.sub("", match.group(1)) if match else ""
     return (name.removeprefix("this."), place) if name else None
+
+
+def changed_variable(debug: DebugInfo, location: int) -> str:
+    """What the statement at ``location`` assigns to or updates, without indices; empty when unknown."""
+    _, column, directory = debug.position(location)
+    place = debug.place(location)
+    if not place.file or is_library(place.file):
+        return ""
+    path = str(Path(directory) / place.file)
+    if is_fortran(place.file):
+        statement = _statement(path, place.line)
+        changed = _CHANGED_FORTRAN.match(_without(_INNER, _CONDITION.sub("", statement)))
+    else:  # the operator of an update is the place of its result
+        changed = _CHANGED.search(_without(_INDEX, _text_before(path, place.line, column + 2)))
+    return changed.group(1).removeprefix("this.") if changed and column else ""
 
 
 def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, SourcePlace] | None:
@@ -167,10 +191,16 @@ def _statement(path: str, line: int) -> str:
 
 def _items(text: str) -> list[str]:
     """Names in a list of objects, without what stands in parentheses; options (``stat=s``) are left out."""
-    for _ in range(text.count("(")):
-        text = _INNER.sub("", text)
+    text = _without(_INNER, text)
     items = text.partition("::")[2] or text
     return [item for item in items.split(",") if _PATH.fullmatch(item)]
+
+
+def _without(brackets: re.Pattern[str], text: str) -> str:
+    """The text without what stands in brackets, which nest."""
+    while (less := brackets.sub("", text)) != text:
+        text = less
+    return text
 
 
 def _text_before(path: str, line: int, column: int) -> str:

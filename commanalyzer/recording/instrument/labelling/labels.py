@@ -15,6 +15,7 @@ from itertools import zip_longest
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.program.ir.model import Instruction, IrType, Operand
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace
+from commanalyzer.program.ir.names.source_text import changed_variable
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.labelling.values import Flow, FunctionValues, value_width
@@ -277,11 +278,13 @@ class LabelBook:
 
     def site(self, name: str, result: str, fold: Fold = Fold.NONE) -> int:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
-        definition = self.values.definitions.get(name)
-        location = -1 if definition is None else definition.instruction.debug_location
+        definition, uses = self.values.definitions.get(name), self.values.uses.get(name, ())
+        known = [at.instruction for at in (definition, *uses) if at is not None]
+        location = next((i.debug_location for i in known if self.place(i).line), -1)
         width = self._width(self.values.type_of(name))
         place = self.debug.place(location)
         variable, _ = self.debug.variable(self.variables.get(name, -1))
+        variable = variable or changed_variable(self.debug, location)
         kind = "store" if name in self.homes else "register"
         return self.add_site(result, kind, width, place, fold, variable=variable)
 
