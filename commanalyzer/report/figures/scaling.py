@@ -5,7 +5,7 @@ Time against cores of all configurations, with the front and the choices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,6 @@ from commanalyzer.machine.roofline.bound import ScalingBound
 from commanalyzer.report.figures.chart import MARKERS, MUTED, SERIES, grid_lines, short_name
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
 
 

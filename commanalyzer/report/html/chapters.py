@@ -119,12 +119,12 @@ def laws_chapter(request: LawsRequest, machines: Sequence[MachineParameters]) ->
     formulas = page_table(caption, document.laws, fields)
     sections = [Section("laws-formulas", "Scaling laws", (formulas, _notes(document.laws)))]
     needs = sorted({name for law in document.laws for name in law.parameters if name != NODES})
-    if not machines:
-        why = "No projection: give a machine with bandwidth and throughput (--machine NAME|FILE)."
-        sections.append(Section("laws-projection", "Projection", (Words((why,)),)))
-    elif not request.sizes and needs:
-        why = f"No projection: give the problem, such as --param {needs[0]}=4096."
-        sections.append(Section("laws-projection", "Projection", (Words((why,)),)))
+    lacking = "" if machines else "a machine with bandwidth and throughput (--machine NAME|FILE)"
+    if needs and not request.sizes and not lacking:
+        lacking = f"the problem, such as --param {needs[0]}=4096"
+    if lacking:
+        words = Words((f"No projection: give {lacking}.",))
+        sections.append(Section("laws-projection", "Projection", (words,)))
     else:
         sections += [_projection(request, machine, k) for k, machine in enumerate(machines)]
     title = f"Laws of {PurePath(document.program).name}"
@@ -336,5 +336,5 @@ def _distances(names: Sequence[str], distances: Sequence[Sequence[float]]) -> Ch
             "cosine distance": [d for _, _, d in pairs],
         }
 
-    text = f"Cosine distances of the static features of {len(names)} kernels, dark where they are alike."
+    text = f"Cosine distances of the static features of {len(names)} kernels, strong where they are alike."
     return Chart("learning-distances", "Distances of kernels", text, (side + 1.0, side), draw, numbers)

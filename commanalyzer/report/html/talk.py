@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LARGEST_TABLE = 16
 _TOP_PAIRS = 12
+_MOST_POINTED = 20_000  # pairs of a matrix whose bytes the page tells where one points at them
 
 
 def talk_section(
@@ -33,6 +34,7 @@ def talk_section(
     *,
     participant: str = "node",
     left_out: Sequence[int] = (),
+    causes: Callable[[int], Mapping[str, object]] = lambda _: {},
 ) -> Section:
     """Matrix, network and largest pairs.
 
@@ -41,14 +43,15 @@ def talk_section(
         matrices: Node count, int64[p, p] bytes, float64[p, 2] places of the nodes or ``None``.
         participant: What a row is, ``node`` or ``rank``.
         left_out: Node counts that have no picture.
+        causes: What the largest pairs send on so many nodes, as :func:`causes_of_pairs` says it.
     """
     blocks: list[Content] = []
     for nodes, matrix, places in matrices:
         if not matrix.any():
             blocks.append(Words((f"{nodes} {participant}s: nothing is sent.",)))
             continue
-        blocks.append(Figures(_charts(name, matrix, places, participant)))
-        blocks.append(Folded(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)]))
+        blocks.append(Figures(_charts(name, matrix, places, participant, causes), nodes))
+        blocks.append(Folded(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)], nodes))
     if not matrices:
         blocks.append(Words((f"One {participant} alone sends nothing.",)))
     if left_out:
@@ -58,13 +61,22 @@ def talk_section(
 
 
 def _charts(
-    name: str, matrix: NDArray[np.int64], places: NDArray[np.float64] | None, participant: str
+    name: str,
+    matrix: NDArray[np.int64],
+    places: NDArray[np.float64] | None,
+    participant: str,
+    causes: Callable[[int], Mapping[str, object]],
 ) -> tuple[Chart, ...]:
     p = len(matrix)
     source, target = np.nonzero(matrix)
 
     def numbers() -> dict[str, Values]:
         return {"from": source.tolist(), "to": target.tolist(), "bytes": matrix[source, target].tolist()}
+
+    def pointed() -> dict[str, object]:
+        largest = np.argsort(-matrix[source, target], kind="stable")[:_MOST_POINTED]
+        told = {key: np.asarray(column)[largest].tolist() for key, column in numbers().items()}
+        return {"kind": "matrix", "side": p, "participant": participant, "causes": causes(p), **told}
 
     def heat(figure: Figure) -> None:
         draw_matrix(figure.subplots(), matrix, participant=participant)
@@ -83,6 +95,7 @@ def _charts(
             (4.7, 3.9),
             heat,
             numbers,
+            pointed,
         )
     ]
     if 1 < p <= MOST_PARTS:
