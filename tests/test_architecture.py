@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 5_457,
     "program": 9_327,
     "recording": 11_756,
-    "report": 7_361,
+    "report": 7_419,
     "result": 2_432,
     "scaling": 6_442,
     ".": 720,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_617,
+    "tests": 43_642,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -139,15 +139,13 @@ def _lines(subject: Subject) -> list[Content]:
         found = causes_of(subject.result, item.nodes, method=item.method).lines
     except ConfigError as error:
         return [Words((f"Source lines are not shown: {error.message}.",))]
-    table = _line_table(found, item.nodes, item.comm_bytes)
-    return [table, *_excerpts(subject, found)]
-
-
-def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
-    shown = found[:_MOST_LINES]
+    total, shown = item.comm_bytes, found[:_MOST_LINES]
     more = f"; {len(found) - len(shown)} smaller ones left out" if len(found) > len(shown) else ""
-    caption = f"Source lines on {nodes} nodes; a value that several lines read is shared among them{more}"
-    return page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
+    caption = (
+        f"Source lines on {item.nodes} nodes; a value that several lines read is shared among them{more}"
+    )
+    table = page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
+    return [table, *_excerpts(subject, found)]
 
 
 def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Content]:
@@ -192,7 +190,7 @@ def causes_of_pairs(subject: Subject, nodes: int) -> dict[str, object]:
     """
     result, item = subject.result, subject.result.decomposition(nodes)
     count = min(_MOST_PAIRS, _PAIR_FLOWS // max(result.store.num_flows, 1))
-    if result.counted is not None or item.model != "volume":
+    if item.model != "volume":
         return {}
     tables: list[Table] = []
     rows: dict[str, object] = {}

@@ -57,8 +57,7 @@ def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) 
     if shape is None:
         blocks.append(Words(("No picture: no array of the program has a recognised shape.",)))
     for item in subject.pictured:
-        candidates = subject.candidates(item)
-        charts = _charts(subject, shape, item, candidates) if shape is not None else ()
+        charts = _charts(subject, shape, item) if shape is not None else ()
         if charts:
             blocks.append(Figures(charts, item.nodes))
     blocks += [_table(subject, item) for item in subject.bests[-1:]]
@@ -70,15 +69,10 @@ def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) 
     return Section(f"{subject.name}-division", "How the data is divided", tuple(blocks))
 
 
-def _charts(
-    subject: Subject,
-    shape: tuple[ValueGraph, Shaped],
-    item: Decomposition,
-    candidates: Sequence[Decomposition],
-) -> tuple[Chart, ...]:
+def _charts(subject: Subject, shape: tuple[ValueGraph, Shaped], item: Decomposition) -> tuple[Chart, ...]:
     if not 1 < item.nodes <= _MOST_PARTS:
         return ()
-    best = next(d for d in candidates if d.best)
+    best = next(d for d in subject.candidates(item) if d.best)
     shown = [item] if best is item or len(shape[1].extents) != 2 else [item, best]
     return tuple(_chart(subject, shape, d, is_headline=d is item) for d in shown)
 

@@ -298,9 +298,16 @@ def make_page(
     Raises:
         FitError: If a law or parameter of the projection is missing.
     """
+    taken: set[str] = set()
     subjects = [
-        Subject(named.result, name, title, machines_of(named.result, machines, throughput), tuple(folders))
-        for named, name, title in _names(results)
+        Subject(
+            named.result,
+            _free_name(named.name, taken),
+            named.name if named.result.counted is None else f"{named.name} (counted MPI run)",
+            machines_of(named.result, machines, throughput),
+            tuple(folders),
+        )
+        for named in results
     ]
     chapters = [_chapter(subject) for subject in subjects]
     if len(subjects) > 1:
@@ -324,16 +331,6 @@ def render_page(page: Page) -> str:
 def _with_columns(chapter: Chapter) -> Chapter:
     last = explained(chapter.sections)
     return chapter if last is None else replace(chapter, sections=(*chapter.sections, last))
-
-
-def _names(results: Sequence[NamedResult]) -> list[tuple[NamedResult, str, str]]:
-    """Results with an identifier and a title each."""
-    taken: set[str] = set()
-    return [(named, _free_name(named.name, taken), _title(named)) for named in results]
-
-
-def _title(named: NamedResult) -> str:
-    return named.name if named.result.counted is None else f"{named.name} (counted MPI run)"
 
 
 def _free_name(text: str, taken: set[str]) -> str:

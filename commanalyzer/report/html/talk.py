@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,6 @@ from commanalyzer.report.figures.matrix import (
     hidden_pairs,
 )
 from commanalyzer.report.html.blocks import Content, Figures, Folded, Head, Row, Section, Table, Words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LARGEST_TABLE = 16
 _TOP_PAIRS = 12
@@ -78,22 +74,18 @@ def _charts(
         told = {key: np.asarray(column)[largest].tolist() for key, column in numbers().items()}
         return {"kind": "matrix", "side": p, "participant": participant, "causes": causes(p), **told}
 
-    def heat(figure: Figure) -> None:
-        draw_matrix(figure.subplots(), matrix, participant=participant)
-
-    def network(figure: Figure) -> None:
-        draw_network(figure.subplots(), matrix, places)
-
     top = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
     largest = f"{format_bytes(int(matrix.max()))} from {participant} {top[0]} to {top[1]}"
     partners = (exchanged(matrix) + exchanged(matrix).T > 0).sum(axis=1)
+    few, many = int(partners.min()), int(partners.max())
+    counts = str(few) if few == many else f"{few} to {many}, median {np.median(partners):g}"
     charts = [
         Chart(
             f"{name}-matrix-p{p}",
             f"Bytes between {p} {participant}s",
             f"{len(source)} of {p * (p - 1)} pairs exchange something; most is {largest}. Empty: nothing.",
             (4.7, 3.9),
-            heat,
+            lambda figure: draw_matrix(figure.subplots(), matrix, participant=participant),
             numbers,
             pointed,
         )
@@ -108,18 +100,13 @@ def _charts(
             Chart(
                 f"{name}-network-p{p}",
                 f"Partners of {p} {participant}s",
-                f"Width: bytes in both directions. {_range(partners)} partners.{where}{faint}",
+                f"Width: bytes in both directions. {counts} partners.{where}{faint}",
                 (3.9, 3.9),
-                network,
+                lambda figure: draw_network(figure.subplots(), matrix, places),
                 numbers,
             )
         )
     return tuple(charts)
-
-
-def _range(partners: NDArray[np.int64]) -> str:
-    low, high = int(partners.min()), int(partners.max())
-    return str(low) if low == high else f"{low} to {high}, median {np.median(partners):g}"
 
 
 def _numbers(matrix: NDArray[np.int64], participant: str) -> Table:
