@@ -194,7 +194,7 @@ def test_cells_and_pairs_are_explained(browser: Browser, reported: Path) -> None
 def test_a_map_tells_owners_and_is_enlarged(browser: Browser) -> None:
     browser.click("#heat2d-division image", 0.75, 0.25)
     told = browser.run("document.querySelector('.tip').textContent")
-    assert re.fullmatch(r"\w+\[\d+\]\[\d+\]: node 1, which owns rows 1 to 16, columns 17 to 32", told)
+    assert re.fullmatch(r"\w+\[\d+\]\[\d+\]: node 1, whose part lies in rows 1 to 16, columns 17 to 32", told)
     width = "document.querySelector('#heat2d-division svg').clientWidth"
     before = browser.run(width)
     browser.click("#heat2d-division .tools button")

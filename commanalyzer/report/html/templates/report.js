@@ -27,8 +27,7 @@
     if (!found) return NaN;
     const number = Number(found[1].replaceAll(",", ""));
     if (found[2] === "min") return 60 * number + Number(found[3] || 0);
-    const unit = UNIT.exec(found[2]);
-    return number * (unit && unit[1] ? PREFIX[unit[1]] : 1);
+    return number * (PREFIX[UNIT.exec(found[2])?.[1]] || 1);
   };
   const bytesText = (value) => {
     const units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
@@ -75,10 +74,8 @@
     const count = make("span", "", { role: "status" });
     const show = () => {
       const wanted = field.value.toLowerCase().split(/\s+/);
-      for (const row of rows) {
-        const text = [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase();
-        row.hidden = !wanted.every((word) => text.includes(word));
-      }
+      const isShown = (row) => wanted.every((word) => row.textContent.toLowerCase().includes(word));
+      for (const row of rows) row.hidden = !isShown(row);
       count.textContent = field.value ? ` ${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
     };
     field.addEventListener("input", show);
@@ -97,9 +94,9 @@
         for (const part of parts) part.hidden = chosen !== "" && part.dataset.nodes !== chosen;
         for (const other of group.children) other.ariaPressed = String(other === made);
       });
-      made.ariaPressed = String(chosen === "");
       group.append(made);
     }
+    group.firstChild.click();
     article.querySelector("header").append(group);
   };
 
@@ -137,7 +134,7 @@
       if (node < 0) return `${name}${place}: no value of the program`;
       const [top, bottom, left, right] = ends.get(node);
       const along = told.dimensions === 1 ? "elements" : `rows ${range(top, bottom)}, columns`;
-      return `${name}${place}: node ${node}, which owns ${along} ${range(left, right)}`;
+      return `${name}${place}: node ${node}, whose part lies in ${along} ${range(left, right)}`;
     };
   };
   const tableOf = ([caption, columns], rows) => {
@@ -166,7 +163,6 @@
     const mark = document.createElementNS(svg.namespaceURI, "rect");
     let cell = null; // [picture, row, column]
     let scale = 1;
-
     const cellAt = (x, y) => {
       for (const [number, image] of images.entries()) {
         const box = image.getBoundingClientRect();
@@ -183,8 +179,8 @@
     };
     const point = (at, isFollowed = false) => {
       hide();
-      cell = at;
       if (!at) return;
+      cell = at; // kept when the pointer leaves: the buttons enlarge there
       const [number, row, column] = at;
       const image = images[number];
       const [rows, columns] = shapes[number];
@@ -221,17 +217,17 @@
     const panel = make("div", "", { class: "pair scroll", "aria-live": "polite" });
     const explain = () => {
       if (!isMatrix || !cell) return;
-      const rows = (told.causes.rows || {})[`${cell[1]} ${cell[2]}`];
-      const why = rows ? "" : " Variables and lines are here for the pairs that send most: see commanalyzer why.";
-      const parts = (rows || []).map((part, k) => tableOf(told.causes.tables[k], part));
+      const rows = (told.causes.rows || {})[`${cell[1]} ${cell[2]}`] || [];
+      const why = rows.length ? "" : " Variables and lines are here for the pairs that send most: see commanalyzer why.";
+      const parts = rows.map((part, k) => tableOf(told.causes.tables[k], part));
       panel.replaceChildren(make("p", `${tell(...cell).split(";")[0]}.${why}`), ...parts);
     };
-
     svg.addEventListener("pointermove", (event) => point(cellAt(event.clientX, event.clientY)));
     svg.addEventListener("pointerleave", hide);
     svg.addEventListener("click", (event) => {
-      point(cellAt(event.clientX, event.clientY));
-      explain();
+      const at = cellAt(event.clientX, event.clientY);
+      point(at);
+      if (at) explain();
     });
     const [closer, further, whole] = [2, 0.5, 1 / 16].map((factor) => () => zoom(factor));
     svg.addEventListener("dblclick", closer);
