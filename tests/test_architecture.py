@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 5_457,
     "program": 9_360,
     "recording": 11_759,
-    "report": 7_339,
+    "report": 7_419,
     "result": 2_432,
     "scaling": 6_442,
     ".": 720,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_550,
+    "tests": 43_781,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.cli.main import main
-from tests.e2e.browser import print_pdf, screenshot, visit
+from commanalyzer.foundation.quantities import format_bytes, parse_bytes
+from commanalyzer.report.result.text import place_of_home
+from tests.e2e.browser import Browser, opened
 from tests.e2e.command import commanalyzer
 from tests.e2e.conftest import Analyse
 from tests.native import ROOT
@@ -26,12 +29,12 @@ MACHINE = 'name = "cluster A"\nbandwidth = "1GB/s"\nthroughput = "4GFlop/s"\nlat
 def reported(tmp_path_factory: pytest.TempPathFactory, analysed: Analyse) -> Path:
     """Folder with a result of heat2d, its report and the figures."""
     folder = tmp_path_factory.mktemp("report")
-    ca.save(analysed("heat2d", 32, 4, nodes=(4,)), folder / "heat2d.cmz")
+    ca.save(analysed("heat2d", 32, 4, nodes=(4, 12)), folder / "heat2d.cmz")
     (folder / "cluster.toml").write_text(MACHINE, encoding="utf-8")
     options = ("--machine", "cluster.toml", "--figures", "figures", "--source", ROOT)
     done = commanalyzer(folder, "report", "heat2d.cmz", "-o", "report.html", *options)
     assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines() == ["wrote report.html", "wrote 7 figures to figures"]
+    assert done.out.splitlines() == ["wrote report.html", "wrote 11 figures to figures"]
     return folder
 
 
@@ -65,7 +68,7 @@ def test_figures_and_their_numbers_are_those_of_the_result(reported: Path) -> No
     assert np.array_equal(matrix, result.matrix(4))
     with (reported / "figures" / "index.csv").open(encoding="utf-8") as stream:
         names = [row["name"] for row in csv.DictReader(stream)]
-    assert len(names) == 7
+    assert len(names) == 11
     expected = {f"{name}.{e}" for name in names for e in ("svg", "pdf", "png", "csv", "json")}
     assert {path.name for path in (reported / "figures").iterdir()} == expected | {"index.csv"}
 
@@ -96,27 +99,132 @@ def test_nothing_is_overwritten_or_half_written(
     assert not Path("other.html").exists()
 
 
-@pytest.mark.parametrize("is_dark", [False, True])
-def test_a_browser_shows_the_page_without_errors_or_requests(
-    reported: Path, tmp_path: Path, is_dark: bool
-) -> None:
-    seen = visit(reported / "report.html", tmp_path, is_dark=is_dark)
-    assert seen.console == ()
-    assert seen.requested == ()
-    shown = re.findall(r"<h2[^>]*>([^<]*)</h2>", seen.document)
-    assert len(shown) == 8 and shown[0] == "Summary"
-    assert seen.document.count("<svg") == 7
+@pytest.fixture(scope="module")
+def used(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for the report."""
+    with opened(reported / "report.html", tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
-@pytest.mark.slow
-def test_a_browser_follows_the_colour_scheme_and_prints(reported: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def browser(used: Browser, reported: Path) -> Iterator[Browser]:
+    """The report as it is when it was just opened; whatever is done with it says and requests nothing."""
+    used.open(reported / "report.html")
+    yield used
+    assert (used.console, used.requested) == ([], [])
+
+
+def _column(browser: Browser, table: str, number: int) -> list[str]:
+    rows = f"[...document.querySelectorAll('{table} tbody tr:not([hidden])')]"
+    return list(browser.run(f"{rows}.map(row => row.cells[{number}].textContent)"))
+
+
+def test_heads_sort_by_what_numbers_mean(browser: Browser) -> None:
+    table = "#heat2d-division > .scroll > table"
+    amounts = _column(browser, table, 1)
+    assert len(amounts) > 2
+    by_size = sorted(amounts, key=parse_bytes)
+    browser.click(f"{table} th:nth-child(2)")
+    assert _column(browser, table, 1) == by_size[::-1]
+    browser.press("Enter")
+    assert _column(browser, table, 1) == by_size
+    assert browser.run(f"document.querySelector('{table} th:nth-child(2)').ariaSort") == "ascending"
+    browser.press(" ")
+    assert _column(browser, table, 1) == amounts
+
+
+@pytest.mark.parametrize(
+    ("texts", "ordered"),
+    [
+        (["950 B", "1.2 kB", "", "0.02 MB"], ["0.02 MB", "1.2 kB", "950 B", ""]),
+        (["9.5 %", "10.1 %", "nothing", "1,234"], ["1,234", "10.1 %", "9.5 %", "nothing"]),
+        (["3 min 20 s", "190 s", "900 ms", "5 us"], ["3 min 20 s", "190 s", "900 ms", "5 us"]),
+        (["1.5 MOp", "9.9 k", "2e+07", "3, 4"], ["2e+07", "1.5 MOp", "9.9 k", "3, 4"]),
+    ],
+)
+def test_units_are_understood(browser: Browser, texts: list[str], ordered: list[str]) -> None:
+    table = "#heat2d-division > .scroll > table"
+    browser.run(f"""(texts => [...document.querySelectorAll('{table} tbody tr')].forEach((row, k) => {{
+        if (k < texts.length) row.cells[1].textContent = texts[k]; else row.cells[1].textContent = '-';
+    }}))({json.dumps(texts)})""")
+    browser.click(f"{table} th:nth-child(2)")
+    assert [text for text in _column(browser, table, 1) if text != "-"] == ordered
+
+
+def test_a_filter_shows_the_rows_with_all_words(browser: Browser) -> None:
+    table = "#heat2d-talk details:last-of-type"
+    browser.run(f"document.querySelector('{table}').open = true")
+    read = f"[...document.querySelectorAll('{table} tbody tr')].map(row => [row.hidden, row.textContent])"
+    before, amounts = browser.run(read), _column(browser, table, 1)
+    words = next(filter(None, amounts))
+    browser.click(f"{table} .filter input")
+    browser.press(*words)
+    assert len(before) == 12 and words in _column(browser, table, 1)
+    assert [shown for shown, _ in browser.run(read)] == [
+        any(w not in text for w in words.split()) for _, text in before
+    ]
+
+
+def test_one_node_count_can_be_chosen(browser: Browser) -> None:
+    visible = (
+        "[...document.querySelectorAll('[data-nodes]')].filter(e => !e.hidden).map(e => e.dataset.nodes)"
+    )
+    assert set(browser.run(visible)) == {"4", "12"}
+    browser.click(".choice button:nth-child(3)")
+    assert set(browser.run(visible)) == {"12"}
+
+
+def test_cells_and_pairs_are_explained(browser: Browser, reported: Path) -> None:
+    """0 to 1, then by keys 0 to 2: the same bytes and variables as ``why``."""
+    result = ca.load(reported / "heat2d.cmz")
+    browser.click("#heat2d-talk image", 0.375, 0.125, is_hover=True)
+    told = browser.run("document.querySelector('.tip').textContent")
+    assert told.startswith(f"from node 0 to node 1: {format_bytes(result.matrix(4)[0, 1])}")
+    browser.click("#heat2d-talk image", 0.375, 0.125)
+    browser.run("document.querySelector('#heat2d-talk .stage').focus()")
+    browser.press("ArrowRight", "Enter")
+    found = result.why(4, (0, 2))
+    told = browser.run("document.querySelector('.pair').textContent")
+    assert told.startswith(f"from node 0 to node 2: {format_bytes(found.comm_bytes)}.")
+    rows = _column(browser, ".pair table", 0)
+    assert rows[: len(found.variables)] == [place_of_home(v.variable) for v in found.variables]
+    assert any(f"{t.file}:{t.line}" in rows for t in found.lines)
+
+
+def test_a_map_tells_owners_and_is_enlarged(browser: Browser) -> None:
+    browser.click("#heat2d-division image", 0.75, 0.25)
+    told = browser.run("document.querySelector('.tip').textContent")
+    assert re.fullmatch(r"\w+\[\d+\]\[\d+\]: node 1, whose part lies in rows 1 to 16, columns 17 to 32", told)
+    width = "document.querySelector('#heat2d-division svg').clientWidth"
+    before = browser.run(width)
+    browser.click("#heat2d-division .tools button")
+    assert browser.run(width) == 2 * before
+    browser.run("document.querySelector('#heat2d-division .stage').focus()")
+    browser.press("0")
+    assert browser.run(width) == before
+
+
+def test_without_script_the_page_is_complete(browser: Browser, reported: Path) -> None:
+    told = [browser.document()]
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(reported / "report.html")
+    told.append(browser.document())
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert ['class="tools"' in text for text in told] == [True, False]
+    for part in ("<svg", "<td", "<th", "<figcaption", "<h2"):
+        assert told[0].count(part) == told[1].count(part) > 0
+    assert "hidden=" not in told[1]
+
+
+def test_a_browser_follows_the_colour_scheme_and_prints(browser: Browser, tmp_path: Path) -> None:
     from matplotlib import image
 
-    page = reported / "report.html"
-    corners = [_corner(image.imread(screenshot(page, tmp_path, is_dark=d, width=400))) for d in (False, True)]
+    path = tmp_path / "shot.png"
+    corners = [_corner(image.imread(browser.picture(path, is_dark=d, width=400))) for d in (False, True)]
     assert corners[0] == pytest.approx([0xFE / 255] * 3)
     assert corners[1] == pytest.approx([0x14 / 255, 0x17 / 255, 0x1A / 255])
-    assert print_pdf(page, tmp_path).startswith(b"%PDF")
+    assert browser.run("document.documentElement.scrollWidth") == 400
+    assert base64.b64decode(browser.call("Page.printToPDF")["data"]).startswith(b"%PDF")
 
 
 def test_a_browser_would_notice_what_must_not_be(tmp_path: Path) -> None:
@@ -124,9 +232,9 @@ def test_a_browser_would_notice_what_must_not_be(tmp_path: Path) -> None:
     page.write_text(
         '<!DOCTYPE html><img src="http://127.0.0.1:9/x.png"><script>console.error("oh")</script>', "utf-8"
     )
-    seen = visit(page, tmp_path, is_dark=False)
-    assert any("oh" in message for message in seen.console)
-    assert seen.requested == ("http://127.0.0.1:9/x.png",)
+    with opened(page, tmp_path) as seen:
+        assert "oh" in seen.console
+        assert seen.requested == ["http://127.0.0.1:9/x.png"]
 
 
 def _corner(pixels: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> Sequence[float]:

@@ -4,30 +4,24 @@ Look of all figures: colours that can become CSS variables, text as text, one rh
 
 The colours of text, lines and series are those of the light page. A figure inside a page has them replaced by
 the variables of the style sheet (:data:`CSS_NAMES`), so that it follows the reader's light or dark scheme.
-Amounts are coloured by *cividis*, parts by samples of *viridis*: both keep their order of lightness for
-every kind of colour vision and in grey.
+Amounts are coloured from light to dark in one hue, parts by samples of *viridis*: both keep their order of
+lightness for every kind of colour vision and in grey.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
 
 INK = "#1d2126"
 MUTED = "#5b6470"
@@ -41,7 +35,7 @@ CSS_NAMES = {
     PAPER: "--paper",
     **{color: f"--series-{number}" for number, color in enumerate(SERIES)},
 }
-AMOUNTS = "cividis"
+AMOUNTS = ("#c9e0ea", SERIES[0], "#06293a")  # light to dark; the style sheet inverts pictures for dark pages
 FONT_SIZE = 9.0
 MARKERS = "osD^vP"
 _LEGEND_WIDTH = 24
@@ -133,6 +127,7 @@ class Chart:
         size_in: Width and height, inches.
         draw: Draws on an empty figure.
         numbers: Makes its numbers: names with units, columns of equal length.
+        pointed: Makes what ``report.js`` tells of the cells of its pictures; ``None`` where it tells nothing.
     """
 
     name: str
@@ -141,6 +136,7 @@ class Chart:
     size_in: tuple[float, float]
     draw: Callable[[Figure], None]
     numbers: Callable[[], Mapping[str, Values]]
+    pointed: Callable[[], Mapping[str, object]] | None = None
 
     @property
     def width_px(self) -> int:

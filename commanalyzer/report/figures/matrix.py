@@ -1,4 +1,4 @@
-"""Communication matrix as a heat map with a logarithmic scale.
+"""Communication matrix as a heat map: the more, the darker.
 
 Who talks to whom: one point per node, lines as wide as the bytes that both send to each other.
 """
@@ -11,19 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.report.figures.chart import AMOUNTS, FONT_SIZE
+from commanalyzer.report.figures.chart import AMOUNTS, FONT_SIZE, INK, PAPER, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import LogNorm
     from matplotlib.image import AxesImage
-from typing import TYPE_CHECKING
-
-from commanalyzer.report.figures.chart import INK, PAPER, SERIES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 MOST_PARTS = 256
 FAINTEST = 0.01  # of the largest pair: pairs below are left out of the picture
@@ -101,22 +93,30 @@ def draw_network(
 
 _LABELLED_PARTS = 16
 _PRINTED_PARTS = 8
-_LIGHT_FROM = 0.55  # of the colour scale: dark digits above, light ones below
+_PAPER_FROM = 0.5  # of the colour scale: digits in the colour of ink below, of paper above
+_LOGARITHMIC_FROM = 100  # times the least amount
 
 
 def draw_matrix(ax: Axes, comm_bytes: NDArray[np.int64], *, participant: str = "node") -> None:
     """Draw bytes sent from the row to the column; pairs that exchange nothing stay empty.
+
+    Colours start at zero; where amounts differ a hundredfold they are logarithmic, and the bar says so.
 
     Args:
         ax: Where to.
         comm_bytes: int64[p, p], bytes.
         participant: What a row is, ``node`` or ``rank``.
     """
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
     from matplotlib.ticker import FuncFormatter
 
-    parts = len(comm_bytes)
+    parts, most = len(comm_bytes), max(int(comm_bytes.max(initial=0)), 1)
+    least = int(comm_bytes[comm_bytes > 0].min(initial=most))
+    is_log = most >= _LOGARITHMIC_FROM * least
+    norm = LogNorm(least, most) if is_log else Normalize(0, most)
+    colors = LinearSegmentedColormap.from_list("amounts", AMOUNTS)
     shown = np.ma.masked_equal(comm_bytes, 0)
-    image = ax.imshow(shown, cmap=AMOUNTS, norm=_scale(comm_bytes), interpolation="none", aspect="equal")
+    image = ax.imshow(shown, cmap=colors, norm=norm, interpolation="none", aspect="equal")
     ax.set_xlabel(f"to {participant}")
     ax.set_ylabel(f"from {participant}")
     if parts <= _LABELLED_PARTS:
@@ -127,37 +127,22 @@ def draw_matrix(ax: Axes, comm_bytes: NDArray[np.int64], *, participant: str = "
     figure = ax.get_figure(root=True)
     if figure is not None and comm_bytes.any():
         bar = figure.colorbar(image, ax=ax, shrink=0.82, pad=0.03, aspect=24)
+        bar.set_label("bytes sent, logarithmic" if is_log else "bytes sent")
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_bytes(value)))
         bar.ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
         bar.ax.tick_params(which="both", length=0)
         bar.outline.set_visible(False)
-        _label_ends(bar.ax, comm_bytes)
     if parts <= _PRINTED_PARTS:
         _print_entries(ax, image, comm_bytes)
-
-
-def _scale(comm_bytes: NDArray[np.int64]) -> LogNorm:
-    from matplotlib.colors import LogNorm
-
-    most = max(int(comm_bytes.max(initial=0)), 1)
-    least = int(comm_bytes[comm_bytes > 0].min(initial=most))
-    return LogNorm(least if least < most else most / 10.0, most)
-
-
-def _label_ends(ax: Axes, comm_bytes: NDArray[np.int64]) -> None:
-    """Name both ends of the scale where no power of ten lies between them."""
-    low, high = ax.get_ylim()
-    if not any(low <= tick <= high for tick in ax.get_yticks()):
-        ax.set_yticks([low, high])
 
 
 def _print_entries(ax: Axes, image: AxesImage, comm_bytes: NDArray[np.int64]) -> None:
     rows, columns = np.nonzero(comm_bytes)
     amounts = comm_bytes[rows, columns]
-    light = np.asarray(image.norm(amounts.astype(np.float64))) < _LIGHT_FROM
+    on_dark = np.asarray(image.norm(amounts.astype(np.float64))) >= _PAPER_FROM
     size = FONT_SIZE - (1.0 if len(comm_bytes) <= 4 else 2.5)
-    for row, column, amount, is_light in zip(
-        rows.tolist(), columns.tolist(), amounts.tolist(), light.tolist(), strict=True
+    for row, column, amount, is_on_dark in zip(
+        rows.tolist(), columns.tolist(), amounts.tolist(), on_dark.tolist(), strict=True
     ):  # at most 56 entries
-        color = "#f8f8f4" if is_light else "#101418"
+        color = PAPER if is_on_dark else INK
         ax.text(column, row, format_bytes(amount), ha="center", va="center", color=color, fontsize=size)

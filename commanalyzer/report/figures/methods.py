@@ -24,7 +24,7 @@ Machine = MachineParameters | str | os.PathLike[str] | None
 def plot_matrix(
     result: AnalysisResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
 ) -> Axes:
-    """Heat map of the bytes that the row's node sends to the column's node, logarithmic.
+    """Heat map of the bytes that the row's node sends to the column's node.
 
     Args:
         result: The result.

@@ -5,24 +5,18 @@ Time against cores of all configurations, with the front and the choices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.quantities import format_count
+from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.machine.roofline.bound import ScalingBound
-from commanalyzer.report.figures.chart import MARKERS, MUTED, SERIES, grid_lines, short_name
+from commanalyzer.report.figures.chart import MARKERS, MUTED, PAPER, SERIES, grid_lines, short_name
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
 
 
@@ -73,6 +67,7 @@ class ScalingCurve:
         high: float64[k], upper end.
         dashed: Another kind of bound or estimate than the solid curve of the same colour.
         group: Number of its colour; curves of one machine share it.
+        seen: float64[2, k], node counts and measured values; ``None`` for a curve that is made of such.
     """
 
     name: str
@@ -82,6 +77,7 @@ class ScalingCurve:
     high: NDArray[np.float64] | None = None
     dashed: bool = False
     group: int = 0
+    seen: NDArray[np.float64] | None = None
 
 
 def curves_of(bound: ScalingBound, group: int = 0, *, is_only: bool = True) -> list[ScalingCurve]:
@@ -119,6 +115,20 @@ def draw_efficiency(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
     ax.set_ylabel("efficiency, at best")
 
 
+def draw_laws(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
+    """Draw bytes over p with bands and measured points, both axes logarithmic."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    _draw(ax, curves, times_nodes=False)
+    ax.set_xlim(float(_all_nodes(curves).min()) / 1.15)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_bytes(value)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylabel("bytes, all nodes together")
+    ax.legend(loc="best").set_in_layout(False)
+
+
 def _all_nodes(curves: Sequence[ScalingCurve]) -> NDArray[np.float64]:
     return np.unique(np.concatenate([c.nodes for c in curves])) if curves else np.ones(1)
 
@@ -128,13 +138,16 @@ def _draw(ax: Axes, curves: Sequence[ScalingCurve], *, times_nodes: bool) -> Non
         color = SERIES[curve.group % len(SERIES)]
         factor = curve.nodes if times_nodes else 1.0
         style = "--" if curve.dashed else "-"
-        marker = "" if curve.dashed else MARKERS[curve.group % len(MARKERS)]
+        sign = MARKERS[curve.group % len(MARKERS)]
+        marker = "" if curve.dashed or curve.seen is not None else sign
         # The line styles need explaining once.
         label = "_" if curve.dashed and curve.group else curve.name
         ax.plot(curve.nodes, factor * curve.efficiency, style, marker=marker, color=color, label=label)
         if curve.low is not None and curve.high is not None:
             low, high = factor * curve.low, factor * curve.high
             ax.fill_between(curve.nodes, low, high, color=color, alpha=0.18, linewidth=0)
+        if curve.seen is not None:
+            ax.plot(*curve.seen, sign, color=color, mfc=PAPER if curve.dashed else color, ls="", zorder=3)
     ax.set_xscale("log", base=2)
     ax.set_xlim(1.0, float(_all_nodes(curves).max(initial=2.0)) * 1.15)
     _name_powers(ax, "x")

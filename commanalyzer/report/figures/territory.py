@@ -8,21 +8,20 @@ is shown along two dimensions, one with more in slices along its fastest two, a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.division.regular.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.division.selection import Division, cheapest_regular
+from commanalyzer.graph.value_graph import Int32, Int64, ValueGraph
 from commanalyzer.report.figures.chart import FONT_SIZE, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-from commanalyzer.division.regular.shapes import Shaped, find_arrays, shape_families
-from commanalyzer.division.selection import Division, cheapest_regular
-from commanalyzer.graph.value_graph import Int32, Int64, ValueGraph
 
 LARGEST_SIDE = 768  # points of a picture; longer vectors are thinned out
 MOST_SLICES = 4

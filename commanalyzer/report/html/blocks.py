@@ -82,9 +82,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures side by side, each with its title and text below."""
+    """Figures side by side, each with its title and text below; ``nodes`` where all are of one node count."""
 
     charts: tuple[Chart, ...]
+    nodes: int = 0
     kind: str = field(default="figures", init=False)
 
 
@@ -105,11 +106,10 @@ class CodeLine:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines of one source file; without lines, ``note`` says why they are not shown."""
+    """Lines of one source file."""
 
     file: str
     lines: tuple[CodeLine, ...]
-    note: str = ""
     kind: str = field(default="code", init=False)
 
 
@@ -123,10 +123,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Blocks that are shown on demand (and in print)."""
+    """Blocks that are shown on demand (and in print); ``nodes`` where all are of one node count."""
 
     title: str
     blocks: Sequence[Content]
+    nodes: int = 0
     kind: str = field(default="fold", init=False)
 
 

@@ -18,7 +18,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.report.html.blocks import Code, CodeLine, Content, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
-from commanalyzer.report.result.causes_text import line_fields
+from commanalyzer.report.result.causes_text import line_fields, variable_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.causes import causes_of
 from commanalyzer.result.provenance import file_hash
@@ -83,6 +83,9 @@ _MOST_LINES = 12
 _MOST_NEEDING = 5  # lines with an excerpt
 _MOST_MAKING = 4
 _AROUND = 3  # lines before and after
+_MOST_PAIRS = 32  # of nodes that the page explains, and variables and lines of each
+_PAIR_CAUSES = 6
+_PAIR_FLOWS = 20_000_000  # of all pairs: of a large graph, fewer pairs are explained
 _KINDS = {
     HomeKind.UNKNOWN: "",
     HomeKind.GLOBAL: "global",
@@ -136,15 +139,13 @@ def _lines(subject: Subject) -> list[Content]:
         found = causes_of(subject.result, item.nodes, method=item.method).lines
     except ConfigError as error:
         return [Words((f"Source lines are not shown: {error.message}.",))]
-    table = _line_table(found, item.nodes, item.comm_bytes)
-    return [table, *_excerpts(subject, found)]
-
-
-def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
-    shown = found[:_MOST_LINES]
+    total, shown = item.comm_bytes, found[:_MOST_LINES]
     more = f"; {len(found) - len(shown)} smaller ones left out" if len(found) > len(shown) else ""
-    caption = f"Source lines on {nodes} nodes; a value that several lines read is shared among them{more}"
-    return page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
+    caption = (
+        f"Source lines on {item.nodes} nodes; a value that several lines read is shared among them{more}"
+    )
+    table = page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
+    return [table, *_excerpts(subject, found)]
 
 
 def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Content]:
@@ -180,3 +181,33 @@ def _line(source: Source, number: int, traffic: dict[int, LineTraffic]) -> CodeL
         return CodeLine(number, text)
     needed, made = found.needed_bytes, found.made_bytes
     return CodeLine(number, text, format_bytes(needed) if needed else "", format_bytes(made) if made else "")
+
+
+def causes_of_pairs(subject: Subject, nodes: int) -> dict[str, object]:
+    """Tables of variables and of lines, as of ``commanalyzer why``, and their rows by ``sender receiver``.
+
+    Of the pairs that send most; empty where values are not known.
+    """
+    result, item = subject.result, subject.result.decomposition(nodes)
+    count = min(_MOST_PAIRS, _PAIR_FLOWS // max(result.store.num_flows, 1))
+    if item.model != "volume":
+        return {}
+    tables: list[Table] = []
+    rows: dict[str, object] = {}
+    for place in np.argsort(-item.communication.comm_bytes, axis=None, kind="stable")[:count].tolist():
+        pair = divmod(place, nodes)
+        if not item.communication.comm_bytes[pair]:
+            break
+        try:
+            found = causes_of(result, nodes, pair, method=item.method)
+        except ConfigError:
+            break  # counted with another threshold of hubs
+        if found.comm_bytes:
+            variables, lines = variable_fields(found.comm_bytes), line_fields(found.comm_bytes)
+            tables = [
+                page_table("Variables whose values are sent", found.variables[:_PAIR_CAUSES], variables),
+                page_table("Source lines that read or make them", found.lines[:_PAIR_CAUSES], lines),
+            ]
+            rows[f"{pair[0]} {pair[1]}"] = [[row.cells for row in table.rows] for table in tables]
+    heads = [(table.caption, [(c.name, c.is_number) for c in table.columns]) for table in tables]
+    return {"tables": heads, "rows": rows}

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.foundation.documents import number, parse_json
-from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_front, draw_speedup
+from commanalyzer.report.figures.scaling import (
+    ScalingCurve,
+    draw_efficiency,
+    draw_front,
+    draw_laws,
+    draw_speedup,
+)
 from commanalyzer.report.html.blocks import (
     Chapter,
     Content,
@@ -38,7 +46,9 @@ from commanalyzer.report.scaling.allocations_text import (
 )
 from commanalyzer.report.scaling.laws_text import LAWS, advice_lines, projection_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
+from commanalyzer.result.provenance import file_hash
 from commanalyzer.scaling.allocations.decisions import sbatch_lines
+from commanalyzer.scaling.laws.data import Observations, read_observations
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
 from commanalyzer.scaling.laws.projection import Projection, advise, project
@@ -73,18 +83,16 @@ def _chart(report: AllocationReport) -> Chart:
         choices = {"fastest": decision.fastest, "fewest core-hours": decision.cheapest}
         draw_front(figure.subplots(), found.cores, found.time_s, decision.front, choices)
 
-    def numbers() -> dict[str, Values]:
-        return {
-            "nodes": found.nodes.tolist(),
-            "processes_per_node": found.processes.tolist(),
-            "compute_s": found.compute_s.tolist(),
-            "communication_s": found.comm_s.tolist(),
-            "on_front": [int(k in decision.front) for k in range(len(found.nodes))],
-        }
-
+    numbers: dict[str, Values] = {
+        "nodes": found.nodes.tolist(),
+        "processes_per_node": found.processes.tolist(),
+        "compute_s": found.compute_s.tolist(),
+        "communication_s": found.comm_s.tolist(),
+        "on_front": [int(k in decision.front) for k in range(len(found.nodes))],
+    }
     count = len(decision.front)
     text = f"Time against cores of {len(found.nodes)} configurations, {count} of them on the front."
-    return Chart("allocations-front-figure", "Time against cores", text, (5.2, 3.6), draw, numbers)
+    return Chart("allocations-front-figure", "Time against cores", text, (5.2, 3.6), draw, lambda: numbers)
 
 
 GOOD_EFFICIENCY = 0.8
@@ -117,18 +125,82 @@ def laws_chapter(request: LawsRequest, machines: Sequence[MachineParameters]) ->
     fields = (*LAWS, worded("fitted on", _range))
     caption = "Formulas, in bytes, messages and floating-point operations"
     formulas = page_table(caption, document.laws, fields)
-    sections = [Section("laws-formulas", "Scaling laws", (formulas, _notes(document.laws)))]
+    chart = _law_chart(document)
+    figures = (Figures((chart,)),) if chart else ()
+    sections = [Section("laws-formulas", "Scaling laws", (*figures, formulas, _notes(document.laws)))]
     needs = sorted({name for law in document.laws for name in law.parameters if name != NODES})
-    if not machines:
-        why = "No projection: give a machine with bandwidth and throughput (--machine NAME|FILE)."
-        sections.append(Section("laws-projection", "Projection", (Words((why,)),)))
-    elif not request.sizes and needs:
-        why = f"No projection: give the problem, such as --param {needs[0]}=4096."
-        sections.append(Section("laws-projection", "Projection", (Words((why,)),)))
+    lacking = "" if machines else "a machine with bandwidth and throughput (--machine NAME|FILE)"
+    if needs and not request.sizes and not lacking:
+        lacking = f"the problem, such as --param {needs[0]}=4096"
+    if lacking:
+        words = Words((f"No projection: give {lacking}.",))
+        sections.append(Section("laws-projection", "Projection", (words,)))
     else:
         sections += [_projection(request, machine, k) for k, machine in enumerate(machines)]
     title = f"Laws of {PurePath(document.program).name}"
     return Chapter("laws", title, "Fitted to smaller runs", tuple(sections))
+
+
+def _law_chart(document: LawsDocument) -> Chart | None:
+    """Bytes over p of three problems of the data, beside what was measured; ``None`` without such laws."""
+    known = {law.metric: law for law in document.laws if NODES in law.parameters}
+    if "comm_bytes" not in known:
+        return None
+    law, seen = known["comm_bytes"], _observations(document)
+    others = [name for name in law.parameters if name != NODES]
+    points = np.array([law.lowest, law.highest]) if seen is None else _columns(seen, law.parameters)
+    problems = np.unique(points[:, [law.parameters.index(name) for name in others]], axis=0)
+    p = points[:, law.parameters.index(NODES)]
+    nodes = np.union1d(np.geomspace(1, 2, 2) * p.max(), p[p > 1])
+    curves, worst = [], 0.0
+    for group, problem in enumerate(problems[sorted({0, len(problems) // 2, len(problems) - 1})]):
+        sizes = dict(zip(others, problem.tolist(), strict=True))
+        for metric, name in (("comm_bytes", "least found"), ("regular_bytes", "plain division")):
+            if metric not in known or set(known[metric].parameters) - {NODES, *others}:
+                continue
+            own = np.empty((2, 0))
+            if seen is not None and seen.knows(metric):
+                kept = (_columns(seen, others) == problem).all(axis=1) & (seen.metrics[metric] > 0)
+                own = np.stack([_columns(seen, (NODES,))[kept, 0], seen.metrics[metric][kept]])
+                found = known[metric].predict({**sizes, NODES: own[0]})
+                worst = max(worst, float(np.abs(found / own[1] - 1).max(initial=0.0)))
+            label = ", ".join((*(f"{key} = {value:g}" for key, value in sizes.items()), name))
+            at = {**sizes, NODES: nodes}
+            value, band = known[metric].predict(at), known[metric].band(at)
+            curves.append(ScalingCurve(label, nodes, value, *band, metric != "comm_bytes", group, own))
+    dots = f"Dots: measured (hollow: plain division), at most {format_percent(worst)} from their line."
+    if seen is None:
+        dots = "Measured points are not drawn: the files of the fit are not there as they were."
+    return Chart(
+        "laws-bytes",
+        "Bytes by node count",
+        f"Lines: laws, shaded: bands of {100 * CONFIDENCE:g} %; dashed: plain division. {dots}",
+        (5.6, 3.9),
+        lambda figure: draw_laws(figure.subplots(), curves),
+        lambda: {
+            "law": [curve.name for curve in curves for _ in nodes],
+            "nodes": np.tile(nodes, len(curves)).tolist(),
+            "bytes": np.concatenate([curve.efficiency for curve in curves]).tolist(),
+        },
+    )
+
+
+def _columns(seen: Observations, names: Sequence[str]) -> NDArray[np.float64]:
+    return seen.points[:, [seen.parameters.index(name) for name in names]]
+
+
+def _observations(document: LawsDocument) -> Observations | None:
+    """The data of the laws, if its files are there as they were fitted; ``None`` otherwise."""
+    files = cast("Sequence[tuple[str, str]]", document.provenance.get("input_hashes", ()))
+    try:
+        if not files or any(file_hash(Path(name)) != digest for name, digest in files):
+            return None
+        seen = read_observations([Path(name) for name, _ in files])
+        laws = [law for law in document.laws if law.metric in ("comm_bytes", "regular_bytes")]
+        are_its = (len(seen.of(law.metric)[2]) == law.num_points for law in laws)
+        return seen if all(are_its) and {*laws[0].parameters} <= {*seen.parameters} else None
+    except (OSError, ValueError, TypeError, CommAnalyzerError):
+        return None
 
 
 def _range(law: Law) -> str:
@@ -158,14 +230,16 @@ def _projection(request: LawsRequest, machine: MachineParameters, number: int) -
         Words((f"Bounds for {problem or 'the fitted problem'} on {name}, with bands of {CONFIDENCE:.0%}.",)),
         Points(tuple(advice)),
         Figures(_charts(curves, number, name)),
-        *(_table(curve) for curve in curves),
+        *(
+            page_table(
+                f"{curve.kind.capitalize()} scaling; * outside of the data",
+                range(len(curve.nodes)),
+                projection_fields(curve, 1)[:-1],
+            )
+            for curve in curves
+        ),
     ]
     return Section(f"laws-projection-{number}", f"Projection on {name}", tuple(blocks))
-
-
-def _table(curve: Projection) -> Table:
-    caption = f"{curve.kind.capitalize()} scaling; * outside of the data"
-    return page_table(caption, range(len(curve.nodes)), projection_fields(curve, 1)[:-1])
 
 
 def _charts(projections: Sequence[Projection], number: int, machine: str) -> tuple[Chart, ...]:
@@ -183,24 +257,23 @@ def _charts(projections: Sequence[Projection], number: int, machine: str) -> tup
     last = projections[0]
     end = f"{format_percent(last.efficiency[-1])} on {format_count(int(last.nodes[-1]))} nodes of {machine}"
 
-    def numbers() -> dict[str, Values]:
-        return _numbers(projections)
-
-    def faster(figure: Figure) -> None:
-        draw_speedup(figure.subplots(), curves)
-
-    def share(figure: Figure) -> None:
-        draw_efficiency(figure.subplots(), curves)
-
+    numbers = partial(_numbers, projections)
     speedup = f"Strong scaling: at best {float(last.speedup[-1]):.3g} times one node, shaded: band."
     return (
-        Chart(f"laws-speedup-{number}", "Projected speed-up", speedup, (3.9, 3.3), faster, numbers),
+        Chart(
+            f"laws-speedup-{number}",
+            "Projected speed-up",
+            speedup,
+            (3.9, 3.3),
+            lambda figure: draw_speedup(figure.subplots(), curves),
+            numbers,
+        ),
         Chart(
             f"laws-efficiency-{number}",
             "Projected efficiency",
             f"Strong scaling: at best {end}, shaded: band.",
             (3.9, 3.3),
-            share,
+            lambda figure: draw_efficiency(figure.subplots(), curves),
             numbers,
         ),
     )
@@ -208,8 +281,7 @@ def _charts(projections: Sequence[Projection], number: int, machine: str) -> tup
 
 def _numbers(projections: Sequence[Projection]) -> dict[str, Values]:
     def joined(name: str) -> list[float]:
-        parts = [np.asarray(getattr(p, name), dtype=np.float64) for p in projections]
-        return [float(value) for value in np.concatenate(parts)]
+        return list(np.concatenate([getattr(p, name) for p in projections]).tolist())
 
     return {
         "scaling": [p.kind for p in projections for _ in p.nodes],
@@ -230,17 +302,14 @@ def tasks_chapter(graph: TaskGraph) -> Chapter:
             f" average {graph.parallelism():.2f} of them could run at once; the critical path is marked.",
         )
     )
+    rows = [(kernel, access) for kernel in graph.kernels for access in kernel.accesses]
+    kernels = page_table("Accessors of each kernel", rows, kernel_fields())
     sections = (
         Section("tasks-graph", "Task graph", (words, Figures((tasks_chart(graph),)))),
-        Section("tasks-kernels", "Kernels and range mappers", (_kernels(graph),)),
+        Section("tasks-kernels", "Kernels and range mappers", (kernels,)),
         Section("tasks-flows", "Bytes between tasks", (_moved(graph),)),
     )
     return Chapter("tasks", "Tasks", "What flows between the kernels of one run", sections)
-
-
-def _kernels(graph: TaskGraph) -> Table:
-    rows = [(kernel, access) for kernel in graph.kernels for access in kernel.accesses]
-    return page_table("Accessors of each kernel", rows, kernel_fields())
 
 
 def _moved(graph: TaskGraph) -> Table:
@@ -336,5 +405,5 @@ def _distances(names: Sequence[str], distances: Sequence[Sequence[float]]) -> Ch
             "cosine distance": [d for _, _, d in pairs],
         }
 
-    text = f"Cosine distances of the static features of {len(names)} kernels, dark where they are alike."
+    text = f"Cosine distances of the static features of {len(names)} kernels, strong where they are alike."
     return Chart("learning-distances", "Distances of kernels", text, (side + 1.0, side), draw, numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_count, forma
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.territory import (
+    LARGEST_SIDE,
     Picture,
     array_pictures,
     centres,
@@ -21,6 +22,7 @@ from commanalyzer.report.figures.territory import (
     draw_territory,
     map_colors,
     shaped_arrays,
+    thinned,
     touching,
 )
 from commanalyzer.report.html.blocks import Content, Figures, Folded, Section, Table, Words
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PARTS = 1024
+_MOST_RUNS = 20_000  # of elements of one owner in a picture that the page tells where one points at them
 
 
 def shape_of(subject: Subject) -> tuple[ValueGraph, Shaped] | None:
@@ -54,10 +57,9 @@ def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) 
     if shape is None:
         blocks.append(Words(("No picture: no array of the program has a recognised shape.",)))
     for item in subject.pictured:
-        candidates = subject.candidates(item)
-        charts = _charts(subject, shape, item, candidates) if shape is not None else ()
+        charts = _charts(subject, shape, item) if shape is not None else ()
         if charts:
-            blocks.append(Figures(charts))
+            blocks.append(Figures(charts, item.nodes))
     blocks += [_table(subject, item) for item in subject.bests[-1:]]
     rest: list[Content] = [_table(subject, item) for item in subject.bests[:-1]]
     known, leading = subject.result.decompositions, subject.largest.model
@@ -67,15 +69,10 @@ def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) 
     return Section(f"{subject.name}-division", "How the data is divided", tuple(blocks))
 
 
-def _charts(
-    subject: Subject,
-    shape: tuple[ValueGraph, Shaped],
-    item: Decomposition,
-    candidates: Sequence[Decomposition],
-) -> tuple[Chart, ...]:
+def _charts(subject: Subject, shape: tuple[ValueGraph, Shaped], item: Decomposition) -> tuple[Chart, ...]:
     if not 1 < item.nodes <= _MOST_PARTS:
         return ()
-    best = next(d for d in candidates if d.best)
+    best = next(d for d in subject.candidates(item) if d.best)
     shown = [item] if best is item or len(shape[1].extents) != 2 else [item, best]
     return tuple(_chart(subject, shape, d, is_headline=d is item) for d in shown)
 
@@ -107,7 +104,21 @@ def _chart(
         (side * len(pictures), tall + (0.3 if len(pictures) > 1 else 0.0)),
         draw,
         lambda: _numbers(pictures),
+        lambda: _pointed(pictures, shaped.extents),
     )
+
+
+def _pointed(pictures: Sequence[Picture], extents: Sequence[int]) -> dict[str, object]:
+    """Owners of each picture as runs: owner, length, owner, ... row after row; none where they are many."""
+    told: list[Mapping[str, object]] = []
+    for picture in pictures:
+        shown = picture.owner[:1] if len(extents) == 1 else thinned(picture.owner)
+        step = -(-max(extents[-2:]) // LARGEST_SIDE)
+        ends = np.append(np.flatnonzero(np.diff(shown.ravel())) + 1, shown.size)
+        runs = np.stack([shown.ravel()[ends - 1], np.diff(ends, prepend=0)], axis=1).ravel()
+        kept = runs.tolist() if len(runs) <= _MOST_RUNS else []
+        told.append({"name": picture.name, "shape": shown.shape, "step": step, "runs": kept})
+    return {"kind": "map", "pictures": told, "dimensions": len(extents)}
 
 
 def _numbers(pictures: Sequence[Picture]) -> dict[str, Values]:

@@ -30,10 +30,7 @@ def recording_section(subject: Subject) -> Section:
     pairs = [
         ("Exit status", str(recording.exit_status)),
         ("Recording", cost),
-        (
-            "Work",
-            work_line(work),
-        ),
+        ("Work", work_line(work)),
         (
             "Value graph",
             f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
@@ -100,11 +97,8 @@ def hashes(result: AnalysisResult) -> tuple[Folded, ...]:
         return ()
     columns = (Head("file", is_number=False), Head("SHA-256", is_number=False))
     table = Table("Files that were read", columns, rows)
-    return (
-        Folded(f"Hashes of the {len(rows)} input files", [table])
-        if len(rows) > 1
-        else Folded("Hash of the input", [table]),
-    )
+    title = f"Hashes of the {len(rows)} input files" if len(rows) > 1 else "Hash of the input"
+    return (Folded(title, [table]),)
 
 
 def _machine_table(machine: MachineParameters) -> Table:

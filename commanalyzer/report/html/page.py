@@ -5,13 +5,14 @@ First section of a chapter: what to act on, in words and a few numbers. Chapter 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,9 @@ from commanalyzer.report.html.blocks import (
     Words,
     explained,
 )
-from commanalyzer.report.html.causes import causes_section
+from commanalyzer.report.html.causes import causes_of_pairs, causes_section
 from commanalyzer.report.html.chapters import (
+    GOOD_EFFICIENCY,
     LawsRequest,
     allocations_chapter,
     laws_chapter,
@@ -69,8 +71,6 @@ from commanalyzer.result.results import AnalysisResult, Decomposition
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-GOOD_EFFICIENCY = 0.8
 
 
 def overview_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
@@ -154,8 +154,7 @@ def _growth(subject: Subject) -> list[str]:
     first, last = bests[0], bests[-1]
     factor, nodes = last.comm_bytes / first.comm_bytes, last.nodes / first.nodes
     power = math.log(factor) / math.log(nodes)
-    per_node = (format_bytes(d.comm_bytes / d.nodes) for d in (first, last))
-    start, end = per_node
+    start, end = (format_bytes(d.comm_bytes / d.nodes) for d in (first, last))
     return [
         f"From {first.nodes} to {last.nodes} nodes, all communication grows {factor:.3g} times (as p to the "
         f"power {power:.2f}); what one node sends goes from {start} to {end}"
@@ -299,9 +298,16 @@ def make_page(
     Raises:
         FitError: If a law or parameter of the projection is missing.
     """
+    taken: set[str] = set()
     subjects = [
-        Subject(named.result, name, title, machines_of(named.result, machines, throughput), tuple(folders))
-        for named, name, title in _names(results)
+        Subject(
+            named.result,
+            _free_name(named.name, taken),
+            named.name if named.result.counted is None else f"{named.name} (counted MPI run)",
+            machines_of(named.result, machines, throughput),
+            tuple(folders),
+        )
+        for named in results
     ]
     chapters = [_chapter(subject) for subject in subjects]
     if len(subjects) > 1:
@@ -317,23 +323,14 @@ def make_page(
 def render_page(page: Page) -> str:
     """Return the page as HTML; the same page gives the same text."""
     template = _environment().get_template("page.html.j2")
-    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
-    return template.render(page=page, style=style, version=tool_version())
+    style, script = ((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "report.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()  # only this script runs
+    return template.render(page=page, style=style, script=script, digest=digest, version=tool_version())
 
 
 def _with_columns(chapter: Chapter) -> Chapter:
     last = explained(chapter.sections)
     return chapter if last is None else replace(chapter, sections=(*chapter.sections, last))
-
-
-def _names(results: Sequence[NamedResult]) -> list[tuple[NamedResult, str, str]]:
-    """Results with an identifier and a title each."""
-    taken: set[str] = set()
-    return [(named, _free_name(named.name, taken), _title(named)) for named in results]
-
-
-def _title(named: NamedResult) -> str:
-    return named.name if named.result.counted is None else f"{named.name} (counted MPI run)"
 
 
 def _free_name(text: str, taken: set[str]) -> str:
@@ -371,7 +368,7 @@ def _sections(subject: Subject) -> tuple[Section, ...]:
     return (
         overview_section(subject, bounds),
         efficiency_section(subject, bounds),
-        talk_section(subject.name, matrices, left_out=left_out),
+        talk_section(subject.name, matrices, left_out=left_out, causes=partial(causes_of_pairs, subject)),
         division_section(subject, shape),
         causes_section(subject),
         recording_section(subject),

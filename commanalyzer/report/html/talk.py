@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,9 @@ from commanalyzer.report.figures.matrix import (
 )
 from commanalyzer.report.html.blocks import Content, Figures, Folded, Head, Row, Section, Table, Words
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _LARGEST_TABLE = 16
 _TOP_PAIRS = 12
+_MOST_POINTED = 20_000  # pairs of a matrix whose bytes the page tells where one points at them
 
 
 def talk_section(
@@ -33,6 +30,7 @@ def talk_section(
     *,
     participant: str = "node",
     left_out: Sequence[int] = (),
+    causes: Callable[[int], Mapping[str, object]] = lambda _: {},
 ) -> Section:
     """Matrix, network and largest pairs.
 
@@ -41,14 +39,15 @@ def talk_section(
         matrices: Node count, int64[p, p] bytes, float64[p, 2] places of the nodes or ``None``.
         participant: What a row is, ``node`` or ``rank``.
         left_out: Node counts that have no picture.
+        causes: What the largest pairs send on so many nodes, as :func:`causes_of_pairs` says it.
     """
     blocks: list[Content] = []
     for nodes, matrix, places in matrices:
         if not matrix.any():
             blocks.append(Words((f"{nodes} {participant}s: nothing is sent.",)))
             continue
-        blocks.append(Figures(_charts(name, matrix, places, participant)))
-        blocks.append(Folded(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)]))
+        blocks.append(Figures(_charts(name, matrix, places, participant, causes), nodes))
+        blocks.append(Folded(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)], nodes))
     if not matrices:
         blocks.append(Words((f"One {participant} alone sends nothing.",)))
     if left_out:
@@ -58,7 +57,11 @@ def talk_section(
 
 
 def _charts(
-    name: str, matrix: NDArray[np.int64], places: NDArray[np.float64] | None, participant: str
+    name: str,
+    matrix: NDArray[np.int64],
+    places: NDArray[np.float64] | None,
+    participant: str,
+    causes: Callable[[int], Mapping[str, object]],
 ) -> tuple[Chart, ...]:
     p = len(matrix)
     source, target = np.nonzero(matrix)
@@ -66,23 +69,25 @@ def _charts(
     def numbers() -> dict[str, Values]:
         return {"from": source.tolist(), "to": target.tolist(), "bytes": matrix[source, target].tolist()}
 
-    def heat(figure: Figure) -> None:
-        draw_matrix(figure.subplots(), matrix, participant=participant)
-
-    def network(figure: Figure) -> None:
-        draw_network(figure.subplots(), matrix, places)
+    def pointed() -> dict[str, object]:
+        largest = np.argsort(-matrix[source, target], kind="stable")[:_MOST_POINTED]
+        told = {key: np.asarray(column)[largest].tolist() for key, column in numbers().items()}
+        return {"kind": "matrix", "side": p, "participant": participant, "causes": causes(p), **told}
 
     top = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
     largest = f"{format_bytes(int(matrix.max()))} from {participant} {top[0]} to {top[1]}"
     partners = (exchanged(matrix) + exchanged(matrix).T > 0).sum(axis=1)
+    few, many = int(partners.min()), int(partners.max())
+    counts = str(few) if few == many else f"{few} to {many}, median {np.median(partners):g}"
     charts = [
         Chart(
             f"{name}-matrix-p{p}",
             f"Bytes between {p} {participant}s",
             f"{len(source)} of {p * (p - 1)} pairs exchange something; most is {largest}. Empty: nothing.",
             (4.7, 3.9),
-            heat,
+            lambda figure: draw_matrix(figure.subplots(), matrix, participant=participant),
             numbers,
+            pointed,
         )
     ]
     if 1 < p <= MOST_PARTS:
@@ -95,18 +100,13 @@ def _charts(
             Chart(
                 f"{name}-network-p{p}",
                 f"Partners of {p} {participant}s",
-                f"Width: bytes in both directions. {_range(partners)} partners.{where}{faint}",
+                f"Width: bytes in both directions. {counts} partners.{where}{faint}",
                 (3.9, 3.9),
-                network,
+                lambda figure: draw_network(figure.subplots(), matrix, places),
                 numbers,
             )
         )
     return tuple(charts)
-
-
-def _range(partners: NDArray[np.int64]) -> str:
-    low, high = int(partners.min()), int(partners.max())
-    return str(low) if low == high else f"{low} to {high}, median {np.median(partners):g}"
 
 
 def _numbers(matrix: NDArray[np.int64], participant: str) -> Table:

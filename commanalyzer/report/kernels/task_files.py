@@ -6,36 +6,19 @@ A task graph with repetitions folded as a picture: tasks from top to bottom, flo
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
-
-from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.kernels.tasks.graph import TaskGraph, fold
-
-if TYPE_CHECKING:
-    import networkx
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.files import write_atomically
-from commanalyzer.foundation.quantities import format_percent
-from commanalyzer.kernels.tasks.graph import FoldedGraph
-from commanalyzer.report.figures.chart import (
-    FONT_SIZE,
-    INK,
-    LINE,
-    MUTED,
-    SERIES,
-    Chart,
-    Values,
-    new_figure,
-    report_style,
-)
+from commanalyzer.foundation.quantities import format_bytes, format_percent
+from commanalyzer.kernels.tasks.graph import FoldedGraph, TaskGraph, fold
+from commanalyzer.report.figures.chart import FONT_SIZE, INK, LINE, MUTED, SERIES, Chart, Values, save_chart
 
 if TYPE_CHECKING:
+    import networkx
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 _BOX = (2.4, 0.5)  # inches
@@ -88,12 +71,8 @@ def save_tasks(graph: TaskGraph, path: Path, *, force: bool = False) -> None:
     Raises:
         ArtifactError: If the file exists and ``force`` is false, or cannot be written.
     """
-    chart = tasks_chart(graph)
-    with report_style():
-        figure: Figure = new_figure(*chart.size_in)
-        chart.draw(figure)
-        kind = path.suffix.removeprefix(".") or "svg"
-        write_atomically(path, lambda draft: figure.savefig(draft, format=kind), force=force)
+    kind = path.suffix.removeprefix(".") or "svg"
+    write_atomically(path, lambda draft: save_chart(tasks_chart(graph), draft, kind), force=force)
 
 
 def _lanes(folded: FoldedGraph) -> list[_Lane]:

@@ -25,13 +25,7 @@ def show_causes(causes: Causes, console: Console, *, quiet: bool = False) -> Non
     if not causes.comm_bytes:
         return
     most = 1 if quiet else _MOST
-    variables: tuple[Field[VariableTraffic], ...] = (
-        worded("variable", lambda item: place_of_home(item.variable), overflow="fold"),
-        worded("elements", _elements, overflow="fold"),
-        numeric("values", lambda item: format_count(item.values), overflow="fold"),
-        numeric("bytes", lambda item: format_bytes(item.comm_bytes), overflow="fold"),
-        numeric("share", lambda item: format_percent(item.comm_bytes / causes.comm_bytes)),
-    )
+    variables = variable_fields(causes.comm_bytes)
     console.print(terminal_table(causes.variables[:most], variables, "Variables whose values are sent"))
     fields = line_fields(causes.comm_bytes)
     console.print(terminal_table(causes.lines[:most], fields, "Source lines that read or make them"))
@@ -90,6 +84,17 @@ def _elements(item: VariableTraffic) -> str:
     if item.last == 0:
         return ""
     return f"[{item.first}]" if item.first == item.last else f"[{item.first}] to [{item.last}]"
+
+
+def variable_fields(total: int) -> tuple[Field[VariableTraffic], ...]:
+    """Columns of variables; shares are of ``total`` bytes."""
+    return (
+        worded("variable", lambda item: place_of_home(item.variable), overflow="fold"),
+        worded("elements", _elements, overflow="fold"),
+        numeric("values", lambda item: format_count(item.values), overflow="fold"),
+        numeric("bytes", lambda item: format_bytes(item.comm_bytes), overflow="fold"),
+        numeric("share", lambda item: format_percent(item.comm_bytes / total)),
+    )
 
 
 def line_fields(total: int) -> tuple[Field[LineTraffic], ...]:

@@ -63,9 +63,15 @@ def test_the_heat_map_is_the_matrix_without_zeros(ax: Axes) -> None:
 @pytest.mark.parametrize("amount", [0, 7])
 def test_a_heat_map_of_equal_amounts_has_a_scale(ax: Axes, amount: int) -> None:
     draw_matrix(ax, np.array([[0, amount], [amount, 0]], dtype=np.int64))
-    low, high = ax.images[0].get_clim()
-    assert low is not None and high is not None
-    assert 0 < low < high == max(amount, 1)
+    assert ax.images[0].get_clim() == (0, max(amount, 1))
+
+
+def test_close_amounts_have_close_colours(ax: Axes) -> None:
+    draw_matrix(ax, np.array([[0, 516], [520, 0]], dtype=np.int64))
+    image, bar = ax.images[0], ax.figure.axes[1]
+    low, high = np.asarray(image.to_rgba(np.array([516.0, 520.0])))
+    assert np.abs(high - low).max() < 0.02 and high[:3].sum() < low[:3].sum()  # more is darker
+    assert bar.get_ylabel() == "bytes sent"
 
 
 def test_the_network_leaves_out_faint_pairs_and_counts_them(ax: Axes) -> None:

@@ -17,7 +17,8 @@ class ReadPage(HTMLParser):
         links: Targets of all links inside the page.
         loaded: Addresses that a browser would fetch.
         headings: Texts of h1 and h2.
-        text: All text outside style.
+        text: All text outside style and scripts.
+        scripts: Texts of scripts and of data for them.
     """
 
     ids: list[str] = field(default_factory=list)
@@ -27,6 +28,7 @@ class ReadPage(HTMLParser):
     open_tags: list[str] = field(default_factory=list)
     tags: set[str] = field(default_factory=set)
     text: str = ""
+    scripts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -56,6 +58,9 @@ class ReadPage(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if "style" in self.open_tags:
+            return
+        if "script" in self.open_tags:
+            self.scripts.append(data)
             return
         self.text += data
         if self.open_tags and self.open_tags[-1] in ("h1", "h2"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,7 +46,10 @@ def test_a_page_has_all_sections_and_loads_nothing() -> None:
     page = _read(sample_result())
     assert page.headings == ["sample", *SECTIONS]
     assert page.loaded == []
-    assert page.tags & {"script", "iframe", "object", "embed", "img"} == set()
+    assert page.tags & {"iframe", "object", "embed", "img"} == set()
+    assert [json.loads(data)["kind"] for data in page.scripts[:-1]] == ["matrix"]
+    script = page.scripts[-1]
+    assert "fetch" not in script and "innerHTML" not in script and "eval(" not in script
     assert set(page.links) <= set(page.ids)
 
 
@@ -55,9 +59,14 @@ def test_the_same_result_gives_the_same_page() -> None:
 
 
 def test_texts_of_the_result_are_text() -> None:
-    page = _read(sample_result(warnings=("<script>alert(1)</script> & more",)))
-    assert "<script>alert(1)</script> & more." in page.text
-    assert "script" not in page.tags
+    bad = "</script><script>alert(1)</script> & more"
+    whole = sample_result(sample_decomposition(2, pair_bytes=8), warnings=(bad,))
+    objects = tuple(replace(home, name=bad) for home in whole.store.objects)
+    page = _read(replace(whole, store=replace(whole.store, objects=objects)))
+    assert f"{bad}." in page.text
+    matrix = json.loads(page.scripts[0])
+    assert [rows[0][0][0].startswith(bad) for rows in matrix["causes"]["rows"].values()] == [True]
+    assert len(page.scripts) == len(_read(whole).scripts)
 
 
 def test_numbers_of_the_result_are_on_the_page() -> None:

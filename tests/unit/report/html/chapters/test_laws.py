@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.html.chapters import LawsRequest, laws_chapter
 from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
+from commanalyzer.result.provenance import file_hash
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.law import Formula, Law
 from commanalyzer.scaling.laws.terms import Factor
@@ -49,7 +53,7 @@ def test_laws_and_projection_have_a_chapter() -> None:
 
 def test_the_numbers_of_the_projection_are_those_of_equation_4() -> None:
     chapter = laws_chapter(LawsRequest(_document(), {"n": 10.0}, (1, 6, 11), "n"), (MACHINE,))
-    numbers = chapter.charts[0].numbers()
+    numbers = chapter.charts[1].numbers()
     assert list(numbers["scaling"]) == ["strong"] * 3 + ["weak"] * 3
     assert list(numbers["nodes"]) == [1, 6, 11] * 2
     weak = [1 / (1 + (p - 1) / round(10 * p**0.5)) for p in (1, 6, 11)]  # n grows as sqrt(p)
@@ -61,6 +65,27 @@ def test_without_machine_or_problem_the_chapter_says_what_to_give() -> None:
     assert "give a machine" in repr(without.sections[1])
     without = laws_chapter(LawsRequest(_document(), {}, (4,)), (MACHINE,))
     assert "--param n=4096" in repr(without.sections[1])
+
+
+def test_bytes_are_drawn_beside_what_was_measured(tmp_path: Path) -> None:
+    """10 n (p - 1) on 12 points, one of which lies a quarter above; the line is not moved by it."""
+    path = tmp_path / "table.csv"
+    points = [(n, p) for n in (10, 20, 100) for p in (2, 4, 6, 8)]
+    rows = [f"{n},{p},{10 * n * (p - 1) * (1.25 if (n, p) == (20, 4) else 1)}" for n, p in points]
+    path.write_text("\n".join(["n,p,comm_bytes", *rows]), encoding="utf-8")
+    traffic = replace(_document().laws[0], num_points=len(points))
+    document = LawsDocument("heat", (traffic,), {"input_hashes": [[str(path), file_hash(path)]]})
+    (chart,) = laws_chapter(LawsRequest(document), ()).charts
+    assert "at most 20.0 % from their line" in chart.text
+    figure = Figure()
+    chart.draw(figure)
+    line, dots = figure.axes[0].lines[2:4]
+    assert dots.get_xydata() == pytest.approx(np.array([[2, 200], [4, 750], [6, 1000], [8, 1400]]))
+    x, y = np.asarray(line.get_xydata()).T
+    assert x.max() == 16 and y == pytest.approx(200 * (x - 1))
+    path.write_text("n,p,comm_bytes\n", encoding="utf-8")
+    (chart,) = laws_chapter(LawsRequest(document), ()).charts
+    assert "Measured points are not drawn" in chart.text
 
 
 def test_a_missing_law_is_an_error() -> None:
