@@ -32,8 +32,8 @@ BUDGETS = {
     "profiles": 5_457,
     "program": 9_327,
     "recording": 11_756,
-    "report": 7_339,
-    "result": 2_432,
+    "report": 7_342,
+    "result": 2_463,
     "scaling": 6_442,
     ".": 720,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_411,
+    "tests": 43_435,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -87,10 +88,9 @@ def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, fl
     callpath = ["main", *result.regions[:1]]
     points = [result.best(nodes, model) for nodes in result.nodes]
     return [
-        Measurement({"p": item.nodes, **parameters}, callpath, metric, [float(value)])
+        Measurement({"p": item.nodes, **parameters}, callpath, metric, [float(pick(item))])
         for metric, pick in _METRICS.items()
         for item in points
-        for value in (pick(item),)
     ]
 
 
@@ -103,15 +103,10 @@ def work_per_part(result: AnalysisResult, item: Decomposition) -> NDArray[np.flo
     return np.bincount(item.part, graph.work_flops, item.nodes).astype(np.float64)
 
 
-def _bytes_of(item: Decomposition) -> int:
-    return item.comm_bytes
-
-
-def _messages_of(item: Decomposition) -> int:
-    return item.communication.total_messages
-
-
-_METRICS: dict[str, Callable[[Decomposition], int]] = {"comm_bytes": _bytes_of, "messages": _messages_of}
+_METRICS = {
+    "comm_bytes": attrgetter("comm_bytes"),
+    "messages": attrgetter("communication.total_messages"),
+}
 
 
 def _write_metis(result: AnalysisResult, path: Path) -> None:
