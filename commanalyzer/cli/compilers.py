@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.errors import EXIT_INTERRUPTED, CommAnalyzerError
+from commanalyzer.foundation.interrupts import raise_at_interrupt
 
 if TYPE_CHECKING:
     from commanalyzer.program.frontend.toolchain import Language
@@ -22,6 +23,7 @@ def run_compiler(language: Language, words: list[str]) -> int:
     from commanalyzer.program.frontend.drivers.wrapper import run_wrapper
 
     try:
+        raise_at_interrupt()
         return run_wrapper(language, words, _warn)
     except CommAnalyzerError as error:
         print(f"error: {error.text}", file=sys.stderr)

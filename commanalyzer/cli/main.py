@@ -24,6 +24,7 @@ from commanalyzer.foundation.errors import (
     EXIT_USER_ERROR,
     CommAnalyzerError,
 )
+from commanalyzer.foundation.interrupts import raise_at_interrupt
 from commanalyzer.foundation.version import tool_version
 
 # heading in --help -> its commands, each with its room and a line of help
@@ -163,6 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A batch system ends jobs with SIGTERM, a closed terminal with SIGHUP: end the analysed program too.
     previous = _on_terminate()
     try:
+        raise_at_interrupt()
         return _run(arguments)
     except CommAnalyzerError as error:
         return _report(error)
