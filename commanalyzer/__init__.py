@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 
-from commanalyzer.foundation.interrupts import leave_at_interrupt
+from commanalyzer.cli.interrupts import leave_at_interrupt
 
 leave_at_interrupt()  # before what takes longer to import
 from commanalyzer.foundation.moved import find_moved_modules  # noqa: E402

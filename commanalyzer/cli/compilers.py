@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from commanalyzer.cli.interrupts import raise_at_interrupt
 from commanalyzer.foundation.errors import EXIT_INTERRUPTED, CommAnalyzerError
-from commanalyzer.foundation.interrupts import raise_at_interrupt
 
 if TYPE_CHECKING:
     from commanalyzer.program.frontend.toolchain import Language

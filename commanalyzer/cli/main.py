@@ -16,6 +16,7 @@ from types import FrameType
 import click
 
 from commanalyzer.cli.compilers import WRAPPERS, run_compiler
+from commanalyzer.cli.interrupts import raise_at_interrupt
 from commanalyzer.foundation.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -24,7 +25,6 @@ from commanalyzer.foundation.errors import (
     EXIT_USER_ERROR,
     CommAnalyzerError,
 )
-from commanalyzer.foundation.interrupts import raise_at_interrupt
 from commanalyzer.foundation.version import tool_version
 
 # heading in --help -> its commands, each with its room and a line of help

@@ -214,11 +214,8 @@ class Comparison:
         return self.predicted_bytes - self.counted.communication.comm_bytes
 
     def __repr__(self) -> str:
-        sizes = [format_bytes(d.comm_bytes) for d in (self.predicted, self.counted)]
         agreement = format_percent(self.relabelling.agreement)
-        where = f"p={self.predicted.nodes}, {self.predicted.method}"
-        totals = f"{sizes[0]} predicted, {sizes[1]} counted, agreement {agreement}"
-        return f"Comparison({where}, {totals}). {self.verdict}"
+        return f"Comparison(p={self.predicted.nodes}, agreement {agreement}). {self.verdict}"
 
     @property
     def least(self) -> Decomposition:
@@ -267,8 +264,7 @@ class Comparison:
             return ""
         named = ", ".join(f"{i} to {j} (+{format_bytes(amount)})" for i, j, amount in pairs[:_NAMED_PAIRS])
         rest = f" and {len(pairs) - _NAMED_PAIRS} other pairs" if len(pairs) > _NAMED_PAIRS else ""
-        guess = "" if self.relabelling.is_exact else " under the best numbering found"
-        return f"; ranks that send more than predicted{guess}: {named}{rest}"
+        return f"; ranks that send more than predicted: {named}{rest}"
 
     def largest_differences(self, limit: int) -> list[tuple[int, int, int, int]]:
         """(source, target, predicted, counted bytes) of the rank pairs that differ most, largest first."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from _signal import SIGINT, default_int_handler, getsignal, signal
+from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 _COMMANDS = ("commanalyzer", "commanalyzer-cc", "commanalyzer-c++", "commanalyzer-fc")
 
