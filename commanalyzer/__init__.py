@@ -9,10 +9,13 @@ Names are imported on first use, so that ``import commanalyzer`` is fast.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
-from commanalyzer.foundation.moved import find_moved_modules
+from commanalyzer.cli.interrupts import leave_at_interrupt
 
+leave_at_interrupt()  # before what takes longer to import
+from commanalyzer.foundation.moved import find_moved_modules  # noqa: E402
+
+TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     from commanalyzer.api import advise as advise
     from commanalyzer.api import analyze as analyze

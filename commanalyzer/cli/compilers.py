@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from commanalyzer.cli.interrupts import raise_at_interrupt
 from commanalyzer.foundation.errors import EXIT_INTERRUPTED, CommAnalyzerError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def run_compiler(language: Language, words: list[str]) -> int:
     from commanalyzer.program.frontend.drivers.wrapper import run_wrapper
 
     try:
+        raise_at_interrupt()
         return run_wrapper(language, words, _warn)
     except CommAnalyzerError as error:
         print(f"error: {error.text}", file=sys.stderr)

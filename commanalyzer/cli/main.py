@@ -16,6 +16,7 @@ from types import FrameType
 import click
 
 from commanalyzer.cli.compilers import WRAPPERS, run_compiler
+from commanalyzer.cli.interrupts import raise_at_interrupt
 from commanalyzer.foundation.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -163,6 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A batch system ends jobs with SIGTERM, a closed terminal with SIGHUP: end the analysed program too.
     previous = _on_terminate()
     try:
+        raise_at_interrupt()
         return _run(arguments)
     except CommAnalyzerError as error:
         return _report(error)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
 import math
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
@@ -30,6 +31,7 @@ Fields: TypeAlias = dict[str, Any]  # an object of a document
 Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_RUN = ("=", "+", "-", "@", "\t")  # with which what a spreadsheet runs begins
 _NO_TEXTS: Mapping[type, Callable[[str], object]] = {}
 # What reading something else than what is expected ends with.
 _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
@@ -148,8 +150,26 @@ def parse_toml(text: str) -> Fields:
     return dict(_parsed(tomllib.loads, text, "TOML", is_finite=False))
 
 
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Lines of a CSV file, in which texts that a spreadsheet would run stand behind an apostrophe (OWASP)."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(map(_safe, row) for row in rows)
+    return stream.getvalue()
+
+
+def _safe(cell: object) -> object:
+    cell = cell.replace("\r", " ") if isinstance(cell, str) else cell  # csv writes it as it is
+    if not isinstance(cell, str) or not cell.startswith(_RUN):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell  # a number with a sign
+
+
 def read_csv(path: Path) -> list[list[str]]:
-    """Lines of a CSV file, as cells.
+    """Lines of a CSV file, as cells; without the apostrophes of :func:`csv_text`.
 
     Raises:
         OSError: If it cannot be read.
@@ -157,9 +177,10 @@ def read_csv(path: Path) -> list[list[str]]:
     """
     with path.open(newline="", encoding="utf-8") as stream:
         try:
-            return list(csv.reader(stream))
+            lines = list(csv.reader(stream))
         except csv.Error as error:
             raise ValueError(str(error)) from error
+    return [[cell[cell.startswith("'") and cell[1:].startswith(_RUN) :] for cell in line] for line in lines]
 
 
 def whole_numbers(cells: Sequence[str]) -> NDArray[np.int64]:

@@ -83,8 +83,12 @@ _TOP_PAIRS = 8
 def show_comparison(comparison: Comparison, console: Console, *, quiet: bool = False) -> None:
     """Print ``comparison``; only the totals with ``quiet``."""
     console.print(_totals(comparison))
-    if quiet:
-        return
+    if not quiet:
+        _show_details(comparison, console)
+    console.print(Text(comparison.verdict))
+
+
+def _show_details(comparison: Comparison, console: Console) -> None:
     if len(comparison.candidates) > 1:
         console.print(_candidates(comparison))
     for line in _matrix_lines(comparison):
@@ -107,7 +111,7 @@ def _totals(comparison: Comparison) -> Table:
     )
     for name, left, right in rows:
         table.add_row(name, f"{left:,}", f"{right:,}", *_quality(left, right))
-    work = comparison.work_flop
+    work = comparison.prediction.work.amount
     intensities = [f"{d.comm_bytes / work:.4g}" if work else "no work" for d in (predicted, counted)]
     table.add_row(f"bytes/{comparison.prediction.work.unit}", *intensities, "", "")
     return table
@@ -171,7 +175,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
     """Contract document of ``comparison``; bytes, messages, fractions; matrices in the order of ranks."""
     predicted, counted = comparison.predicted, comparison.counted
     objects = zip(comparison.prediction.store.objects, predicted.object_bytes.tolist(), strict=False)
-    work = comparison.work_flop
+    work = comparison.prediction.work.amount
     return {
         "schema": SCHEMA,
         "nodes": predicted.nodes,
@@ -192,6 +196,10 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
         },
         "ratio": comparison.ratio,
         "accuracy": comparison.accuracy,
+        "verdict": comparison.verdict,
+        "is_worse": comparison.is_worse,
+        "excess_bytes": list(comparison.excess(predicted)),
+        "excess_bytes_over_least": list(comparison.excess(comparison.least)),
         "agreement": comparison.relabelling.agreement,
         "agreement_is_exact": comparison.relabelling.is_exact,
         "part_of_rank": comparison.relabelling.order.tolist(),

@@ -7,6 +7,7 @@ counted; their bytes are checked against the saved ones.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,11 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.graph.value_graph import HomeObject, ValueGraph
-from commanalyzer.result.results import AnalysisResult, Decomposition
+from commanalyzer.program.ir.names.addresses import source_name
+from commanalyzer.result.results import AnalysisResult, Decomposition, data_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _FIRST = 2  # variables and lines of a short representation
 
@@ -61,12 +66,27 @@ class Causes:
     variables: tuple[VariableTraffic, ...]
     lines: tuple[LineTraffic, ...]
 
+    def frame(self) -> DataFrame:
+        """The lines as a pandas table; ``path`` is function and line, the bytes needed add up to all."""
+        columns = ["path", "function", "file", "line", "needed_bytes", "made_bytes"]
+        rows = [
+            ("->".join(path_of(t)), path_of(t)[0], t.file, t.line, t.needed_bytes, t.made_bytes)
+            for t in self.lines
+        ]
+        return data_frame(rows, columns)
+
     def __repr__(self) -> str:
         names = [f"{v.variable.name} {format_bytes(v.comm_bytes)}" for v in self.variables[:_FIRST]]
         lines = [f"{t.file}:{t.line} {format_bytes(t.needed_bytes)}" for t in self.lines[:_FIRST] if t.file]
         pair = "" if self.pair is None else f", {self.pair[0]} to {self.pair[1]}"
         where = f"p={self.decomposition.nodes}, {self.decomposition.method}{pair}"
         return f"Causes({where}, {format_bytes(self.comm_bytes)}: {', '.join(names + lines)})"
+
+
+def path_of(item: LineTraffic) -> tuple[str, str]:
+    """Function and line; who called the function is not recorded."""
+    function = ", ".join(dict.fromkeys(map(source_name, item.functions)))
+    return function or "unknown", f"{item.file}:{item.line}" if item.file else "input or unknown"
 
 
 def causes_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby
@@ -461,12 +461,7 @@ class AnalysisResult:
         Raises:
             ConfigError: If pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            hint = "install it: pip install pandas"
-            raise ConfigError("expected pandas for to_frame(), found none", hint=hint) from error
-        return pandas.DataFrame([_frame_row(item) for item in self.decompositions], columns=_FRAME_COLUMNS)
+        return data_frame([_frame_row(item) for item in self.decompositions], _FRAME_COLUMNS)
 
     def __repr__(self) -> str:
         return (
@@ -480,6 +475,15 @@ class AnalysisResult:
         head = "".join(f"<th>{title}</th>" for title in _HTML_TITLES)
         body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"
+
+
+def data_frame(rows: Sequence[tuple[object, ...]], columns: list[str]) -> DataFrame:
+    """A pandas table; a :class:`ConfigError` if pandas is not installed."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ConfigError("expected pandas for tables, found none", hint="pip install pandas") from error
+    return pandas.DataFrame(rows, columns=columns)
 
 
 _FRAME_COLUMNS = [

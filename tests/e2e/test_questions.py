@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from commanalyzer import analyze, causes_of, differences, load, save
 from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.result.comparison.difference import Change
+from tests.samples import sample_decomposition, sample_result
+from tests.simgrid.tools import needs_simgrid
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAT = ROOT / "workloads" / "heat2d" / "heat2d.c"
@@ -100,6 +103,45 @@ def test_node_counts_of_a_question(heat: dict[str, Path], capsys: Capture) -> No
     assert repr(result.why(16, (5, 9))).startswith("Causes(p=16, blocks 4x4, 5 to 9, 256 B: b 192 B, ")
     with pytest.raises(ConfigError, match="expected a counted MPI run"):
         result.compare(result)
+
+
+def test_lines_as_a_table_and_as_a_tree_add_up(heat: dict[str, Path], tmp_path: Path) -> None:
+    result = load(heat["block2d"])
+    sent = result.decomposition(16).comm_bytes
+    pandas = pytest.importorskip("pandas")
+    result.why(16).frame().to_csv(tmp_path / "lines.csv")
+    table = pandas.read_csv(tmp_path / "lines.csv")
+    assert table["needed_bytes"].sum() == pytest.approx(sent)
+    table = table.dropna(subset=["file"])  # inputs have no line
+    assert (table["path"] == table["function"] + "->" + table["file"] + ":" + table["line"].astype(str)).all()
+    for form in ("dot", "hatchet"):
+        words = ["export", heat["block2d"], "--format", form, "--nodes", 16, "-o", tmp_path / form]
+        assert main([str(word) for word in words]) == 0
+    (root,) = json.loads((tmp_path / "hatchet").read_text())
+    assert root["metrics"]["needed_bytes (inc)"] == pytest.approx(sent)
+    assert sum(line["metrics"]["needed_bytes"] for f in root["children"] for line in f["children"]) == (
+        pytest.approx(sent)
+    )
+    edges = re.findall(r'^  \d+ -> \d+ \[label="[^"]+", bytes=(\d+),', (tmp_path / "dot").read_text(), re.M)
+    assert sum(map(int, edges)) == sent
+
+
+def test_differences_name_what_they_leave_out() -> None:
+    blocks = sample_decomposition(4, method="blocks", best=False)
+    result = sample_result(sample_decomposition(2), sample_decomposition(4), blocks)
+    (item,) = result.diff(result, method="blocks")
+    assert item.left_out == "not compared on 2 nodes, which have no blocks"
+    assert repr(item).endswith(f", {item.left_out})")
+
+
+@needs_simgrid
+def test_a_result_is_simulated(heat: dict[str, Path]) -> None:
+    machine = {"bandwidth": "1GB/s", "latency": "2us", "throughput": "1GFlop/s"}
+    result = load(heat["block2d"])
+    (run,) = result.simulate(nodes=16, platform="torus", **machine).runs
+    assert run.decomposition is result.decomposition(16)
+    assert run.serial_s == pytest.approx(result.work.flops / 1e9)
+    assert 0.0 < run.efficiency <= 1.02 * run.bound.efficiency
 
 
 def test_ratios_of_nothing() -> None:

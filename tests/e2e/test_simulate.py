@@ -49,7 +49,18 @@ def test_a_prediction_is_simulated_beside_its_bounds(saved: Path, tmp_path: Path
     assert run["serial_s"] == pytest.approx(flops / 1e9)
     assert run["efficiency"] == pytest.approx(run["serial_s"] / (4 * run["parallel_s"]))
     names = sorted(path.name for path in (keep / "4-nodes").iterdir())
-    assert names == ["hosts.txt", "platform.xml", *(f"rank-{r}.trace" for r in range(4)), "traces.txt"]
+    assert names == [
+        "hosts.txt",
+        "platform.xml",
+        *(f"rank-{r}.trace" for r in range(4)),
+        "timeline.json",
+        "traces.txt",
+    ]
+    events = json.loads((keep / "4-nodes" / "timeline.json").read_text())["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    assert sum(s["args"]["bytes"] for s in spans) == ca.load(saved).decomposition(4).comm_bytes
+    assert max(s["ts"] + s["dur"] for s in spans) == pytest.approx(run["parallel_s"] * 1e6)
+    assert {s["tid"] for s in spans} == {0, 1, 2, 3}
     files = ["-platform", "platform.xml", "-hostfile", "hosts.txt", "-replay", "traces.txt"]
     alone = subprocess.run(
         ["smpirun", "-np", "4", *files], cwd=keep / "4-nodes", capture_output=True, text=True, check=True

@@ -46,15 +46,12 @@ def command(
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.comparison.difference import differences
 
-    results = load(before), load(after)
-    found = differences(*results, **given)  # options that are called like its arguments
+    found = differences(load(before), load(after), **given)  # options that are called like its arguments
     out.emit(
         lambda: differences_json(found), lambda console: show_differences(found, console, quiet=out.quiet)
     )
-    common = given["nodes"] or set(results[0].nodes).intersection(results[1].nodes)
-    if left_out := sorted(set(common).difference(item.nodes for item in found)):
-        names = " or ".join(filter(None, dict.fromkeys(given["methods"])))
-        click.echo(f"not compared on {', '.join(map(str, left_out))} nodes, which have no {names}", err=True)
+    if found[0].left_out:
+        click.echo(found[0].left_out, err=True)
     worst = max(found, key=lambda item: item.comm_bytes.ratio)
     if limit is not None and worst.comm_bytes.ratio > 1 + limit:
         grown = change_text(worst.comm_bytes)

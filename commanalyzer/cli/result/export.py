@@ -9,7 +9,10 @@ import click
 from commanalyzer.cli.parameters import options
 from commanalyzer.foundation.files import require_writable
 
-FORMATS = ("csv", "extrap", "graphml", "hmetis", "json", "matrixmarket", "metis", "partition")
+FORMATS = (
+    *("csv", "dot", "extrap", "graphml", "hatchet", "hmetis"),
+    *("json", "matrixmarket", "metis", "partition"),
+)
 
 
 @click.command()
@@ -38,7 +41,9 @@ def command(
     """Write the saved RESULT (*.cmz) for another tool.
 
     \b
-    csv, matrixmarket, graphml  communication matrix of one node count
+    csv, matrixmarket           communication matrix of one node count
+    dot, graphml                the same as a graph of nodes (Graphviz, networkx)
+    hatchet                     bytes per function and source line (GraphFrame.from_literal)
     metis, hmetis               value graph as graph or hypergraph
     partition                   owner of each value, one per line
     extrap                      measurements over node counts for Extra-P (JSON Lines)

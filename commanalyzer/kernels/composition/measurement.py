@@ -11,7 +11,6 @@ Reference:
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +22,7 @@ from commanalyzer.foundation.errors import CompileError, ConfigError, TargetRunE
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.kernels.composition.measured import BLOCK_METRIC, MeasuredBlock, SizeTimes
 from commanalyzer.machine.statistics import median_interval
-from commanalyzer.program.frontend.toolchain import find_toolchain, run_tool
+from commanalyzer.program.frontend.toolchain import find_toolchain, run_tool, shell_words
 from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.terms import Floats
@@ -115,7 +114,7 @@ def measure_block(request: BlockRequest, advance: Callable[[int], None] = lambda
     medians = np.array([t.seconds.median for t in times])
     points = np.array([[t.size] for t in times])
     law = fit_law(points, ["n"], medians, metric=BLOCK_METRIC, families=("pmnf",))
-    name = request.function or shlex.split(request.command)[0]
+    name = request.function or shell_words(request.command, "--command")[0]
     return MeasuredBlock(name, "n", tuple(times), law, asdict(made) | how)
 
 
@@ -153,7 +152,7 @@ def _of_command(request: BlockRequest) -> Callable[[int], tuple[Floats, int]]:
     deadline = time.monotonic() + request.timeout_s
 
     def sample(size: int) -> tuple[Floats, int]:
-        words = [word.replace("{n}", str(size)) for word in shlex.split(request.command)]
+        words = [word.replace("{n}", str(size)) for word in shell_words(request.command, "--command")]
         seconds = np.empty(request.repetitions)
         for index in range(request.repetitions):
             start = time.perf_counter()

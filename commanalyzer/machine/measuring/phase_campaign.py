@@ -11,8 +11,6 @@ with whom.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from itertools import product
@@ -21,7 +19,7 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.documents import csv_text, read_csv
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import ExchangePattern, pattern_times, random_rings, shifts
@@ -135,14 +133,12 @@ def measure_points(
 
 def append_point(path: Path, found: MeasuredPhase) -> None:
     """Add a line to the table, with its header where it is new."""
-    line = io.StringIO()
-    writer = csv.writer(line)
-    if not path.exists() or not path.stat().st_size:
-        writer.writerow(COLUMNS)
     place = " ".join(map(str, found.positions))
-    writer.writerow((*astuple(found.point), found.allocation, place, f"{found.time_s:.9e}"))
+    lines = [(*astuple(found.point), found.allocation, place, f"{found.time_s:.9e}")]
+    if not path.exists() or not path.stat().st_size:
+        lines.insert(0, COLUMNS)
     with path.open("a", encoding="utf-8", newline="") as stream:
-        stream.write(line.getvalue())
+        stream.write(csv_text(lines))
 
 
 def read_points(path: Path) -> tuple[MeasuredPhase, ...]:

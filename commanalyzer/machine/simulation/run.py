@@ -16,6 +16,7 @@ routing in high-performance networks, Cluster 2008 (effective bisection bandwidt
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
+from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
@@ -341,14 +343,32 @@ def replayed_time(
         work_flop: float[p], work of each node in all rounds of the program.
         platform: Network.
         timeout_s: Wall-clock limit, seconds.
-        keep: Folder for platform, hosts and traces; ``None`` for none.
+        keep: Folder for platform, hosts, traces and ``timeline.json``; ``None`` for none.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.
         TargetRunError: If the simulation failed.
     """
     actions = replay(platform, schedule_traces(schedule, work_flop), timeout_s, keep)
+    if keep is not None:
+        write_text(keep / "timeline.json", _timeline(actions), force=True)
     return max(action.end_s for action in actions) * schedule.scale
+
+
+def _timeline(actions: Sequence[Action]) -> str:
+    """One row per rank, in the trace event format that chrome://tracing and ui.perfetto.dev show."""
+    began_s: dict[int, float] = {}  # an action of a rank begins where the one before ended
+    events: list[dict[str, object]] = []
+    for a in actions:
+        start_s = began_s.get(a.rank, 0.0)
+        began_s[a.rank] = a.end_s
+        kind = "computation" if a.kind == "compute" else "communication"
+        times = {"ph": "X", "ts": start_s * 1e6, "dur": (a.end_s - start_s) * 1e6}  # in microseconds
+        place = {"pid": 0, "tid": a.rank, "args": {"bytes": a.sent_bytes}}
+        events.append({"name": a.kind, "cat": kind, **times, **place})
+    names = ({"pid": 0, "tid": rank, "args": {"name": f"rank {rank}"}} for rank in sorted(began_s))
+    named = [{"name": "thread_name", "ph": "M", **place} for place in names]
+    return json.dumps({"traceEvents": [*named, *events]}) + "\n"
 
 
 def _simulate(

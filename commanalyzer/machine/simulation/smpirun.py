@@ -5,11 +5,8 @@ SimGrid (LGPL) is a separate program, not a Python dependency: ``apt-get install
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +14,7 @@ from pathlib import Path
 from commanalyzer.foundation.errors import ConfigError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.machine.simulation.platforms import Platform
+from commanalyzer.program.frontend.toolchain import run_tool
 
 _INSTALL = "install SimGrid, on Debian and Ubuntu: apt-get install libsimgrid-dev"
 # Time of the simulation in seconds and message; the default shows only six decimals.
@@ -33,11 +31,13 @@ class Action:
         end_s: Simulated time at its end, seconds.
         rank: Rank.
         kind: ``compute``, ``isend``, ``waitall`` ...
+        sent_bytes: Bytes that it sends; those of a collective as its root and members send them at least.
     """
 
     end_s: float
     rank: int
     kind: str
+    sent_bytes: int = 0
 
 
 def find_smpirun() -> Path:
@@ -58,7 +58,7 @@ def smpi_version() -> str:
     Raises:
         ConfigError: If there is no SimGrid.
     """
-    done = subprocess.run([str(find_smpirun()), "-version"], capture_output=True, text=True, check=False)
+    done = run_tool([str(find_smpirun()), "-version"], timeout_s=60.0)
     return (done.stdout.strip() or done.stderr.strip()).partition("\n")[0]
 
 
@@ -88,10 +88,23 @@ def replay(
         text = smpirun(platform, len(traces), options, timeout_s, place)
     found = [(float(time), line.split()) for time, line in _EVENT.findall(text)]
     return [
-        Action(end_s, int(words[0]), words[1])
+        Action(end_s, int(words[0]), words[1], _sent_bytes(words, len(traces)))
         for end_s, words in found
         if len(words) > 1 and words[0].isdigit()
     ]
+
+
+def _sent_bytes(words: Sequence[str], num_ranks: int) -> int:
+    match words:
+        case [_, "isend", _, _, size, *_]:
+            return int(size)
+        case [rank, "bcast", size, root, *_]:
+            return int(size) * (num_ranks - 1) if rank == root else 0
+        case [rank, "reduce", size, _, root, *_]:
+            return 0 if rank == root else int(size)
+        case [rank, "allreduce", size, *_]:  # to the first, and back
+            return int(size) * (num_ranks - 1 if rank == "0" else 1)
+    return 0
 
 
 def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s: float, folder: Path) -> str:
@@ -133,30 +146,13 @@ def _write_traces(folder: Path, traces: Sequence[str]) -> list[str]:
 
 def _output(command: Sequence[str], timeout_s: float, folder: Path, scratch: Path) -> str:
     """Output of a command that starts children of its own, which end with it."""
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "TMPDIR": str(scratch)},
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        text, _ = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired as error:
+    done = run_tool(command, timeout_s=timeout_s, environment={"TMPDIR": str(scratch)}, directory=folder)
+    if done.exit_status is None:
+        raise TargetRunError(f"expected the simulation to end within {timeout_s:g} s", hint="raise --timeout")
+    text = done.stdout + done.stderr
+    if not done.ok:
         raise TargetRunError(
-            f"expected the simulation to end within {timeout_s:g} s", hint="raise --timeout"
-        ) from error
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    if process.returncode != 0:
-        raise TargetRunError(
-            f"expected the simulation to succeed, found exit status {process.returncode}:\n"
+            f"expected the simulation to succeed, found exit status {done.exit_status}:\n"
             + "\n".join(text.strip().splitlines()[-_LAST_LINES:]),
             where="smpirun",
         )

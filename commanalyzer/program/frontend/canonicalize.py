@@ -291,12 +291,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--region", action="append", default=[])
     parser.add_argument("--shared", action="append", default=[], type=int)
     parser.add_argument("--models", action="append", default=[], type=Path)
-    parser.add_argument("--module", nargs=2, action="append", required=True, metavar=("PATH", "LABEL"))
+    parser.add_argument("--module", action="append", required=True, type=Path)
+    parser.add_argument("--label", action="append", required=True)
     options = parser.parse_args(arguments)
     try:
-        paths = [Path(path) for path, _ in options.module]
-        labels = [label for _, label in options.module]
-        text, outcome = canonicalize(paths, labels, tuple(options.region), options.shared, options.models)
+        inputs = (options.module, options.label)
+        text, outcome = canonicalize(*inputs, tuple(options.region), options.shared, options.models)
         options.output.write_text(text)
     except CommAnalyzerError as error:
         outcome = Outcome(type(error).__name__, error.message, error.where, error.hint)

@@ -239,7 +239,7 @@ def _run_child(
     )
     command = [sys.executable, "-P", "-c", start, f"--output={output}", f"--report={report}"]
     for path, label in zip(modules, labels, strict=True):
-        command += ["--module", str(path.resolve()), label]
+        command += [f"--module={path.resolve()}", f"--label={label}"]
     command += options
     done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
     outcome = read_outcome(report)

@@ -7,6 +7,7 @@ Runs external tools (compiler, linker, optimiser child) with a time limit.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.resources
 import importlib.util
 import os
@@ -102,6 +103,36 @@ def tool_bytes(command: Sequence[str], *, timeout_s: float) -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
+def end_with_children(process: subprocess.Popen[bytes]) -> None:
+    """End a compiler, if it has not ended, and what it started: compilers are drivers of others."""
+    if process.poll() is None:
+        import psutil  # rarely needed, and slow to import
+
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+        process.kill()
+        process.wait()
+
+
+BUNDLED_REFUSES = re.compile(r"[\x00-\x1f\\:]")
+"""In the name of a source, but not in that of its directory: zig does not find what it wrote then."""
+
+
+def shell_words(text: str, where: str) -> list[str]:
+    """Words of a command line, split as a shell does.
+
+    Raises:
+        CompileError: If a quote is not closed.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise CompileError(
+            f"expected words as in a shell, found: {str(error).lower()}", where=where
+        ) from error
+
+
 def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", errors="replace")
 
@@ -176,10 +207,11 @@ def find_toolchain(compiler: str = "") -> Toolchain:
         RuntimeBuildError: If no compiler was named and the ``ziglang`` wheel is missing.
     """
     if compiler.strip():
-        return _user_toolchain(shlex.split(compiler), "--cc")
+        return _user_toolchain(shell_words(compiler, "--cc"), "--cc")
     from_environment = os.environ.get("CC", "").strip()
-    if from_environment and not is_wrapper(shlex.split(from_environment)):
-        return _user_toolchain(shlex.split(from_environment), "CC")
+    words = shell_words(from_environment, "CC")
+    if words and not is_wrapper(words):
+        return _user_toolchain(words, "CC")
     return bundled_toolchain()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -12,7 +13,8 @@ from commanalyzer.foundation.quantities import format_bytes, format_count, forma
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.report.result.text import place_of_home
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
-from commanalyzer.result.causes import Causes, VariableTraffic
+from commanalyzer.result.artifact_header import Json
+from commanalyzer.result.causes import Causes, VariableTraffic, path_of
 
 SCHEMA = "commanalyzer.causes/1"
 _MOST = 12
@@ -72,6 +74,28 @@ def causes_json(causes: Causes) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
+def hatchet_literal(causes: Causes) -> list[Json]:
+    """What ``hatchet.GraphFrame.from_literal`` reads: the division, its functions, their lines."""
+    functions: dict[str, list[LineTraffic]] = {}
+    for line in causes.lines:
+        functions.setdefault(path_of(line)[0], []).append(line)
+    below = [
+        _tree(name, lines, [_tree(path_of(line)[1], [line], []) for line in lines])
+        for name, lines in functions.items()
+    ]
+    return [_tree(f"{causes.decomposition.method}, {causes.decomposition.nodes} nodes", causes.lines, below)]
+
+
+def _tree(name: str, lines: Sequence[LineTraffic], children: list[Json]) -> Json:
+    """Bytes of ``lines``, which only a node without children has as its own (metrics without ``(inc)``)."""
+    metrics: dict[str, Json] = {}
+    for metric in ("needed_bytes", "made_bytes"):
+        total = sum(getattr(line, metric) for line in lines)
+        metrics |= {metric: 0.0 if children else total, f"{metric} (inc)": total}
+    frame: Json = {"name": name, "type": "function" if children else "line"}
+    return {"frame": frame, "metrics": metrics, "children": children}
+
+
 def _which(causes: Causes) -> str:
     item = causes.decomposition
     where = f"{item.nodes} nodes, {item.method}"
@@ -100,10 +124,8 @@ def variable_fields(total: int) -> tuple[Field[VariableTraffic], ...]:
 def line_fields(total: int) -> tuple[Field[LineTraffic], ...]:
     """Columns of source lines; shares are of ``total`` bytes."""
     return (
-        worded("line", lambda t: f"{t.file}:{t.line}" if t.file else "input or unknown", overflow="fold"),
-        worded(
-            "function", lambda t: ", ".join(dict.fromkeys(map(source_name, t.functions))), overflow="fold"
-        ),
+        worded("line", lambda t: path_of(t)[1], overflow="fold"),
+        worded("function", lambda t: path_of(t)[0], overflow="fold"),
         numeric(
             "needs",
             lambda t: format_bytes(t.needed_bytes) if t.needed_bytes else "",

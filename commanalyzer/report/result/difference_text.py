@@ -68,6 +68,7 @@ def differences_json(found: Sequence[Difference]) -> str:
                 {"name": v.name, "function": v.function, "place": v.place, "comm_bytes": _pair(v.comm_bytes)}
                 for v in item.variables
             ],
+            "left_out": item.left_out,
         }
         for item in found
     ]

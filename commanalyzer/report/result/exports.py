@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 
+import networkx
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.report.result.causes_text import hatchet_literal
 from commanalyzer.report.result.json_document import json_text
+from commanalyzer.result.causes import causes_of
 from commanalyzer.result.export.extrap import Measurement, write_extrap
 from commanalyzer.result.export.files import (
+    quotient_graph,
     write_graphml,
     write_hmetis,
     write_matrix_csv,
@@ -25,8 +32,9 @@ from commanalyzer.result.export.files import (
 )
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
-_OF_GRAPHS = frozenset(("metis", "hmetis", "partition"))
+_OF_GRAPHS = frozenset(("metis", "hatchet", "hmetis", "partition"))
 _MATRIX_WRITERS = {"csv": write_matrix_csv, "matrixmarket": write_matrix_market}
+_MOST_EDGES = 4096  # about what Graphviz places in a minute: 64 nodes that all talk to each other
 
 
 def export_result(
@@ -42,8 +50,8 @@ def export_result(
 
     Args:
         result: Result to export.
-        form: ``csv``, ``matrixmarket``, ``graphml``, ``partition`` (one decomposition); ``metis``,
-            ``hmetis`` (the graph); ``extrap``, ``json`` (all).
+        form: ``csv``, ``matrixmarket``, ``dot``, ``graphml``, ``hatchet``, ``partition`` (one decomposition);
+            ``metis``, ``hmetis`` (the graph); ``extrap``, ``json`` (all).
         path: File to write; replaced if it exists.
         nodes: Node count; the largest when ``None``.
         model: Communication model; empty for the leading one.
@@ -56,7 +64,7 @@ def export_result(
     if result.counted is not None and form in _OF_GRAPHS:
         raise ConfigError(
             f"expected a prediction to export as {form}, found a counted MPI run: it has no value graph",
-            hint="csv, matrixmarket, graphml, extrap and json work",
+            hint="csv, matrixmarket, dot, graphml, extrap and json work",
         )
     whole: dict[str, Callable[[], None]] = {
         "json": lambda: write_text(path, json_text(result), force=True),
@@ -70,12 +78,33 @@ def export_result(
     item = result.decomposition(nodes if nodes is not None else max(result.nodes, default=1), model)
     if form in _MATRIX_WRITERS:
         _MATRIX_WRITERS[form](path, item.communication)
+    elif form == "dot":
+        write_text(path, _dot(quotient_graph(item.communication, work_per_part(result, item))), force=True)
     elif form == "graphml":
         write_graphml(path, item.communication, work_per_part(result, item))
+    elif form == "hatchet":
+        literal = hatchet_literal(causes_of(result, item.nodes, method=item.method))
+        write_text(path, json.dumps(literal, indent=1) + "\n", force=True)
     elif form == "partition":
         write_partition(path, item.part)
     else:
         raise ConfigError(f"expected a known export format, found {form!r}")
+
+
+def _dot(graph: networkx.DiGraph) -> str:
+    """The graph of nodes for Graphviz; ``bytes`` of an edge are exact, its ``weight`` is 1 to 100."""
+    if graph.number_of_edges() > _MOST_EDGES:
+        raise ConfigError(
+            f"expected at most {_MOST_EDGES} pairs of nodes to draw, found {graph.number_of_edges()}",
+            hint="export fewer --nodes, or --format graphml, which has no limit",
+        )
+    most = max((size for *_, size in graph.edges(data="bytes")), default=1)
+    lines = [f'{i} [label="rank {i}", work_flops={work:.17g}]' for i, work in graph.nodes(data="work_flops")]
+    for i, j, edge in graph.edges(data=True):
+        sent, messages = edge["bytes"], edge["messages"]
+        text = f'label="{format_bytes(sent)}", bytes={sent}, messages={messages}'
+        lines.append(f"{i} -> {j} [{text}, weight={1 + 99 * sent // most}]")
+    return "digraph communication {\n" + "".join(f"  {line};\n" for line in lines) + "}\n"
 
 
 def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, float]) -> list[Measurement]:
@@ -87,10 +116,9 @@ def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, fl
     callpath = ["main", *result.regions[:1]]
     points = [result.best(nodes, model) for nodes in result.nodes]
     return [
-        Measurement({"p": item.nodes, **parameters}, callpath, metric, [float(value)])
+        Measurement({"p": item.nodes, **parameters}, callpath, metric, [float(pick(item))])
         for metric, pick in _METRICS.items()
         for item in points
-        for value in (pick(item),)
     ]
 
 
@@ -103,15 +131,10 @@ def work_per_part(result: AnalysisResult, item: Decomposition) -> NDArray[np.flo
     return np.bincount(item.part, graph.work_flops, item.nodes).astype(np.float64)
 
 
-def _bytes_of(item: Decomposition) -> int:
-    return item.comm_bytes
-
-
-def _messages_of(item: Decomposition) -> int:
-    return item.communication.total_messages
-
-
-_METRICS: dict[str, Callable[[Decomposition], int]] = {"comm_bytes": _bytes_of, "messages": _messages_of}
+_METRICS = {
+    "comm_bytes": attrgetter("comm_bytes"),
+    "messages": attrgetter("communication.total_messages"),
+}
 
 
 def _write_metis(result: AnalysisResult, path: Path) -> None:

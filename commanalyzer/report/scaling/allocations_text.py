@@ -67,6 +67,7 @@ def show_allocations(report: AllocationReport, console: Console, *, every: bool 
         console.print(Text("\nFor the fastest (half as much time again as predicted):"))
         for line in sbatch_lines(found, decision.fastest):
             console.print(Text(line))
+        console.print(Text("Lines for PBS and LSF stand in --json (pbs, bsub)."))
         if decision.cheapest != decision.fastest and decision.cheapest is not None:
             console.print(Text("For the cheapest:"))
             for line in sbatch_lines(found, decision.cheapest):
@@ -183,7 +184,10 @@ def allocations_json(report: AllocationReport) -> str:
             "least_efficiency": decision.least_efficiency,
             "break_cores": decision.break_cores,
         },
-        "sbatch": list(sbatch_lines(found, decision.fastest)) if decision.fastest is not None else [],
+        **{
+            key: [] if decision.fastest is None else list(sbatch_lines(found, decision.fastest, system=name))
+            for key, name in (("sbatch", "Slurm"), ("pbs", "PBS"), ("bsub", "LSF"))
+        },
     }
     return json.dumps(content, indent=1) + "\n"
 

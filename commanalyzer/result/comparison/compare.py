@@ -8,20 +8,17 @@ Parts are arbitrary labels, ranks are not. The agreement of two matrices A and B
 
 Finding the best permutation is a quadratic assignment problem. Up to ``EXACT_PARTS`` parts all permutations
 are tried; beyond, the best of several starts, each improved by exchanging pairs of parts until no exchange
-helps: a lower end of what is possible. Starts are the parts as they are; parts assigned to ranks by their
-sorted traffic; scipy's relaxation of the product sum; and *growths*: one part is given to one rank, then
-again and again the part and rank that share most traffic with those already placed.
+helps: a lower end of what is possible. Starts are the parts as they are, and *growths*: one part is given to
+one rank, then again and again the part and rank that share most traffic with those already placed.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment, quadratic_assignment
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
@@ -31,6 +28,7 @@ EXACT_PARTS = 7
 _MAX_SWEEPS = 50
 _MAX_GROWTHS = 64
 _IMPROVED_GROWTHS = 6
+_NAMED_PAIRS = 3  # in the sentence that sums a comparison up
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,9 @@ def best_relabelling(predicted: Int64, counted: Int64) -> Relabelling:
     if p <= EXACT_PARTS:
         order = _exhaustive(predicted, counted)
     else:
-        starts = [_improved(start, predicted, counted) for start in _starts(predicted, counted)]
-        order = max(starts, key=lambda item: _shared(item, predicted, counted))
+        starts = [np.arange(p, dtype=np.int64), *_grown(predicted, counted)]
+        found = [_improved(start, predicted, counted) for start in starts]
+        order = max(found, key=lambda item: _shared(item, predicted, counted))
     shared = _shared(order, predicted, counted)
     return Relabelling(order, 2 * shared / total if total else 1.0, p <= EXACT_PARTS)
 
@@ -79,25 +78,9 @@ def _exhaustive(predicted: Int64, counted: Int64) -> Int64:
     return found
 
 
-def _starts(predicted: Int64, counted: Int64) -> Iterable[Int64]:
-    p = len(counted)
-    yield np.arange(p, dtype=np.int64)
-    distance = _distance(predicted, counted)
-    by_profile = linear_sum_assignment(distance)[1].astype(np.int64)
-    yield by_profile
-    yield from _grown(distance, predicted, counted)
-    # Scaled, so that the relaxation's products stay far from overflow.
-    a = counted / max(int(counted.max()), 1)
-    b = predicted / max(int(predicted.max()), 1)
-    options = {"maximize": True, "rng": np.random.default_rng(0)}
-    yield np.asarray(quadratic_assignment(a, b, options=options).col_ind, dtype=np.int64)
-    nearly = 0.5 / p + 0.5 * (by_profile[:, None] == np.arange(p)[None, :])
-    options = {**options, "P0": nearly}
-    yield np.asarray(quadratic_assignment(a, b, options=options).col_ind, dtype=np.int64)
-
-
-def _grown(distance: NDArray[np.float64], predicted: Int64, counted: Int64) -> list[Int64]:
+def _grown(predicted: Int64, counted: Int64) -> list[Int64]:
     """The best growths from the ranks that talk most and least, one per part that may play them."""
+    distance = _distance(predicted, counted)
     traffic = counted.sum(axis=0) + counted.sum(axis=1)
     orders = []
     for rank in (int(np.argmax(traffic)), int(np.argmin(traffic))):
@@ -206,7 +189,6 @@ class Comparison:
         candidates: All predicted decompositions for that many parts, the compared one included.
         relabelling: Part that plays each rank.
         predicted_bytes: int64[p, p], predicted matrix in the order of ranks.
-        work_flop: W of the prediction, floating-point operations; both intensities use it.
     """
 
     prediction: AnalysisResult
@@ -215,7 +197,6 @@ class Comparison:
     candidates: tuple[Decomposition, ...]
     relabelling: Relabelling
     predicted_bytes: Int64
-    work_flop: int
 
     @property
     def ratio(self) -> float | None:
@@ -233,10 +214,57 @@ class Comparison:
         return self.predicted_bytes - self.counted.communication.comm_bytes
 
     def __repr__(self) -> str:
-        sizes = [format_bytes(d.comm_bytes) for d in (self.predicted, self.counted)]
         agreement = format_percent(self.relabelling.agreement)
-        where = f"p={self.predicted.nodes}, {self.predicted.method}"
-        return f"Comparison({where}, {sizes[0]} predicted, {sizes[1]} counted, agreement {agreement})"
+        return f"Comparison(p={self.predicted.nodes}, agreement {agreement}). {self.verdict}"
+
+    @property
+    def least(self) -> Decomposition:
+        """The least that was found by any means, in the model of the compared decomposition."""
+        return self.prediction.best(self.predicted.nodes, self.predicted.model)
+
+    def excess(self, division: Decomposition) -> tuple[int, int]:
+        """Bytes that the program sends beyond ``division``, at least and at most; negative: fewer."""
+        sent, needed = self.counted.comm_bytes, division.communication
+        return sent - needed.high_bytes, sent - needed.low_bytes
+
+    @property
+    def is_worse(self) -> bool | None:
+        """The program sends more than the least found; ``None`` where the bracket leaves it open."""
+        low, high = self.excess(self.least)
+        return True if low > 0 else None if high > 0 else False
+
+    @property
+    def verdict(self) -> str:
+        """Whether the program sends more than it must, against what, and between which ranks: a sentence."""
+        answer = {True: "Yes", False: "No, as far as is known", None: "It cannot be said"}
+        least = "" if self.least is self.predicted else f", {self._beyond(self.least)}, the least found"
+        chosen = self._beyond(self.predicted) + ("" if least else ", the least found")
+        sent = format_bytes(self.counted.comm_bytes)
+        return (
+            f"More than it must send? {answer[self.is_worse]}: the program sends {sent}, {chosen}{least}"
+            f"{self._places()}."
+        )
+
+    def _beyond(self, division: Decomposition) -> str:
+        low, high = self.excess(division)
+        if low < 0 < high:
+            ends = [format_bytes(getattr(division.communication, f"{end}_bytes")) for end in ("low", "high")]
+            return f"which is inside the bracket {ends[0]} to {ends[1]} of {division.method}"
+        if not (low or high):
+            return f"exactly as {division.method}"
+        amount = " to ".join(dict.fromkeys(map(format_bytes, sorted((abs(low), abs(high))))))
+        share = ratio(abs(self.counted.comm_bytes - division.comm_bytes), division.comm_bytes)
+        amount += "" if share is None else f" ({format_percent(share)})"
+        return f"{amount} {'more' if high > 0 else 'less'} than {division.method}"
+
+    def _places(self) -> str:
+        """Where more is sent than predicted, the largest pairs first; empty where nowhere."""
+        pairs = [(i, j, b - a) for i, j, a, b in self.largest_differences(self.difference.size) if b > a]
+        if not pairs:
+            return ""
+        named = ", ".join(f"{i} to {j} (+{format_bytes(amount)})" for i, j, amount in pairs[:_NAMED_PAIRS])
+        rest = f" and {len(pairs) - _NAMED_PAIRS} other pairs" if len(pairs) > _NAMED_PAIRS else ""
+        return f"; ranks that send more than predicted: {named}{rest}"
 
     def largest_differences(self, limit: int) -> list[tuple[int, int, int, int]]:
         """(source, target, predicted, counted bytes) of the rank pairs that differ most, largest first."""
@@ -294,7 +322,6 @@ def compare(
         candidates=tuple(d for d in predicted.decompositions if d.nodes == ranks),
         relabelling=found,
         predicted_bytes=reorder(chosen.communication.comm_bytes, found.order),
-        work_flop=predicted.work.amount,
     )
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.program.ir.names.addresses import source_name
-from commanalyzer.request import Nodes
+from commanalyzer.request import Nodes, node_counts
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 
@@ -69,6 +69,7 @@ class Difference:
         lower_bound_bytes: Provable minima, 0 when none is known.
         efficiency_bound: Paper Eq. 4; NaN where the machine is not known.
         variables: Those of which more or fewer bytes are sent, the largest change first.
+        left_out: Sentence about node counts that lack one of the decompositions; empty where none does.
     """
 
     nodes: int
@@ -81,10 +82,12 @@ class Difference:
     lower_bound_bytes: Change
     efficiency_bound: Change
     variables: tuple[VariableChange, ...]
+    left_out: str = ""
 
     def __repr__(self) -> str:
         sizes = " -> ".join(format_bytes(size) for size in (self.comm_bytes.before, self.comm_bytes.after))
-        return f"Difference(p={self.nodes}, {self.model}, {' -> '.join(self.methods)}, {sizes})"
+        note = f", {self.left_out}" if self.left_out else ""
+        return f"Difference(p={self.nodes}, {self.model}, {' -> '.join(self.methods)}, {sizes}{note})"
 
 
 def differences(
@@ -112,7 +115,11 @@ def differences(
         {d.nodes: d for d in result.chosen(nodes, leading, method)}
         for result, method in zip((before, after), methods, strict=True)
     )
-    found = [_difference(before, left[count], after, right[count]) for count in left if count in right]
+    both = [count for count in left if count in right]
+    asked = set(before.nodes).intersection(after.nodes) if nodes is None else set(node_counts(nodes))
+    lacking, names = sorted(asked.difference(both)), " or ".join(filter(None, dict.fromkeys(methods)))
+    text = f"not compared on {', '.join(map(str, lacking))} nodes, which have no {names}" if lacking else ""
+    found = [replace(_difference(before, left[n], after, right[n]), left_out=text) for n in both]
     if not found:
         counts = " and ".join(", ".join(map(str, own)) or "none" for own in (left, right))
         raise ConfigError(

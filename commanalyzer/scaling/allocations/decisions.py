@@ -190,27 +190,34 @@ def pareto_front(cores: Int64, time_s: Floats, allowed: Flags | None = None) -> 
     return tuple(order[time_s[order] < before].tolist())
 
 
+JOB_SYSTEMS = {
+    "Slurm": ("#SBATCH ", "--nodes={n}", "--ntasks-per-node={p}", "--time={h:02d}:{m:02d}:{s:02d}"),
+    "PBS": ("#PBS ", "-l select={n}:ncpus={p}:mpiprocs={p}", "-l walltime={h:02d}:{m:02d}:{s:02d}"),
+    "LSF": ("#BSUB ", "-n {ranks}", '-R "span[ptile={p}]"', "-W {h:02d}:{m:02d}"),
+}
+"""What begins a line, and options, by batch system; LSF rounds to minutes."""
+
+
 def sbatch_lines(
-    found: Configurations, index: int, margin: float = 1.5, extra: Sequence[str] = ()
+    found: Configurations, index: int, margin: float = 1.5, *, system: str = "Slurm"
 ) -> tuple[str, ...]:
-    """``#SBATCH`` lines that ask for a configuration.
+    """Lines of a job script that ask for a configuration.
 
     Args:
         found: Configurations.
         index: Which one.
         margin: Time to ask for over the predicted one; a job that is late is killed.
-        extra: Further options of ``sbatch``.
+        system: Batch system, one of :data:`JOB_SYSTEMS`.
     """
     seconds = max(60, int(np.ceil(found.time_s[index] * margin)))
+    if system == "LSF":
+        seconds = -(-seconds // 60) * 60
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)
-    options = (
-        f"--nodes={found.nodes[index]}",
-        f"--ntasks-per-node={found.processes[index]}",
-        f"--time={hours:02d}:{minutes:02d}:{seconds:02d}",
-        *extra,
-    )
-    return tuple(f"#SBATCH {option}" for option in options)
+    nodes, processes = int(found.nodes[index]), int(found.processes[index])
+    asked = {"n": nodes, "p": processes, "ranks": nodes * processes, "h": hours, "m": minutes, "s": seconds}
+    start, *options = JOB_SYSTEMS[system]
+    return tuple(start + option.format(**asked) for option in options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ Reference: Extra-P 4.2, https://github.com/extra-p/extrap.
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ import numpy as np
 from commanalyzer.foundation.documents import Fields, parse_json, reading
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.program.frontend.toolchain import shell_words
 from commanalyzer.result.export.extrap import Measurement, write_extrap
 from commanalyzer.scaling.laws.law import Formula, Law
 from commanalyzer.scaling.laws.terms import Factor, Floats, Term
@@ -117,7 +117,7 @@ def second_opinion(
         modeler = several if len(names) > 1 else ["basic", "--options", negative]
         inputs = ["--json", str(data), "--disable-progress"]
         outputs = ["--save-experiment", str(models), "--print", "functions"]
-        _run([*shlex.split(command), *inputs, *outputs, "--modeler", *modeler])
+        _run([*shell_words(command, "--extrap"), *inputs, *outputs, "--modeler", *modeler])
         if not models.exists():
             raise FitError("expected Extra-P to save its models, found none", where=command)
         return import_models(models)

@@ -13,8 +13,6 @@ Lines of the table from a result: the best decomposition of every node count and
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.documents import csv_text, read_csv
 from commanalyzer.foundation.errors import ArtifactError, ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.graph.value_graph import HomeKind
@@ -189,11 +187,8 @@ class SweepTable:
 
     def to_csv(self) -> str:
         """CSV text with a header; numbers as short as they are exact, NaN as an empty cell."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(zip(*(_written(array) for array in self.columns.values()), strict=True))
-        return stream.getvalue()
+        lines = zip(*(_written(array) for array in self.columns.values()), strict=True)
+        return csv_text([tuple(self.columns), *lines])
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write CSV, completely or not at all.

@@ -286,6 +286,7 @@ def test_model(capsys: Capture) -> None:
         ("csv", lambda text: "40" in text),
         ("matrixmarket", lambda text: text.startswith("%%MatrixMarket")),
         ("graphml", lambda text: "<graphml" in text),
+        ("dot", lambda text: text.count("bytes=40") == 3 and text.startswith("digraph communication {\n")),
         ("hmetis", lambda text: len(text.splitlines()) > 1),
         ("metis", lambda text: len(text.splitlines()) > 1),
         ("partition", lambda text: text == "0\n1\n1\n"),

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from pathlib import Path
 
 import pytest
 
-from commanalyzer.foundation.documents import number, parse_json, parse_toml, read_csv, whole_numbers
+from commanalyzer.foundation.documents import (
+    csv_text,
+    number,
+    parse_json,
+    parse_toml,
+    read_csv,
+    whole_numbers,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +63,15 @@ def test_numbers_are_not_texts() -> None:
     for other in ("inf", True, None):
         with pytest.raises(TypeError):
             number(other)
+
+
+def test_a_spreadsheet_runs_no_cell(tmp_path: Path) -> None:
+    """OWASP: what begins with these is text behind an apostrophe; numbers stay numbers."""
+    texts = ["=1+2", "+A1", "-A1", "@SUM(1)", "\tx", "a\nb", "'=x", "plain", "a=b"]
+    numbers = [-1, 1.5, "-1.5", "+2", "-inf"]
+    (tmp_path / "a.csv").write_text(csv_text([texts, numbers]), newline="")
+    with (tmp_path / "a.csv").open(newline="") as stream:
+        written = list(csv.reader(stream))
+    assert written[0] == [*(f"'{text}" for text in texts[:5]), "a\nb", "'=x", "plain", "a=b"]
+    assert written[1] == [str(n) for n in numbers]
+    assert read_csv(tmp_path / "a.csv")[0][:6] == texts[:6]

@@ -19,6 +19,7 @@ from commanalyzer.program.frontend.drivers.underlying import Underlying, openmp_
 from commanalyzer.program.frontend.inputs.fortran import compile_fortran, find_fortran
 from commanalyzer.program.frontend.inputs.sources import COMPILE_FLAGS
 from commanalyzer.program.frontend.regions import mark_flags
+from commanalyzer.program.frontend.toolchain import end_with_children
 
 _MAX_TRIES = 5
 
@@ -56,6 +57,7 @@ class BitcodeCompiler:
         self._scratch = scratch
         self._stdin = stdin
         self._count = 0
+        self._started: list[subprocess.Popen[bytes]] = []
 
     def compile(self, source: Argument) -> tuple[bytes, str]:
         """IR of ``source``, or empty bytes and the reason why there is none."""
@@ -92,7 +94,13 @@ class BitcodeCompiler:
             process = subprocess.Popen(
                 [*words, "-o", str(output)], stdin=stdin, stdout=subprocess.DEVNULL, stderr=log
             )
+        self._started.append(process)
         return Compilation(process, output, messages)
+
+    def end(self) -> None:
+        """End what nobody waits for any more."""
+        for process in self._started:
+            end_with_children(process)
 
     def finish(self, source: Argument, compilation: Compilation) -> tuple[bytes, str]:
         """Bitcode of ``source``, or empty bytes and the reason why there is none.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from typing import Literal
 from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers import option_table as table
 from commanalyzer.program.frontend.drivers.underlying import Underlying
-from commanalyzer.program.frontend.toolchain import Language, run_tool
+from commanalyzer.program.frontend.toolchain import Language, run_tool, shell_words
 
 Action = Literal["pass", "compile", "link"]
 STANDARD_INPUT = "-"
@@ -105,12 +104,17 @@ def read_command(words: Sequence[str]) -> CompilerCommand:
 
 
 def expand_response_files(words: Sequence[str], depth: int = 0) -> list[str]:
-    """Words with ``@file`` replaced by the file's words; like gcc, a missing file stays as it stands."""
+    """Words with ``@file`` replaced by the file's words; like gcc, a missing file stays as it stands.
+
+    Raises:
+        CompileError: If a quote in a file is not closed.
+    """
     found: list[str] = []
     for word in words:
         path = Path(word[1:])
         if word.startswith("@") and depth < _MAX_RESPONSE_DEPTH and path.is_file():
-            found += expand_response_files(shlex.split(path.read_text(errors="surrogateescape")), depth + 1)
+            given = shell_words(path.read_text(errors="surrogateescape"), str(path))
+            found += expand_response_files(given, depth + 1)
         else:
             found.append(word)
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from commanalyzer.program.frontend.toolchain import (
     cxx_beside,
     is_wrapper,
     run_tool,
+    shell_words,
 )
 
 _FOLDER = Path(__file__).resolve().parent
@@ -51,6 +51,7 @@ def needs_openmp(ir_text: str) -> bool:
 # A header and library that the bundled compiler does not have may come from the system, after its own.
 _SYSTEM_INCLUDES = ("/usr/local/include", "/usr/include", "/usr/include/x86_64-linux-gnu")
 _SYSTEM_LIBRARIES = ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+_GCC = Path("/usr/lib/gcc/x86_64-linux-gnu")
 _LAUNCHERS = frozenset(("ccache", "sccache", "distcc", "icecc"))
 _PROBE_TIMEOUT_S = 60.0
 
@@ -89,11 +90,6 @@ class Underlying:
         own_headers = self.language != "fortran" and self.analysis == ()
         return _after("-idirafter", _SYSTEM_INCLUDES) if own_headers else ()
 
-    @property
-    def library_flags(self) -> tuple[str, ...]:
-        """After the user's flags, linking."""
-        return system_library_flags() if self.bundled else ()
-
 
 # OpenMP without OpenMP: pragmas are ignored, functions come from our header and say that there is one thread.
 # _OPENMP is defined nevertheless, so that the code is what it is in the parallel program (and so that
@@ -107,9 +103,12 @@ def openmp_flags(parallel: bool) -> tuple[str, ...]:
 def system_library_flags() -> tuple[str, ...]:
     """Where the bundled compiler finds libraries of the system; it does not look there by itself.
 
+    Last those of the newest gcc (``-lquadmath``).
     They may need a newer C library than it links with: the one they find when they are loaded.
     """
-    return (*(f"-L{d}" for d in _SYSTEM_LIBRARIES if Path(d).is_dir()), "-Wl,--allow-shlib-undefined")
+    of_gcc = max(_GCC.glob("[0-9]*"), key=lambda d: int(d.name.partition(".")[0]), default=_GCC)
+    found = [f"-L{d}" for d in (*_SYSTEM_LIBRARIES, of_gcc) if Path(d).is_dir()]
+    return (*found, "-Wl,--allow-shlib-undefined")
 
 
 def find_underlying(language: Language) -> Underlying:
@@ -154,7 +153,7 @@ def checked_command(text: str, origin: str) -> tuple[str, ...]:
     Raises:
         CompileError: If its program does not exist or is a wrapper itself.
     """
-    words = shlex.split(text)
+    words = shell_words(text, origin)
     if not words:
         return ()
     if is_wrapper(words):

@@ -9,6 +9,7 @@ What a link adds to the records: how to link again, and objects that came withou
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,14 @@ from commanalyzer.program.frontend.drivers.underlying import (
     find_underlying,
     openmp_flags,
     sequential_openmp,
+    system_library_flags,
 )
-from commanalyzer.program.frontend.toolchain import Language, include_directory
+from commanalyzer.program.frontend.toolchain import (
+    BUNDLED_REFUSES,
+    Language,
+    end_with_children,
+    include_directory,
+)
 
 _ARCHIVE = b"!<arch>\n"
 _MEMBER_HEADER = 60  # bytes; the size stands in bytes 48 to 57, decimal
@@ -164,6 +171,13 @@ def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], 
         command, unknown = without_unknown(command, underlying)
         if unknown:
             warn(f"unknown options are left out: {' '.join(unknown)}")
+    refused = [s.name for s in command.sources if BUNDLED_REFUSES.search(Path(s.name).name)]
+    if refused and underlying.bundled:
+        raise CompileError(
+            "expected a file name without \\ : and control characters, found one with them",
+            where=refused[0],
+            hint="the bundled compiler cannot read it: rename it, or use COMMANALYZER_CC=clang",
+        )
     # zig makes one output, whatever it is given
     commands = command.per_source if underlying.bundled else (command,)
     if len(commands) > 1 and command.output and "-fsyntax-only" not in words:
@@ -180,7 +194,17 @@ def _run(command: CompilerCommand, underlying: Underlying, warn: Callable[[str],
         if command.action == "pass":
             return _call(underlying, _checking(normal, underlying, scratch), scratch, None)
         build = _Build(underlying, command, normal, scratch, warn)
-        return build.compile() if command.action == "compile" else build.link()
+        try:
+            return build.compile() if command.action == "compile" else build.link()
+        except KeyboardInterrupt:
+            # As gcc does: make would take an object that lacks its IR for a whole one.
+            objects = [command.object_of(source) for source in command.sources]
+            made = objects if command.action == "compile" else [Path(command.output or "a.out")]
+            for path in filter(Path.is_file, made):
+                path.unlink()
+            raise
+        finally:
+            build.bitcode.end()
 
 
 def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
@@ -195,7 +219,7 @@ def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
         *words,
         *(openmp_flags(command.parallel) if compiled else ()),
         *(underlying.include_flags if compiled else ()),
-        *(underlying.library_flags if command.action == "link" else ()),
+        *(system_library_flags() if command.action == "link" else ()),
     ]
 
 
@@ -234,25 +258,22 @@ class _Build:
         self._scratch = scratch
         self._warn = warn
         self._stdin = _spooled_stdin(command, scratch)
-        self._bitcode = BitcodeCompiler(underlying, command, scratch, self._stdin)
+        self.bitcode = BitcodeCompiler(underlying, command, scratch, self._stdin)
 
     def compile(self) -> int:
         """``-c``: the IR is compiled beside the normal object, then added to it."""
         sources = [s for s in self._command.sources if s.language in table.WITH_IR]
         # Fortran modules exist only after the normal compilation.
-        early = {s: self._bitcode.start(s) for s in sources if s.language != "fortran"}
+        early = {s: self.bitcode.start(s) for s in sources if s.language != "fortran"}
         status = _call(self._underlying, self._normal, self._scratch, self._stdin)
         if status:
-            for compilation in early.values():
-                compilation.process.kill()
-                compilation.process.wait()
             return status
         for source in self._command.sources:
             data, reason = b"", "assembly"
             if source.language in table.WITH_IR:
                 under_way = early.get(source)
                 data, reason = (
-                    self._bitcode.finish(source, under_way) if under_way else self._bitcode.compile(source)
+                    self.bitcode.finish(source, under_way) if under_way else self.bitcode.compile(source)
                 )
             self._embed(self._command.object_of(source), source, data, reason)
         return 0
@@ -273,7 +294,7 @@ class _Build:
         for source in self._command.sources:
             data, reason = b"", "assembly"
             if source.language in table.WITH_IR:
-                data, reason = self._bitcode.compile(source)
+                data, reason = self.bitcode.compile(source)
             record = _record(source, data, reason, b"" if data else self._machine_code(source))
             records += [record] if record else []
         return records
@@ -325,11 +346,12 @@ def _call(underlying: Underlying, words: Sequence[str], scratch: Path, stdin: Pa
         response.write_text("\n".join(_quoted(word) for word in words))
         words = [f"@{response}"]
     line = [*underlying.command, *words]
-    if stdin is None:
-        status = subprocess.call(line)
-    else:
-        with stdin.open("rb") as stream:
-            status = subprocess.call(line, stdin=stream)
+    with contextlib.nullcontext() if stdin is None else stdin.open("rb") as stream:
+        process = subprocess.Popen(line, stdin=stream)
+    try:
+        status = process.wait()
+    finally:
+        end_with_children(process)
     return status if status >= 0 else _SIGNAL_BASE - status
 
 

@@ -18,7 +18,7 @@ from commanalyzer.foundation.errors import CompileError, RuntimeBuildError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.frontend.drivers.option_table import LANGUAGE_OF_SUFFIX, OPENMP
 from commanalyzer.program.frontend.regions import MACRO, with_fortran_marks
-from commanalyzer.program.frontend.toolchain import ToolOutput, run_tool
+from commanalyzer.program.frontend.toolchain import ToolOutput, run_tool, shell_words
 
 FORTRAN_SUFFIXES = frozenset(s for s, language in LANGUAGE_OF_SUFFIX.items() if language == "fortran")
 ENVIRONMENT = "COMMANALYZER_FC"
@@ -59,7 +59,7 @@ def find_fortran(command: str = "") -> FortranCompiler:
     """
     for text, origin in ((command, "--fc"), (os.environ.get(ENVIRONMENT, ""), ENVIRONMENT)):
         if text.strip():
-            return _checked(shlex.split(text), origin)
+            return _checked(shell_words(text, origin), origin)
     for name in installed_compilers():
         return _checked([name], name)
     raise CompileError(f"no Fortran compiler: expected one of {', '.join(_KNOWN)}, found none", hint=_HINT)

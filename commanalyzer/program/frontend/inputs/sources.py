@@ -16,7 +16,7 @@ from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers.option_table import OPENMP_ON
 from commanalyzer.program.frontend.drivers.underlying import openmp_flags
 from commanalyzer.program.frontend.regions import mark_flags
-from commanalyzer.program.frontend.toolchain import Language, Toolchain, run_tool, tool_bytes
+from commanalyzer.program.frontend.toolchain import BUNDLED_REFUSES, Language, Toolchain, run_tool, tool_bytes
 
 # -O2 for its language-level effects (no optnone, alias and lifetime information), passes off because the
 # canonical pipeline runs them; zig's own UBSan would add checks that are not the user's.
@@ -49,7 +49,7 @@ class SourceCompiler:
             CompileError: If the compiler refuses the source.
             ConfigError: If the cache is not usable.
         """
-        command = self._command(source, language)
+        command = self._command(source, language, module)
         text = self._preprocessed(command)
         if text is None:
             return _compiled(command, source, module)
@@ -75,13 +75,19 @@ class SourceCompiler:
         module.write_bytes(data[behind:])
         return data[_LENGTH_BYTES:behind].decode("utf-8", "surrogateescape")
 
-    def _command(self, source: Path, language: Language) -> list[str]:
+    def _command(self, source: Path, language: Language, module: Path) -> list[str]:
         # "./" keeps a file called -x.c from being taken for a flag.
         name = f"./{source}" if str(source).startswith("-") else str(source)
         ours = (*self.toolchain.target_flags, *COMPILE_FLAGS, *mark_flags())
         theirs = [flag for flag in self.flags if flag not in OPENMP_ON]
         # as the compiler wrappers do: OpenMP's pragmas are read as sequential code
         openmp = openmp_flags(len(theirs) < len(self.flags))
+        if self.toolchain.bundled and BUNDLED_REFUSES.search(source.name):
+            link = module.with_name(f"{module.stem}.source{source.suffix}")
+            link.unlink(missing_ok=True)
+            link.symlink_to(source.resolve())
+            theirs += ["-iquote", str(source.parent), f"-ffile-prefix-map={link}={source}"]
+            name = str(link)
         return [*self.toolchain.driver(language), *ours, *openmp, *theirs, name]
 
     def _preprocessed(self, command: Sequence[str]) -> bytes | None:

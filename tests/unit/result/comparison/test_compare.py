@@ -76,6 +76,30 @@ def test_the_text_of_a_comparison() -> None:
     assert "u (größe.c:3)" in text
 
 
+def test_a_comparison_says_whether_the_program_sends_more_than_it_must() -> None:
+    found = compare(PREDICTED, COUNTED, method="blocks")  # brackets: 80 to 88 and 100 to 108, counted: 73
+    assert found.verdict == (
+        "More than it must send? No, as far as is known: the program sends 73 B, 27 B to 35 B (27.0 %) less "
+        "than blocks, 7 B to 15 B (8.8 %) less than metis cut, the least found; "
+        "ranks that send more than predicted: 0 to 2 (+3 B)."
+    )
+    assert repr(found).endswith(found.verdict)
+    stream = io.StringIO()
+    show_comparison(found, make_console(stream), quiet=True)
+    assert " ".join(stream.getvalue().split()).endswith(found.verdict)
+    document = comparison_document(found)
+    assert document["verdict"] == found.verdict and document["is_worse"] is False
+    assert document["excess_bytes"] == [-35, -27] and document["excess_bytes_over_least"] == [-15, -7]
+
+
+@pytest.mark.parametrize(("sent", "is_worse"), [(80, False), (84, None), (88, None), (89, True)])
+def test_inside_a_bracket_nothing_is_said(sent: int, is_worse: bool | None) -> None:
+    matrix = np.diag([40, sent - 40], 1)
+    found = compare(PREDICTED, counted_from(matrix, np.sign(matrix)))
+    assert found.is_worse is is_worse
+    assert ("? It cannot be said: " in found.verdict) == (is_worse is None)
+
+
 def test_accuracy_and_ratio_without_counted_bytes() -> None:
     assert accuracy(5, 0) is None and ratio(5, 0) is None
     assert accuracy(95, 100) == 0.95

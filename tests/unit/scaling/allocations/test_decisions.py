@@ -74,6 +74,15 @@ def test_slurm_lines() -> None:
         "#SBATCH --ntasks-per-node=8",
         "#SBATCH --time=01:15:00",
     )
+    assert sbatch_lines(_found([(4, 8, 3000.0)]), 0, system="PBS") == (
+        "#PBS -l select=4:ncpus=8:mpiprocs=8",
+        "#PBS -l walltime=01:15:00",
+    )
+    assert sbatch_lines(_found([(4, 8, 3001.0)]), 0, system="LSF") == (
+        "#BSUB -n 32",
+        '#BSUB -R "span[ptile=8]"',
+        "#BSUB -W 01:16",
+    )
 
 
 def test_memory_of_a_node_is_shared() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.drivers.bitcode import ir_options
 from commanalyzer.program.frontend.drivers.command import CompilerCommand, expand_response_files, read_command
 
@@ -76,6 +77,9 @@ def test_response_files_nest_and_missing_ones_stay(tmp_path: Path, monkeypatch: 
     assert expand_response_files(["-c", "@one"]) == ["-c", "-DA=b c", "-O2", "@missing", "d e.c"]
     Path("loop").write_text("@loop")
     assert expand_response_files(["@loop"]) == ["@loop"]
+    Path("open").write_text('-DA="b')
+    with pytest.raises(CompileError, match="open: expected words as in a shell, found: no closing quotation"):
+        expand_response_files(["@open"])
 
 
 @pytest.mark.parametrize(

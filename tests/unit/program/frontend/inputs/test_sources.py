@@ -81,3 +81,12 @@ def test_assembler_code_may_read_files(tmp_path: Path, compiled: list[Path]) -> 
     _compile(folder)
     _compile(folder)
     assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("name", ["a:b.c", "a\\b.c", "a\nb.c", "-a.c", "ü.c"])
+def test_sources_of_any_name(compiled: list[Path], tmp_path: Path, name: str) -> None:
+    source, module = tmp_path / name, tmp_path / "module.bc"
+    source.write_text('#include "near.h"\nint f(void) { return NEAR; }\n')
+    (tmp_path / "near.h").write_text("#define NEAR 1\n")
+    SourceCompiler(bundled_toolchain(), ()).compile(source, "c", module)
+    assert name.encode() in module.read_bytes()  # where its lines are
