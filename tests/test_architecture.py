@@ -26,7 +26,7 @@ BUDGETS = {
     "communication": 3_106,
     "division": 7_465,
     "foundation": 1_172,
-    "graph": 5_936,
+    "graph": 5_951,
     "kernels": 7_538,
     "machine": 5_803,
     "profiles": 5_457,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_920,
+    "tests": 43_991,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
