@@ -31,7 +31,7 @@ from commanalyzer.division.owners import Owners, in_order
 from commanalyzer.division.portfolio import Candidate, Portfolio
 from commanalyzer.division.regular.owner_map import read_owner_map
 from commanalyzer.division.regular.rules import parse_rule
-from commanalyzer.division.selection import best_of, evenness, headline, promising
+from commanalyzer.division.selection import best_of, evenness, headline, nearly_even, promising
 from commanalyzer.division.views import View, paper_view
 from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
 from commanalyzer.foundation.heap import give_back
@@ -290,6 +290,8 @@ def _chosen(found: list[Decomposition], portfolio: Portfolio) -> tuple[Decomposi
     """``found`` with one of them marked as best; what is as even as a balanced best is balanced, too."""
     even = evenness(found, [portfolio.allowed(d.nodes, d.method) for d in found])
     imbalance = np.array([d.imbalance for d in found])
+    if (nearly := nearly_even(found, even)) is not None:
+        even[nearly] = True
     for _ in range(2):  # the second time with what is as even as the best of the first
         best = best_of([d.comm_bytes for d in found], np.where(even, 1.0, imbalance).tolist(), 1.0)
         even |= even[best] & (imbalance <= imbalance[best])

@@ -105,7 +105,8 @@ def leading(items: Sequence[SomeDivision]) -> tuple[SomeDivision, ...]:
 
 def is_written(item: Division) -> bool:
     """Whether a programmer can write a division: blocks or cycles of arrays, or one array by a table."""
-    return bool(item.grid) or is_of_one_array(item.method)
+    is_rule = "=" in item.method and not item.method.endswith("refined")  # u=block:2x2
+    return bool(item.grid) or is_of_one_array(item.method) or is_rule
 
 
 def shown_bytes(method: str, comm_bytes: int) -> float:
@@ -141,6 +142,20 @@ def evenness(found: Sequence[Division], limits: Sequence[float]) -> Bool:
     rival = even & np.array([is_written(d) for d in found])
     beaten = (imbalance[:, None] > imbalance) & (weighed[:, None] >= weighed) & rival
     return np.asarray(even & ~(excused & beaten.any(axis=1)), np.bool_)
+
+
+def nearly_even(found: Sequence[Division], even: Bool) -> int | None:
+    """Return the position of what a programmer would write where no such division is ``even``, bool[D].
+
+    The least bytes times imbalance, if that is not much more than what the best even table of owners has, and
+    the imbalance no more than most machines make good.
+    """
+    weighed = [d.comm_bytes * d.imbalance for d in found]
+    written = [i for i, d in enumerate(found) if is_written(d)]
+    if even[written].any() or not (near := [i for i in written if found[i].imbalance <= SEARCH.uneven]):
+        return None
+    chosen, tables = min(near, key=lambda i: weighed[i]), [weighed[i] for i in np.flatnonzero(even)]
+    return chosen if weighed[chosen] <= SEARCH.plain * min(tables, default=0) else None
 
 
 def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from commanalyzer.division.budget import SEARCH
 from commanalyzer.division.regular.shapes import is_of_one_array
 from commanalyzer.division.selection import cheapest, cheapest_regular, headline
 from commanalyzer.foundation.quantities import format_bytes
@@ -32,8 +33,6 @@ half of it blocks of cubes would be doubted, with twice of it slabs on some hund
 """
 _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
-_NEARLY_BALANCED = 1.25
-"""Imbalance up to which it is: beyond, it costs more time than it can save on most machines."""
 _TIGHT = 1.05
 """How far apart the ends of a bracket may be before a sentence says so; the table shows all of them."""
 _REGULAR = dict.fromkeys(("blocks", "slabs", "cyclic"), "regular")
@@ -115,8 +114,7 @@ class Confidence:
 
     def _is_cheaper(self, regular: Decomposition) -> bool:
         return (
-            self.ratio(regular) <= _WORTH_SAYING
-            and self.best.imbalance < regular.imbalance <= _NEARLY_BALANCED
+            self.ratio(regular) <= _WORTH_SAYING and self.best.imbalance < regular.imbalance <= SEARCH.uneven
         )
 
 

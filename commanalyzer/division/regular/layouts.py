@@ -184,7 +184,7 @@ class Layouts:
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
             for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=not self._is_refined)
         ]
-        chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank))
+        chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank, g.pieces[0].spread == "cyclic"))
         different: dict[object, _Guess] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
             alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)

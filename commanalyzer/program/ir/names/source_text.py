@@ -140,7 +140,7 @@ def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] |
         return None
     if is_fortran(place.file):
         target = changed_variable(debug, location)
-        return (f"temporary of {target}", place) if target else None
+        return (f"temporary of {target}" if target else "temporary", place)
     match = _TARGET.search(_text_before(str(Path(directory) / place.file), place.line, column))
     name = _INDEX.sub("", match.group(1)) if match else ""
     return (name.removeprefix("this."), place) if name else None
