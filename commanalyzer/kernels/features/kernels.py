@@ -88,9 +88,6 @@ def measure_kernels(
     nests: Sequence[Nest],
     arguments: Sequence[str] = (),
     stdin: bytes = b"",
-    *,
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
 ) -> tuple[MeasuredKernel, ...]:
     """What a run executed, for each of ``nests``.
 
@@ -99,8 +96,6 @@ def measure_kernels(
         nests: Its kernels.
         arguments: Command line after the program name.
         stdin: Standard input.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -110,8 +105,8 @@ def measure_kernels(
     machine = Machine(
         module,
         stdin=stdin,
-        max_instructions=max_instructions,
-        max_memory_bytes=max_memory_bytes,
+        max_instructions=DEFAULT_MAX_INSTRUCTIONS,
+        max_memory_bytes=DEFAULT_MAX_MEMORY_BYTES,
         observer=observer,
     )
     interpret_on(machine, arguments)
