@@ -46,7 +46,7 @@ from commanalyzer.kernels.features.static import (
 )
 from commanalyzer.program.ir.model import Instruction, Module
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.recording.interpreter.activation import Frame, Unobserved
+from commanalyzer.recording.interpreter.activation import Frame, Observer
 from commanalyzer.recording.interpreter.machine import Machine
 from commanalyzer.recording.interpreter.run import (
     DEFAULT_MAX_INSTRUCTIONS,
@@ -114,7 +114,7 @@ def measure_kernels(
     return tuple(_summary(nest, seen, blocks) for nest, seen in zip(nests, observer.seen, strict=True))
 
 
-class _KernelObserver(Unobserved):
+class _KernelObserver(Observer):
     """Counts blocks and ranges of accesses of the outermost kernel that is running."""
 
     def __init__(self, nests: Sequence[Nest]) -> None:
