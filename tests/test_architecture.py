@@ -24,16 +24,16 @@ BUDGETS = {
     "checking": 1_877,
     "cli": 4_041,
     "communication": 3_106,
-    "division": 7_465,
+    "division": 7_472,
     "foundation": 1_172,
-    "graph": 5_936,
+    "graph": 5_951,
     "kernels": 7_466,
     "machine": 5_715,
     "profiles": 5_410,
     "program": 9_409,
     "recording": 11_706,
     "report": 7_477,
-    "result": 2_490,
+    "result": 2_493,
     "scaling": 6_423,
     ".": 723,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_701,
+    "tests": 43_772,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -17,11 +17,11 @@ from commanalyzer.division.decompose import Counted, CountOptions, decompose
 from commanalyzer.division.owners import owners_in
 from commanalyzer.division.selection import headline
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.result.results import Decomposition
 
 _TINY = 1e-9  # instead of nothing
+_WORTH_SAYING = 0.05  # of the bytes: the bracket shows less; no number depends on it
 _Divisions: TypeAlias = "dict[int, Decomposition]"
 
 
@@ -83,8 +83,9 @@ def _held(shown: Decomposition, *comm_bytes: int) -> Decomposition:
 
 def _doubt(shown: _Divisions, against: _Divisions, store: GraphStore, other: GraphStore) -> list[str]:
     """What has to be said where the readings differ: of which memory one has more private temporaries."""
-    key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
-    if against[key].comm_bytes == shown[key].comm_bytes:
+    more = {p: against[p].comm_bytes / max(d.comm_bytes, _TINY) - 1 for p, d in shown.items()}
+    key = max(more, key=lambda p: abs(more[p]))
+    if abs(more[key]) < _WORTH_SAYING:
         return []
     one, two = (_temporaries(graph) for graph in (store, other))
     names = sorted(n for n in one.keys() | two if one[n] != two[n])
@@ -93,9 +94,15 @@ def _doubt(shown: _Divisions, against: _Divisions, store: GraphStore, other: Gra
     return [
         "whether some memory is used for one element after the other or holds an array is in doubt: it is "
         f"taken as {taken} its elements; as {otherwise} them, the division of {key} nodes would move "
-        f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)} "
-        f"(if you know: --private NAME or --shared NAME for {', '.join(names)})"
+        f"{_times(1 + more[key])} (if you know: --private NAME or --shared NAME for {', '.join(names)})"
     ]
+
+
+def _times(ratio: float) -> str:
+    """In words, what is moved ``ratio`` times."""
+    if ratio >= 2:
+        return f"{ratio:.3g} times as much"
+    return f"{abs(ratio - 1):.0%} {'more' if ratio > 1 else 'less'}".replace("%", " %")
 
 
 def _temporaries(store: GraphStore) -> Counter[str]:

@@ -34,6 +34,8 @@ _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
 _NEARLY_BALANCED = 1.25
 """Imbalance up to which it is: beyond, it costs more time than it can save on most machines."""
+_TIGHT = 1.05
+"""How far apart the ends of a bracket may be before a sentence says so; the table shows all of them."""
 _REGULAR = dict.fromkeys(("blocks", "slabs", "cyclic"), "regular")
 _METHODS = {"metis": "METIS", "mt-kahypar": "Mt-KaHyPar", **_REGULAR}
 
@@ -126,13 +128,14 @@ def confidence_of(decompositions: Iterable[Decomposition]) -> tuple[Confidence, 
 def open_brackets(found: Sequence[Decomposition]) -> list[str]:
     """Return a sentence about brackets of what is shown first that are not tight; nothing if all are."""
     first = map(headline, groups_of(found))
-    if not (wide := [d for d in first if d.communication.high_bytes > 1.01 * d.communication.low_bytes]):
+    if not (wide := [d for d in first if d.communication.high_bytes > _TIGHT * d.communication.low_bytes]):
         return []
     worst = max(wide, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
     c = worst.communication
     return [
         "how often values and sums are needed is not certain where their readers change over time: "
-        f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
+        f"at {worst.nodes} nodes between {format_bytes(c.low_bytes)} and {format_bytes(c.high_bytes)} "
+        f"({worst.model}); "
         "the likeliest number is reported"
     ]
 

@@ -198,6 +198,56 @@ int main(void) {
 """
 
 
+FILTER = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void blur(const double *in, double *out, int n, int stride, double sigma) {
+    double kernel[3], sum = 0;
+    for (int i = -1; i <= 1; i++) {
+        kernel[i + 1] = exp(-i * i / sigma);
+        sum += kernel[i + 1];
+    }
+    for (int i = 0; i < 3; i++)
+        kernel[i] /= sum;
+    for (int x = 1; x < n - 1; x++)
+        out[x * stride] =
+            kernel[0] * in[(x - 1) * stride] + kernel[1] * in[x * stride] + kernel[2] * in[(x + 1) * stride];
+}
+int main(int argc, char **argv) {
+    int n = 34;
+    double sigma = atof(argv[1]), *a = calloc(n * n, 8), *b = calloc(n * n, 8);
+    for (int i = 0; i < n * n; i++)
+        a[i] = i % 31;
+    for (int s = 0; s < 2; s++) {
+        for (int i = 1; i < n - 1; i++)
+            blur(a + i * n, b + i * n, n, 1, sigma);
+        for (int i = 1; i < n - 1; i++)
+            blur(b + i, a + i, n, n, sigma);
+    }
+    printf("%.10e\\n", a[n * (n / 2) + n / 3]);
+}
+"""
+CASES = """
+#include <stdio.h>
+#include <stdlib.h>
+static double p[2], w, out[8][64];
+static __attribute__((noinline)) void fill(double *row) {
+    for (int i = 0; i < 64; i++)
+        row[i] = w * i;
+}
+int main(int argc, char **argv) {
+    for (int c = 0; c < 2; c++)
+        p[c] = atof(argv[c + 1]);
+    for (int c = 0; c < 8; c++) {
+        w = p[c % 2] * 2;
+        fill(out[c]);
+    }
+    printf("%g\\n", out[3][4]);
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("diagonal", "parameter", "arguments", "most_for_parameters"),
     [
@@ -229,6 +279,27 @@ def test_a_table_that_every_row_makes_again_is_not_sent(tmp_path: Path) -> None:
     found = ca.analyze(tmp_path / "rows.c", ("0.1",), nodes=(4,), program_output="discard").decomposition(4)
     assert found.comm_bytes <= 3 * WORD  # h
     assert found.imbalance == pytest.approx(1, abs=0.02)
+
+
+def test_the_kernel_of_a_filter_is_made_for_every_line(tmp_path: Path) -> None:
+    (tmp_path / "filter.c").write_text(FILTER)
+    rules = ["a[34x34]=block:4x2", "b[34x34]=block:4x2"]
+    found = ca.analyze(tmp_path / "filter.c", ("1.5",), nodes=(8,), decompose=rules, program_output="discard")
+    moved = found.decomposition(8)
+    crossing = 2 * 32 * 2 * (3 + 1) * WORD  # both directions: lines, both ways, cuts
+    kernel = 2 * 7 * (3 + 1) * WORD  # once, in either direction, with its sum
+    assert crossing <= moved.comm_bytes <= crossing + kernel
+
+
+def test_what_differs_each_time_is_sent_each_time(tmp_path: Path) -> None:
+    (tmp_path / "cases.c").write_text(CASES)
+    rules = ["out[8x64]=block:1x4"]
+    found = ca.analyze(
+        tmp_path / "cases.c", ("0.5", "1.5"), nodes=(4,), decompose=rules, program_output="discard"
+    )
+    assert "w" in {item.name for item in found.graph.objects}
+    (asked,) = (d for d in found.decompositions if d.method == rules[0])
+    assert 8 * 3 * WORD <= asked.comm_bytes <= (8 * 3 + 2) * WORD  # w, and its sources
 
 
 def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array(tmp_path: Path) -> None:

@@ -335,18 +335,22 @@ def make_in_order(start: Any, sink: Any, first: Any, made: Any, missing: Any) ->
 
 
 @compiled
-def raise_sources(start: Any, source: Any, made: Any, rate: Any) -> None:
-    """Raise the ``rate`` of each ``made`` value to the largest of those that are made of it."""
-    stack = np.empty(len(rate), np.int64)
-    for origin in np.argsort(-rate):
-        if rate[origin] == 0:
-            break
-        stack[0], depth = origin, 1
+def pass_on(start: Any, sink: Any, origins: Any, most: Any, value: Any) -> None:
+    """Lower values to the least that reaches them; ``origins`` come in the order of their values."""
+    stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
+    for origin in origins:
+        if is_done[origin]:
+            continue
+        is_done[origin] = True
+        depth, passed = 1, value[origin]
+        stack[0] = origin
         while depth > 0:
             depth -= 1
             v = stack[depth]
             for at in range(start[v], start[v + 1]):
-                if made[source[at]] and rate[source[at]] < rate[v]:
-                    rate[source[at]] = rate[v]
-                    stack[depth] = source[at]
+                reached = sink[at]
+                if not is_done[reached] and passed <= most[reached]:
+                    is_done[reached] = True
+                    value[reached] = min(value[reached], passed)
+                    stack[depth] = reached
                     depth += 1

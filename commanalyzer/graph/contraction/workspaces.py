@@ -26,15 +26,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.compiled import compiled
 from commanalyzer.graph.allocations import HEADER_BYTES, Allocations
+from commanalyzer.graph.contraction import kernels
 from commanalyzer.graph.contraction.again import FACTOR, settled
 from commanalyzer.graph.storage.slices import chosen_rows
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import (
     Bool,
     HomeKind,
-    Int32,
     Int64,
     Rows,
     ValueGraph,
@@ -305,7 +304,7 @@ def _least(links: tuple[Int64, NDArray[np.int32]], value: Int64, most: Int64, or
         origins: int64, vertices whose values are passed on.
     """
     result = value.copy()
-    pass_on(*links, origins[np.argsort(value[origins], kind="stable")], most, result)
+    kernels.pass_on(*links, origins[np.argsort(value[origins], kind="stable")], most, result)
     return result
 
 
@@ -407,25 +406,3 @@ def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
         extent, number, first = known.get((item.kind, key), (0, 0, 0))
         rows.append((extent, number, item.depth, int(start) if start else first))
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
-
-
-@compiled
-def pass_on(start: Int64, sink: Int32, origins: Int64, most: Int64, value: Int64) -> None:
-    """Lower values to the least that reaches them; ``origins`` come in the order of their values."""
-    stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
-    for origin in origins:
-        if is_done[origin]:
-            continue
-        is_done[origin] = True
-        depth, passed = 1, value[origin]
-        stack[0] = origin
-        while depth > 0:
-            depth -= 1
-            v = stack[depth]
-            for at in range(start[v], start[v + 1]):
-                reached = sink[at]
-                if not is_done[reached] and passed <= most[reached]:
-                    is_done[reached] = True
-                    value[reached] = min(value[reached], passed)
-                    stack[depth] = reached
-                    depth += 1
