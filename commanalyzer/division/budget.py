@@ -100,8 +100,8 @@ class SearchPolicy:
             Guesses were at most 1.9 times what was counted (of a time step that is found over lists).
         plain: Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes
             alone save that: hexagons have 7 % less border than squares, a cut through four a quarter less.
-        uneven: Imbalance up to which such a one goes before where none is balanced: beyond, it costs more time
-            than it can save on most machines.
+        uneven: Imbalance up to which such a one goes before where none is balanced: beyond, it costs more
+            time than it can save on most machines.
         balanced: Times that a refinement is tried where what it moves takes work along, so that a part gets
             too much. Once: finite elements on 64 nodes stay less than 0.1 % above the limit, and blocks that
             send 7 times as much are best.

@@ -323,11 +323,6 @@ class MachineParameters:
         """Bandwidth and throughput are known (an unknown overlap counts as none)."""
         return self.bandwidth is not None and self.throughput is not None
 
-    @property
-    def overlap_value(self) -> float:
-        """O_c, 0 when unknown: the bound then holds for programs that do not overlap."""
-        return self.overlap.value if self.overlap is not None else 0.0
-
     def updated(self, **parameters: Parameter | None) -> MachineParameters:
         """The machine with the given parameters replaced; ``None`` keeps the present one."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}

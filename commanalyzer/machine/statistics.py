@@ -34,8 +34,8 @@ class MedianInterval:
     num_values: int
 
 
-def median_interval(values: Values, confidence: float = 0.95) -> MedianInterval:
-    """Median and the narrowest symmetric pair of order statistics that holds it with ``confidence``.
+def median_interval(values: Values) -> MedianInterval:
+    """Median and the narrowest symmetric pair of order statistics that holds it with 95 % confidence.
 
     The number of values below the true median is binomial(n, 1/2), whatever their distribution, so that
     the l-th smallest and l-th largest values enclose it with probability 1 - 2 P(B < l). With fewer than 6
@@ -43,15 +43,14 @@ def median_interval(values: Values, confidence: float = 0.95) -> MedianInterval:
 
     Args:
         values: At least one finite value, any shape.
-        confidence: Wanted confidence, between 0 and 1.
     """
     from scipy.stats import binom
 
     ordered = np.sort(_finite(values))
     n = ordered.size
-    # Largest l with P(B <= l - 1) <= (1 - confidence) / 2.
+    # Largest l with P(B <= l - 1) <= 5 % / 2.
     below = np.arange(1, n // 2 + 1)
-    enough = 2.0 * binom.cdf(below - 1, n, 0.5) <= 1.0 - confidence
+    enough = 2.0 * binom.cdf(below - 1, n, 0.5) <= 0.05
     rank = int(np.count_nonzero(enough)) or 1
     reached = max(0.0, 1.0 - 2.0 * float(binom.cdf(rank - 1, n, 0.5)))
     return MedianInterval(
@@ -99,9 +98,9 @@ def availability(base_s: float, work_s: float, elapsed_s: float) -> float:
     return min(1.0, max(0.0, (base_s + work_s - elapsed_s) / shorter_s))
 
 
-def significant(value: float, digits: int = 4) -> float:
-    """``value`` rounded to significant digits: a measurement has no more."""
-    return float(f"{value:.{digits - 1}e}")
+def significant(value: float) -> float:
+    """``value`` rounded to four significant digits: a measurement has no more."""
+    return float(f"{value:.3e}")
 
 
 def _finite(values: Values) -> Values:

@@ -17,9 +17,9 @@ MIXES = tuple(GROUPS)
 """Metrics that are vectorized mixes."""
 FUNCTIONS = ("D0dreuse", "D0dreuse128", "D0ireuse", "F0bestMispredict")
 """Metrics that are functions of a reuse distance; the last one of the length of the history."""
-_ILP = ("ILP0", "ILP0mem", "ILP0int", "ILP0control", "ILP0fp")
+ILP = ("ILP0", "ILP0mem", "ILP0int", "ILP0control", "ILP0fp")
 _EXCHANGED = ("MPIsentBytes", "MPIrecvBytes", "MPIsentMessages", "MPIrecvMessages")
-_COUNTED = {
+CALLS = {
     "MPIisend": "MPI_Isend",
     "MPIirecv": "MPI_Irecv",
     "MPIsend": "MPI_Send",
@@ -28,11 +28,9 @@ _COUNTED = {
     "MPIbarrier": "MPI_Barrier",
     "MPIreduce": "MPI_Reduce",
 }
-OPTIONAL = ("F0intOnly", "D0dreuse128", "MPIinstructions", *_COUNTED)
+OPTIONAL = ("F0intOnly", "D0dreuse128", "MPIinstructions", *CALLS)
 """Metrics that Table 2 calls optional (those of OpenMP are read and written, but are no metrics here)."""
-SCALARS = (
-    *("LSys", "H0branch", *_ILP, "F0regreads", "F0regwrites", "MPIinstructions", *_COUNTED, *_EXCHANGED),
-)
+SCALARS = (*("LSys", "H0branch", *ILP, "F0regreads", "F0regwrites", "MPIinstructions", *CALLS, *_EXCHANGED),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +74,7 @@ def metrics_of(rank: RankProfile, processes: int) -> Metrics:
         scalars["F0regwrites"] = rank.register_writes / total
     parallelism = rank.window()
     if parallelism is not None:
-        scalars.update(zip(_ILP, map(float, parallelism.out_of_order.mean), strict=True))
+        scalars.update(zip(ILP, map(float, parallelism.out_of_order.mean), strict=True))
     for name, line in zip(FUNCTIONS, LINE_BYTES, strict=False):
         if (found := rank.reuse(line)) is not None:
             functions[name] = _cdf(found)
@@ -88,7 +86,7 @@ def metrics_of(rank: RankProfile, processes: int) -> Metrics:
         functions["F0bestMispredict"] = np.column_stack([history, rank.branches.misprediction])
     if rank.mpi_calls:
         scalars["MPIinstructions"] = sum(rank.mpi_calls.values())
-        known = {n: c for n, c in _COUNTED.items() if c in rank.mpi_calls or POINT_TO_POINT not in missing}
+        known = {n: c for n, c in CALLS.items() if c in rank.mpi_calls or POINT_TO_POINT not in missing}
         scalars.update({name: rank.mpi_calls.get(call, 0.0) for name, call in known.items()})
     if rank.exchange is not None:
         scalars.update(zip(_EXCHANGED, _exchanged(rank.exchange), strict=True))

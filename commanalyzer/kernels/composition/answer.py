@@ -142,23 +142,22 @@ def _grown(
 
 
 def gain_of_faster_block(
-    system: System, models: Models, values: Mapping[str, float], divided: str = "n", factor: float = 2.0
+    system: System, models: Models, values: Mapping[str, float], divided: str = "n"
 ) -> Mapping[str, float]:
-    """How many times faster the system gets if one block alone gets ``factor`` times faster, by block."""
+    """How many times faster the system gets if one block alone gets twice as fast, by block."""
     form = element_time(system)
     now = float(Composed(form, models, divided).at(values)[0])
     return {
-        name: now
-        / float(Composed(form, {**models, name: _faster(models[name], factor)}, divided).at(values)[0])
+        name: now / float(Composed(form, {**models, name: _faster(models[name])}, divided).at(values)[0])
         for name in block_names(system)
         if any(use.block == name for total in form.sums for use, _ in total.terms)
     }
 
 
-def _faster(model: BlockModel, factor: float) -> BlockModel:
+def _faster(model: BlockModel) -> BlockModel:
     if isinstance(model, TimeTable):
-        return TimeTable(model.parameter, model.sizes, model.times_s / factor)
-    return scaled_law(model, 1 / factor)
+        return TimeTable(model.parameter, model.sizes, model.times_s / 2.0)
+    return scaled_law(model, 0.5)
 
 
 _RANGE = 1024.0  # crossings are looked for from the size / this to the size * this

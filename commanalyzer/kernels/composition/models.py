@@ -6,7 +6,6 @@ of measured times. All times are seconds.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.composition.expressions import NormalForm, Sum
 from commanalyzer.scaling.laws.law import Formula, Law
-from commanalyzer.scaling.laws.terms import Factor, Floats, Term
+from commanalyzer.scaling.laws.terms import Floats, Term
 
 Point: TypeAlias = Mapping[str, Floats | float]
 _GRID = 1025  # points between which crossings are looked for; two closer ones are missed
@@ -140,68 +139,9 @@ class Composed:
         nothing = (0.0,) * len(names)
         return Law("time_s", names, formula, (), nothing, (np.inf,) * len(names), 0)
 
-    def asymptotic(self, growing: str, values: Mapping[str, float] | None = None) -> Sum:
-        """The sum that is the largest when one parameter grows without end, others fixed.
-
-        As Eq. 3, but for sums of the same order: there Eq. 3 takes whichever stands first, so that rule ii
-        would not hold for stages of one complexity; here the larger coefficient decides, then the next term.
-
-        Args:
-            growing: Name of the parameter.
-            values: The other parameters, if any.
-
-        Raises:
-            ConfigError: If a block has a table, which says nothing about larger sizes.
-        """
-        return max(self.form.sums, key=lambda total: self._growth(total, growing, values or {}))
-
-    def _growth(self, total: Sum, growing: str, values: Mapping[str, float]) -> tuple[tuple[float, ...], ...]:
-        """Orders and coefficients, the steepest first: a larger tuple is larger in the end."""
-        orders: dict[tuple[float, float], float] = {}
-        for use, factor in total.terms:
-            model = self.models[use.block]
-            if isinstance(model, TimeTable):
-                raise ConfigError(
-                    "expected a formula, found a table of measured times",
-                    where=use.block,
-                    hint="fit a law to it: commanalyzer fit",
-                )
-            shares = use.shares if growing == self.divided else 1
-            for order, c in _orders(model, growing, values, shares):
-                orders[order] = orders.get(order, 0.0) + float(factor) * c
-        return tuple((*order, c) for order, c in sorted(orders.items(), reverse=True) if c)
-
 
 def _renumbered(term: Term, old: Sequence[str], new: Sequence[str]) -> Term:
     return tuple(sorted(replace(f, parameter=new.index(old[f.parameter])) for f in term))
-
-
-def _orders(
-    law: Law, growing: str, values: Mapping[str, float], shares: int
-) -> list[tuple[tuple[float, float], float]]:
-    """(power, power of the logarithm) and coefficient of every term; a share divides the leading one."""
-    found = []
-    for c, term in zip(law.formula.coefficients, law.formula.terms, strict=True):
-        order = (0.0, 0.0)
-        for factor in term:
-            name = law.parameters[factor.parameter]
-            if name == growing:
-                order = _order(factor)
-                c /= shares ** order[0]
-            else:
-                c *= float(factor(np.array([values.get(name, 1.0)]))[0])
-        found.append((order, c))
-    return found
-
-
-def _order(factor: Factor) -> tuple[float, float]:
-    """Growth x^a log(x)^b of a factor for large x."""
-    a = float(factor.exponent)
-    by_form = {
-        **{"fall": 0.0, "gather": 0.0, "mesh": 1.0, "pairs": max(a, 1.0)},
-        "base": math.inf if a > 1 else -math.inf,
-    }
-    return by_form.get(factor.form, a), float(factor.log_exponent)
 
 
 @dataclass(frozen=True, slots=True)

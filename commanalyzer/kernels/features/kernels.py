@@ -46,7 +46,7 @@ from commanalyzer.kernels.features.static import (
 )
 from commanalyzer.program.ir.model import Instruction, Module
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.recording.interpreter.activation import Frame, Unobserved
+from commanalyzer.recording.interpreter.activation import Frame, Observer
 from commanalyzer.recording.interpreter.machine import Machine
 from commanalyzer.recording.interpreter.run import (
     DEFAULT_MAX_INSTRUCTIONS,
@@ -88,9 +88,6 @@ def measure_kernels(
     nests: Sequence[Nest],
     arguments: Sequence[str] = (),
     stdin: bytes = b"",
-    *,
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
 ) -> tuple[MeasuredKernel, ...]:
     """What a run executed, for each of ``nests``.
 
@@ -99,8 +96,6 @@ def measure_kernels(
         nests: Its kernels.
         arguments: Command line after the program name.
         stdin: Standard input.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -110,8 +105,8 @@ def measure_kernels(
     machine = Machine(
         module,
         stdin=stdin,
-        max_instructions=max_instructions,
-        max_memory_bytes=max_memory_bytes,
+        max_instructions=DEFAULT_MAX_INSTRUCTIONS,
+        max_memory_bytes=DEFAULT_MAX_MEMORY_BYTES,
         observer=observer,
     )
     interpret_on(machine, arguments)
@@ -119,7 +114,7 @@ def measure_kernels(
     return tuple(_summary(nest, seen, blocks) for nest, seen in zip(nests, observer.seen, strict=True))
 
 
-class _KernelObserver(Unobserved):
+class _KernelObserver(Observer):
     """Counts blocks and ranges of accesses of the outermost kernel that is running."""
 
     def __init__(self, nests: Sequence[Nest]) -> None:

@@ -60,7 +60,7 @@ class Insight:
     ablation: Mapping[str, SpeedupErrors]
 
 
-def find_insight(table: RunTable, options: TrainingOptions, num_ranked: int = 5) -> Insight:
+def find_insight(table: RunTable, options: TrainingOptions) -> Insight:
     """Distances, clusters, ranking and ablation of a table.
 
     Raises:
@@ -68,7 +68,7 @@ def find_insight(table: RunTable, options: TrainingOptions, num_ranked: int = 5)
     """
     table.require_speedups()
     kernels, distances, clusters = kernel_clusters(table)
-    ranking, full = rank_features(table, num_ranked)
+    ranking, full = rank_features(table)
     ablation: dict[str, SpeedupErrors] = {
         name: errors_of(table.speedups, leave_kernels_out(table, replace(options, features=name)))
         for name in FEATURE_SETS

@@ -15,7 +15,7 @@ from commanalyzer.kernels.patterns.contexts import CodeSite, RunPlace, parting
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow
 from commanalyzer.program.ir.libcalls import CallKind
 from commanalyzer.program.ir.model import Instruction, Module
-from commanalyzer.recording.interpreter.activation import Frame
+from commanalyzer.recording.interpreter.activation import Frame, Observer
 from commanalyzer.recording.interpreter.machine import Machine
 
 _WORD_BYTES = 4
@@ -115,7 +115,7 @@ class _Word:
     last_read: RunPlace | None = None
 
 
-class FlowObserver:
+class FlowObserver(Observer):
     """Collects flows of a run.
 
     Args:

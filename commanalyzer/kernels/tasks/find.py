@@ -221,21 +221,15 @@ class _Group:
     linear: Linear | None
 
 
-def assemble(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> TaskGraph:
-    """The task graph of an analysed run.
+def assembled(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> tuple[TaskGraph, Ints]:
+    """The task graph, and the node of each access: int64[numbers of nodes, accesses].
+
+    A read by all nodes, of what all work items need, has the number of nodes.
 
     Args:
         module: The program.
         analysis: Its run, cut into tasks.
         nodes: Numbers of nodes for which moved bytes are counted.
-    """
-    return assembled(module, analysis, nodes)[0]
-
-
-def assembled(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> tuple[TaskGraph, Ints]:
-    """The task graph, and the node of each access: int64[numbers of nodes, accesses].
-
-    A read by all nodes, of what all work items need, has the number of nodes.
     """
     assembler = _Assembler(module, analysis, nodes)
     return assembler.graph(), assembler.node
@@ -526,4 +520,4 @@ def find_tasks(
         max_instructions=max_instructions,
         max_memory_bytes=max_memory_bytes,
     )
-    return assemble(module, analyse(module, run, regions), tuple(nodes))
+    return assembled(module, analyse(module, run, regions), tuple(nodes))[0]

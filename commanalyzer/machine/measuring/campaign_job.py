@@ -26,14 +26,14 @@ _SCRIPT = """\
 #!/bin/bash
 #SBATCH --job-name=phases
 #SBATCH --exclusive
-{extra}#
+#
 # Campaign for the time of communication phases. Submit all jobs with:  bash {name}
 # One job runs at a time, for all write one table; submitting again goes on with what is missing in
 # {table}.
 set -eu
 cd {folder}
 if [ -z "${{SLURM_JOB_ID:-}}" ]; then
-    for allocation in {allocations}; do
+    for allocation in 1 2; do
         for nodes in {nodes}; do
             sbatch --dependency=singleton --nodes="$nodes" --ntasks-per-node={most_processes} \\
                 {name} "$nodes" "$allocation"
@@ -88,7 +88,7 @@ def measure_missing(
     first = comm.gather_texts(missing)[0]
     if not first:
         raise failure or MachineModelError("rank 0 could not begin")
-    todo = [points[k] for low, high in json.loads(first) for k in range(low, high)]
+    todo = [points[k] for k in json.loads(first)]
     if comm.rank == 0:
         for remark in hosts.remarks():
             say(remark)
@@ -104,17 +104,11 @@ def measure_missing(
     return done
 
 
-def _missing(table: Path, points: Sequence[CampaignPoint], allocation: str) -> list[tuple[int, int]]:
-    """Ranges of points that are not in the table, as short text for all ranks."""
+def _missing(table: Path, points: Sequence[CampaignPoint], allocation: str) -> list[int]:
+    """Numbers of the points that are not in the table."""
     known = read_points(table) if table.exists() and table.stat().st_size else ()
     done = {found.point for found in known if found.allocation == allocation}
-    ranges: list[tuple[int, int]] = []
-    for k in (k for k, point in enumerate(points) if point not in done):
-        if ranges and ranges[-1][1] == k:
-            ranges[-1] = (ranges[-1][0], k + 1)
-        else:
-            ranges.append((k, k + 1))
-    return ranges
+    return [k for k, point in enumerate(points) if point not in done]
 
 
 def campaign_script(
@@ -124,8 +118,6 @@ def campaign_script(
     tool: Sequence[str],
     nodes: Sequence[int],
     processes: Sequence[int],
-    allocations: int = 2,
-    options: Sequence[str] = (),
 ) -> str:
     """Script that submits a job per number of nodes and allocation.
 
@@ -135,15 +127,11 @@ def campaign_script(
         tool: Command that starts this tool.
         nodes: N, of which each is a job.
         processes: PPN.
-        allocations: How often each is allocated anew.
-        options: Further options of ``sbatch``.
     """
     return _SCRIPT.format(
-        extra="".join(f"#SBATCH {option}\n" for option in options),
         name=shlex.quote(str(script.absolute())),
         table=shlex.quote(str(table.absolute())),
         folder=shlex.quote(str(Path.cwd())),
-        allocations=" ".join(str(k + 1) for k in range(allocations)),
         nodes=" ".join(map(str, sorted(nodes))),
         processes=",".join(map(str, sorted(processes))),
         most_processes=max(processes),

@@ -15,7 +15,7 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -82,7 +82,7 @@ def random_rings(num_ranks: int, num_rounds: int, seed: int) -> ExchangePattern:
         num_rounds: Independent rings.
         seed: Seed of the random choices.
     """
-    order = _permutations(num_ranks, num_rounds, seed)
+    order = _permutations(num_ranks, num_rounds, [seed, num_ranks])
     rounds = np.arange(num_rounds)[:, None]
     successors = np.empty((num_rounds, num_ranks), dtype=np.int64)
     successors[rounds, order] = np.roll(order, -1, axis=1)
@@ -113,11 +113,11 @@ def rank_counts(num_ranks: int) -> tuple[int, ...]:
     return tuple(sorted({*powers, num_ranks}))
 
 
-def _permutations(num_ranks: int, num_rounds: int, seed: int) -> Ranks:
+def _permutations(num_ranks: int, num_rounds: int, seed: int | list[int]) -> Ranks:
     if num_ranks < 2 or num_rounds < 1:
         raise ValueError(f"expected 2 ranks and 1 round or more, found {num_ranks} and {num_rounds}")
     ranks = np.broadcast_to(np.arange(num_ranks, dtype=np.int64), (num_rounds, num_ranks))
-    return np.random.default_rng([seed, num_ranks]).permuted(ranks, axis=1)
+    return np.random.default_rng(seed).permuted(ranks, axis=1)
 
 
 Times = NDArray[np.float64]
@@ -185,15 +185,9 @@ def pattern_times(
         if source != IDLE
     ]
     requests += [comm.prepare_send(outgoing, target) for target in targets if target != IDLE]
-    times_s = np.empty(num_repetitions + 1)
-    for index in range(num_repetitions + 1):
-        comm.barrier()
-        start_s = comm.clock_s()
-        comm.start(requests)
-        comm.wait(requests)
-        times_s[index] = comm.clock_s() - start_s
+    times_s = _timed(comm, num_repetitions, lambda: _complete(comm, requests))
     comm.release(requests)
-    return times_s[1:]
+    return times_s
 
 
 def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int) -> Times:
@@ -232,14 +226,12 @@ def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int)
 def call_times(comm: Communicator[R], num_calls: int, num_repetitions: int) -> Times:
     """Time of one call that sends nothing, float64[repetitions], seconds."""
     buffer = np.zeros(1, dtype=np.uint8)
-    times_s = np.empty(num_repetitions)
-    for index in range(num_repetitions):
-        comm.barrier()
-        start_s = comm.clock_s()
+
+    def calls() -> None:
         for _ in range(num_calls):
             comm.send_to_nobody(buffer)
-        times_s[index] = (comm.clock_s() - start_s) / num_calls
-    return times_s
+
+    return _timed(comm, num_repetitions, calls, warm_up=0) / num_calls
 
 
 def overhead_times(
@@ -354,13 +346,7 @@ def overlapped_times(
 
 def work_times(comm: Communicator[R], work_units: int, num_repetitions: int) -> Times:
     """Time of the work alone, float64[repetitions], seconds."""
-    times_s = np.empty(num_repetitions)
-    for index in range(num_repetitions):
-        comm.barrier()
-        start_s = comm.clock_s()
-        comm.work(work_units)
-        times_s[index] = comm.clock_s() - start_s
-    return times_s
+    return _timed(comm, num_repetitions, lambda: comm.work(work_units), warm_up=0)
 
 
 def collective_times(
@@ -380,16 +366,22 @@ def collective_times(
     values = np.ones(max(1, message_bytes // _DOUBLE_BYTES))
     result = np.empty_like(values)
     buffer = np.zeros(message_bytes, dtype=np.uint8)
-    times_s = np.empty(num_repetitions + 1)
-    for index in range(num_repetitions + 1):
+    if operation == "allreduce":
+        return _timed(comm, num_repetitions, lambda: comm.allreduce(values, result))
+    return _timed(comm, num_repetitions, lambda: comm.broadcast(buffer))
+
+
+def _timed(
+    comm: Communicator[R], num_repetitions: int, action: Callable[[], None], *, warm_up: int = 1
+) -> Times:
+    """float64[repetitions], seconds of an action behind a barrier, after ``warm_up`` that are not timed."""
+    times_s = np.empty(num_repetitions + warm_up)
+    for index in range(len(times_s)):
         comm.barrier()
         start_s = comm.clock_s()
-        if operation == "allreduce":
-            comm.allreduce(values, result)
-        else:
-            comm.broadcast(buffer)
+        action()
         times_s[index] = comm.clock_s() - start_s
-    return times_s[1:]
+    return times_s[warm_up:]
 
 
 def _requests(
@@ -426,12 +418,6 @@ def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rou
         comm.prepare_send(np.zeros(int(outgoing[k]), dtype=np.uint8), k)
         for k in np.flatnonzero(outgoing).tolist()
     ]
-    times_s = np.empty(num_rounds + 1)
-    for number in range(num_rounds + 1):
-        comm.barrier()
-        start_s = comm.clock_s()
-        comm.start(requests)
-        comm.wait(requests)
-        times_s[number] = comm.clock_s() - start_s
+    times_s = _timed(comm, num_rounds, lambda: _complete(comm, requests))
     comm.release(requests)
-    return times_s[1:]
+    return times_s

@@ -245,22 +245,20 @@ def scaling_bound(
 
 def node_times(traffic: NodeTraffic, network: Network, serial_s: float) -> NodeTimes:
     """Least times of the busiest node in one decomposition."""
-    steps_s = loggp.latency_time(float(traffic.collective_steps), Seconds(network.latency_s))
+    steps_s = traffic.collective_steps * network.latency_s
     collective_s = steps_s
     if network.allreduce_s is not None:
         collective_s = traffic.collective_rounds * network.allreduce_s
-    latency_s = np.maximum(loggp.latency_time(traffic.rounds, Seconds(network.latency_s)), steps_s)
-    gap_s = loggp.gap_time(
-        traffic.messages, np.minimum(traffic.rounds, traffic.messages), Seconds(network.gap_s)
-    )
-    transfer_s = loggp.transfer_time(traffic.node_bytes, BytesPerSecond(network.link_bandwidth))
+    latency_s = np.maximum(traffic.rounds * network.latency_s, steps_s)
+    gap_s = (traffic.messages - np.minimum(traffic.rounds, traffic.messages)) * network.gap_s
+    transfer_s = traffic.node_bytes / network.link_bandwidth
     crossing_s = loggp.crossing_time(
         Bytes(traffic.crossing_bytes), traffic.num_nodes, BytesPerSecond(network.bandwidth)
     )
     transfer_s[-1] = max(transfer_s[-1], crossing_s)
     busiest = int(np.argmax(latency_s + gap_s + transfer_s))
     own = [float(term[busiest]) for term in (latency_s, gap_s, transfer_s)]
-    processor_s = float(loggp.processor_time(traffic.handled, Seconds(network.overhead_s)).max())
+    processor_s = float((traffic.handled * network.overhead_s).max())
     network_s = Seconds(max(sum(own), collective_s))
     return NodeTimes(
         computation_s=serial_s / traffic.num_nodes,
@@ -321,8 +319,8 @@ def latency_aware(work_flop: float, traffic: NodeTraffic, network: Network) -> t
     """Bound that knows latency, times of the busiest node."""
     serial_s = serial_time(Flop(work_flop), FlopPerSecond(network.throughput))
     times = node_times(traffic, network, serial_s)
-    overhead_s = loggp.node_overhead(Seconds(times.exposed_s), traffic.num_nodes)
-    return efficiency(overhead_s, serial_s), times
+    # All others wait for the busiest node: with T_o = p times what it cannot hide, Eq. 1 gives the bound.
+    return efficiency(Seconds(traffic.num_nodes * times.exposed_s), serial_s), times
 
 
 def _scaled(network: Network, factors: Mapping[str, float]) -> Network:

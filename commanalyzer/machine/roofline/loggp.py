@@ -14,35 +14,17 @@ round cannot start before the messages of the round before have come, spends at 
 
 on the network, of which a share of at most O_c hides behind computation, and o (M_sent + M_received) of its
 processor, which never hides. A reduction or a broadcast over f partners takes ceil(log2(f + 1)) latencies one
-after another (binomial tree; recursive doubling takes as many for both together). One function per term.
+after another (binomial tree; recursive doubling takes as many for both together).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import Bytes, BytesPerSecond, Dimensionless, Seconds
-
-Amount = TypeVar("Amount", float, NDArray[np.float64])
-
-
-def latency_time(rounds: Amount, latency_s: Seconds) -> Amount:
-    """Latency r L, seconds, for r ``rounds`` and L ``latency_s``."""
-    return rounds * latency_s
-
-
-def gap_time(messages: Amount, rounds: Amount, gap_s: Seconds) -> Amount:
-    """Gaps (M - r) g, seconds, for M ``messages`` in r ``rounds`` (r <= M) and g ``gap_s``."""
-    return (messages - rounds) * gap_s
-
-
-def transfer_time(sent: Amount, bandwidth: BytesPerSecond) -> Amount:
-    """Transfer S / B, seconds, for S ``sent`` bytes in one direction and B ``bandwidth`` of a link, B/s."""
-    return sent / bandwidth
 
 
 def crossing_time(crossing: Bytes, num_nodes: int, bandwidth: BytesPerSecond) -> Seconds:
@@ -88,11 +70,6 @@ def mean_crossing_bytes(comm_bytes: Bytes, num_nodes: int) -> Bytes:
     return Bytes(comm_bytes * num_nodes / (2.0 * (num_nodes - 1)))
 
 
-def processor_time(handled: Amount, overhead_s: Seconds) -> Amount:
-    """Processor time o (M_sent + M_received), seconds, for ``handled`` messages and o ``overhead_s``."""
-    return handled * overhead_s
-
-
 def collective_rounds(partners: int) -> int:
     """Messages one after another that reach, or collect from, f partners: ceil(log2(f + 1)).
 
@@ -104,11 +81,3 @@ def collective_rounds(partners: int) -> int:
 def exposed_time(network_s: Seconds, processor_s: Seconds, overlap: Dimensionless) -> Seconds:
     """Exposed max((1 - O_c) network, processor), seconds: communication that does not hide (see Eq. 2)."""
     return Seconds(max((1.0 - overlap) * network_s, processor_s))
-
-
-def node_overhead(exposed_s: Seconds, num_nodes: int) -> Seconds:
-    """T_o = p times the time that the busiest node cannot hide, seconds: all others wait for it.
-
-    With T_o in the paper's Eq. 1 this gives E = T_1 / (p (T_1 / p + exposed)).
-    """
-    return Seconds(num_nodes * exposed_s)

@@ -41,7 +41,7 @@ def place(platform: Platform, order: HostOrder, seed: int, comm_bytes: NDArray[n
     if order == "random":
         position = random.permutation(count)
     else:
-        position = near_hosts(host_distances(platform), comm_bytes, random)
+        position = near_hosts(network_distances(network_of(platform), count), comm_bytes, random)
     return placed(platform, Placement(np.arange(count), position))
 
 
@@ -127,15 +127,6 @@ def near_hosts(
         improved.append(quadratic_assignment(flow, distances, method="2opt", options=options))
     best = min(improved, key=lambda result: float(result.fun))
     return np.asarray(best.col_ind, dtype=np.int64)
-
-
-def host_distances(platform: Platform) -> NDArray[np.int64]:
-    """int64[N, N], links between the hosts of a generated platform, in its own order.
-
-    Raises:
-        ConfigError: If the platform was read from a file.
-    """
-    return network_distances(network_of(platform), len(platform.hosts))
 
 
 def network_distances(network: Topology, count: int) -> NDArray[np.int64]:

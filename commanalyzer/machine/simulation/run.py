@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import Progress
+from commanalyzer.machine.measuring.kernels import IDLE, random_matchings
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
 from commanalyzer.machine.simulation.mapping import HostOrder, place
@@ -46,21 +47,6 @@ from commanalyzer.result.results import AnalysisResult, Decomposition
 MESSAGE_BYTES = 1_000_000
 MATCHINGS = 50
 _LONG_MESSAGE_BYTES = 1_000_000_000
-
-
-def random_matchings(num_ranks: int, count: int, seed: int) -> Int64:
-    """int64[count, p], partner of every rank in each of ``count`` random perfect matchings.
-
-    With an odd number of ranks one of them, another one in each matching, has itself as partner.
-    """
-    random = np.random.default_rng(seed)
-    order = random.permuted(np.tile(np.arange(num_ranks), (count, 1)), axis=1)
-    even = num_ranks - num_ranks % 2
-    swapped = order.copy()
-    swapped[:, 0:even:2], swapped[:, 1:even:2] = order[:, 1:even:2], order[:, 0:even:2]
-    partner = np.empty_like(order)
-    np.put_along_axis(partner, order, swapped, axis=1)
-    return partner
 
 
 def matching_bandwidth(
@@ -88,8 +74,8 @@ def matching_bandwidth(
     """
     if num_ranks < 2:
         raise ConfigError(f"expected at least two nodes to measure a network, found {num_ranks}")
-    partner = random_matchings(num_ranks, count, seed)
-    turn, rank = np.nonzero(partner != np.arange(num_ranks))
+    partner = random_matchings(num_ranks, count, seed).targets
+    turn, rank = np.nonzero(partner != IDLE)
     times = _exchange_times(platform, num_ranks, turn, rank, partner[turn, rank], message_bytes, timeout_s)
     return message_bytes / float(times.mean())
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commanalyzer.foundation.documents import Fields, document_text, load_document, reading, typed
-from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
 
 KIND = "commanalyzer.classes"
@@ -33,15 +32,6 @@ def classes_json(classes: Classes) -> str:
         "votes": [_Vote(*pair, vote) for pair, vote in sorted(classes.votes.items())],
     }
     return document_text(content)
-
-
-def save_classes(classes: Classes, path: Path, *, force: bool = False) -> None:
-    """Write a document, completely or not at all.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
-    """
-    write_text(path, classes_json(classes), force=force)
 
 
 def load_classes(path: Path) -> Classes:

@@ -7,7 +7,7 @@ a function. All threads of a class in a run are one row: their mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,23 +150,31 @@ def _of_rank(rank: RankProfile, processes: int) -> _Row:
 
 
 def _mean(rows: Sequence[_Row]) -> _Row | None:
-    if not rows:
-        return None
     result: _Row = {}
-    for name in rows[0]:
+    for name, parts, table in _together(rows):
+        mean = np.asarray(sum(table)) / len(table)
+        result[name] = (
+            dict(zip(parts, mean.tolist(), strict=True))
+            if isinstance(parts, list)
+            else np.column_stack([parts, mean])
+        )
+    return result if rows else None
+
+
+def _together(rows: Sequence[_Row]) -> Iterator[tuple[str, list[str] | Floats, Floats]]:
+    """Metrics that all rows have: components, or distances of a function, and float64[rows, components]."""
+    for name in rows[0] if rows else ():
         cells = [row[name] for row in rows if name in row]
+        tables = [c for c in cells if isinstance(c, dict)]
+        functions = [c for c in cells if not isinstance(c, dict)]
         if len(cells) < len(rows):
             continue
-        tables = [c for c in cells if isinstance(c, dict)]
         if tables:
-            keys = dict.fromkeys(k for c in tables for k in c)
-            result[name] = {k: sum(c.get(k, 0.0) for c in tables) / len(tables) for k in keys}
+            keys = list(dict.fromkeys(k for c in tables for k in c))
+            yield name, keys, np.array([[c.get(k, 0.0) for k in keys] for c in tables])
         else:
-            functions = [c for c in cells if not isinstance(c, dict)]
             every = np.unique(np.concatenate([f[:, 0] for f in functions]))
-            values = np.mean([sampled(f, every) for f in functions], axis=0)
-            result[name] = np.column_stack([every, values])
-    return result
+            yield name, every, np.stack([sampled(f, every) for f in functions])
 
 
 def sampled(function: Floats, distances: Floats) -> Floats:
@@ -178,17 +186,7 @@ def _class(name: str, number: int, scale: Floats, threads: Floats, rows: Sequenc
     kept = [i for i, row in enumerate(rows) if row is not None]
     own = [row for row in rows if row is not None]
     components: dict[str, Mapping[str, Floats]] = {THREADS: {"": threads[kept]}}
-    for metric in own[0]:
-        cells = [row[metric] for row in own if metric in row]
-        if len(cells) < len(own):
-            continue
-        tables = [c for c in cells if isinstance(c, dict)]
-        if tables:
-            keys = dict.fromkeys(k for c in tables for k in c)
-            components[metric] = {k: np.array([c.get(k, 0.0) for c in tables]) for k in keys}
-        else:
-            functions = [c for c in cells if not isinstance(c, dict)]
-            every = np.unique(np.concatenate([f[:, 0] for f in functions]))
-            table = np.stack([sampled(f, every) for f in functions])
-            components[metric] = {f"{d:g}": table[:, i] for i, d in enumerate(every.tolist())}
+    for metric, parts, table in _together(own):
+        names = parts if isinstance(parts, list) else [f"{d:g}" for d in parts.tolist()]
+        components[metric] = dict(zip(names, table.T, strict=True))
     return ClassData(name, number, scale[kept], threads[kept], tuple(kept), components)

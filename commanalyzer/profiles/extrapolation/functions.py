@@ -27,7 +27,7 @@ import numpy as np
 
 from commanalyzer.profiles.classification.classes import Classes
 from commanalyzer.profiles.extrapolation.fitting import Fitter, Model, values_of
-from commanalyzer.profiles.extrapolation.proposals import MEM_NAMES, mem_terms, read_terms
+from commanalyzer.profiles.extrapolation.proposals import MEM_NAMES, MEM_TERMS, read_terms
 from commanalyzer.profiles.extrapolation.setup import LEARNED, MetricSetup
 from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid
 
@@ -142,7 +142,7 @@ def _fit_whole(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Flo
     )
     own = whole.mains(setup.name)
     terms = read_terms(setup.terms, whole.names)
-    memory = read_terms(mem_terms(), whole.names)
+    memory = read_terms(MEM_TERMS, whole.names)
     y = np.clip(table, 0.0, None).ravel()
     if setup.model in LEARNED:
         return {LARGEST: largest, CDF: whole.fit(setup, y, terms=terms or (*own, *memory))}

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.foundation.documents import Fields, document_text, load_document, reading, typed
-from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.extrapolation.fitting import Model, values_of
 from commanalyzer.profiles.extrapolation.functions import GridCount, function_at
 from commanalyzer.profiles.extrapolation.learners import Learned
@@ -163,15 +162,6 @@ def models_json(models: Models) -> str:
     ]
     own = {f.name: getattr(models, f.name) for f in fields(models)}
     return document_text({"kind": KIND, "schema": SCHEMA, **own, "classes": classes})
-
-
-def save_models(models: Models, path: Path, *, force: bool = False) -> None:
-    """Write a document, completely or not at all.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
-    """
-    write_text(path, models_json(models), force=force)
 
 
 def load_models(path: Path) -> Models:

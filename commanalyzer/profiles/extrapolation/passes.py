@@ -24,7 +24,7 @@ from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.profiles.classification.classes import Classes
 from commanalyzer.profiles.classification.classify import Method, classify
-from commanalyzer.profiles.classification.document import load_classes, save_classes
+from commanalyzer.profiles.classification.document import classes_json, load_classes
 from commanalyzer.profiles.document import read_profiles
 from commanalyzer.profiles.extrapolation.accuracy import Accuracy, accuracies
 from commanalyzer.profiles.extrapolation.data import (
@@ -43,7 +43,7 @@ from commanalyzer.profiles.extrapolation.models import (
     Models,
     Part,
     load_models,
-    save_models,
+    models_json,
     thread_count,
     with_counts,
 )
@@ -359,7 +359,7 @@ def run_passes(paths: Sequence[Path], tests: Sequence[Path], choices: Choices, p
     previous, save = None, None
     if choices.project is not None:
         own = {name: choices.project / name for name in (SETUP_FILE, CLASSES_FILE, MODELS_FILE)}
-        save_classes(classes, own[CLASSES_FILE], force=True)
+        write_text(own[CLASSES_FILE], classes_json(classes), force=True)
         if not own[SETUP_FILE].exists() and choices.setup is None:
             write_text(own[SETUP_FILE], setup_text(setup, data), force=True)
             written.append(own[SETUP_FILE])
@@ -371,11 +371,12 @@ def run_passes(paths: Sequence[Path], tests: Sequence[Path], choices: Choices, p
             # Classes that are still to be trained keep their models of before.
             done = {c.name for c in models.classes}
             rest = () if previous is None else tuple(c for c in previous.classes if c.name not in done)
-            save_models(replace(models, classes=(*models.classes, *rest)), target, force=True)
+            kept = replace(models, classes=(*models.classes, *rest))
+            write_text(target, models_json(kept), force=True)
 
     models = train(data, classes, setup, previous=previous, only=choices.only, progress=progress, save=save)
     if choices.project is not None:
-        save_models(models, choices.project / MODELS_FILE, force=True)
+        write_text(choices.project / MODELS_FILE, models_json(models), force=True)
     test = _test_data(profiles, tested, classes, choices) if tested else None
     found = tuple(accuracies(models, data, test))
     return Made(profiles, classes, data, test, setup, models, found, tuple(written))

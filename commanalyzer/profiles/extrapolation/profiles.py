@@ -20,7 +20,7 @@ from commanalyzer.profiles.document import profile_text
 from commanalyzer.profiles.extrapolation.data import COUNTS, REST
 from commanalyzer.profiles.extrapolation.models import ClassModels, Models
 from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS
-from commanalyzer.profiles.metrics import FUNCTIONS
+from commanalyzer.profiles.metrics import CALLS, FUNCTIONS, ILP
 from commanalyzer.profiles.mix import DATA_INDEX, INDEX, VECTOR_LENGTHS, InstructionMix, no_instructions
 from commanalyzer.profiles.values import (
     DEFAULT_WINDOW,
@@ -36,16 +36,6 @@ from commanalyzer.profiles.values import (
 )
 from commanalyzer.scaling.laws.terms import Floats
 
-_ILP = ("ILP0", "ILP0mem", "ILP0int", "ILP0control", "ILP0fp")
-_MPI = {
-    "MPIisend": "MPI_Isend",
-    "MPIirecv": "MPI_Irecv",
-    "MPIsend": "MPI_Send",
-    "MPIrecv": "MPI_Recv",
-    "MPIbcast": "MPI_Bcast",
-    "MPIbarrier": "MPI_Barrier",
-    "MPIreduce": "MPI_Reduce",
-}
 _REMARKS = ("mpiCommunicationVector holds what is received of all together, as from process 0",)
 _MOST_BINS = 48  # powers of two: more lines than any memory holds
 
@@ -189,7 +179,7 @@ def _class(models: Models, own: ClassModels, number: int, threads: float, x: Flo
         footprint=Footprint(rest["bytes"], rest["lines"]),
         branches=_branches(models, own, x, values, rest) if "H0branch" in known else None,
         exchange=_exchange(values) if "MPIsentBytes" in known else None,
-        mpi_calls={call: values[name] for name, call in _MPI.items() if values.get(name)},
+        mpi_calls={call: values[name] for name, call in CALLS.items() if values.get(name)},
     )
     return Extrapolated(own.name, threads, rank, metrics)
 
@@ -205,10 +195,10 @@ def _mix(models: Models, own: ClassModels, x: Floats, size: float) -> Instructio
 
 
 def _parallelism(values: Mapping[str, float], size: float) -> Parallelism:
-    mean = np.array([values.get(name, 0.0) for name in _ILP])
+    mean = np.array([values.get(name, 0.0) for name in ILP])
     shares = [1.0, *(values.get(name, 0.0) for name in ("F0mem", "F0int", "F0control", "F0fp"))]
     span = np.where(mean > 0, np.array(shares) * size / np.where(mean > 0, mean, 1.0), 0.0)
-    return Parallelism(DEFAULT_WINDOW, Spans(span, mean), Spans(np.zeros(len(_ILP)), np.zeros(len(_ILP))))
+    return Parallelism(DEFAULT_WINDOW, Spans(span, mean), Spans(np.zeros(len(ILP)), np.zeros(len(ILP))))
 
 
 def _reuse(

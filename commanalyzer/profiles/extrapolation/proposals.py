@@ -13,7 +13,7 @@ from commanalyzer.scaling.laws.terms import Factor, Term
 
 _SIZE_TERMS = ("{0}", "{0}**2", "{0}**3", "log2({0})")
 _PROCESS_TERMS = ("sqrt({0})", "cbrt({0})", "cbrt({0})**2", "{0}", "log2({0})")
-_MEM_TERMS = ("normMemX", "sqrt(normMemX)", "lognormMemX", "lognormMemX**2", "lognormMemX**3")
+MEM_TERMS = ("normMemX", "sqrt(normMemX)", "lognormMemX", "lognormMemX**2", "lognormMemX**3")
 MEM_NAMES = ("memX", "normMemX", "lognormMemX")
 
 
@@ -29,11 +29,6 @@ def default_terms(parameters: Sequence[str], processes: str) -> tuple[str, ...]:
         for text in (_PROCESS_TERMS if name == processes else _SIZE_TERMS)
     ]
     return tuple(terms)
-
-
-def mem_terms() -> tuple[str, ...]:
-    """Main terms of a function of the reuse distance."""
-    return _MEM_TERMS
 
 
 def read_terms(texts: Sequence[str], names: Sequence[str]) -> tuple[Term, ...]:

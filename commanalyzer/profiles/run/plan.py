@@ -119,20 +119,11 @@ def split_edges(function: Function) -> dict[str, tuple[str, str]]:
     return empty
 
 
-def followed(label: str, edges: Mapping[str, tuple[str, str]]) -> str:
-    """The block that control goes to through split edges."""
+def followed(label: str, edges: Mapping[str, tuple[str, str]], way: int = 1) -> str:
+    """The block that control goes to through split edges, or (``way`` 0) that it comes from."""
     seen = {label}
-    while label in edges and edges[label][1] not in seen:
-        label = edges[label][1]
-        seen.add(label)
-    return label
-
-
-def entered_from(label: str, edges: Mapping[str, tuple[str, str]]) -> str:
-    """The block that control comes from through split edges."""
-    seen = {label}
-    while label in edges and edges[label][0] not in seen:
-        label = edges[label][0]
+    while label in edges and edges[label][way] not in seen:
+        label = edges[label][way]
         seen.add(label)
     return label
 
@@ -377,7 +368,7 @@ class _Tables:
         operands = instruction.operands
         if code == _PHI:
             for value, label in zip(operands, instruction.incoming, strict=True):
-                label = entered_from(label, self._edges[function])
+                label = followed(label, self._edges[function], 0)
                 self.operands += [
                     self._block.get((function, label), _NONE),
                     self._register(function, value.text),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -121,7 +121,8 @@ class ConstantReader:
             element = self.types.read(cursor)
             cursor.expect(",")
             operands = self._operands(cursor)
-            return self.to_int(operands[0]) + self.offset(element, operands[1:])
+            indices = (signed(self.to_int(o), o.type.bits) for o in operands[1:])
+            return self.to_int(operands[0]) + element_offset(element, indices)
         operands = self._operands(cursor)
         if operation in _FOLDABLE_CASTS:
             return self.to_int(operands[0])
@@ -134,21 +135,21 @@ class ConstantReader:
             operands.append(read_operand(cursor, self.types))
         return operands
 
-    def offset(self, element: IrType, indices: list[Operand]) -> int:
-        """Return the byte offset of constant ``getelementptr`` indices."""
-        total = 0
-        at: IrType | None = None
-        for operand in indices:
-            index = signed(self.to_int(operand), operand.type.bits)
-            if at is None:
-                total, at = index * alloc_size_bytes(element), element
-            elif at.kind == "struct":
-                total += field_offset_bytes(at, index)
-                at = at.elements[index]
-            else:
-                at = at.elements[0]
-                total += index * alloc_size_bytes(at)
-        return total
+
+def element_offset(element: IrType, indices: Iterable[int]) -> int:
+    """Return the byte offset of ``getelementptr`` indices."""
+    total = 0
+    at: IrType | None = None
+    for index in indices:
+        if at is None:
+            total, at = index * alloc_size_bytes(element), element
+        elif at.kind == "struct":
+            total += field_offset_bytes(at, index)
+            at = at.elements[index]
+        else:
+            at = at.elements[0]
+            total += index * alloc_size_bytes(at)
+    return total
 
 
 def signed(value: int, bits: int) -> int:

@@ -30,14 +30,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated, TypeVar
 
-from commanalyzer.foundation.documents import Fields, parse_toml
+import msgspec
+
+from commanalyzer.foundation.documents import Count, Fields, parse_toml, typed
 from commanalyzer.foundation.errors import ConfigError
 
 
@@ -238,6 +241,8 @@ class LibraryModel:
         return tuple((re.compile(".*".join(map(re.escape, n.split("*")))), self.rows[n]) for n in found)
 
 
+_T = TypeVar("_T")
+_Natural = Annotated[int, msgspec.Meta(ge=0)]
 _BUILT_IN = ("llvm", "libc", "libm", "cxx", "fortran")
 _FACTOR = re.compile(r"(?P<number>\d+)|#(?P<argument>\d+)|\(#(?P<end>\d+)-#(?P<start>\d+)\)")
 _RANGE = re.compile(r"#(\d+)\s*:\s*(.+)")
@@ -353,19 +358,19 @@ class _Row:
         pointers = [self._argument(k) for k in _POINTER_KEYS if k in given]
         return LibraryCall(
             kind,
-            flops=self._number("flops", 0, 0),
-            size=self._get("bytes", self._bytes),
+            flops=self._typed("flops", _Natural, 0),
+            size=self._bytes("bytes", self._typed("bytes", str)) if "bytes" in given else None,
             pointer=pointers[0] if pointers else -1,
             source=self._argument("from") if "from" in given else -1,
             alignment=self._argument("alignment") if "alignment" in given else -1,
-            zeroed=self._boolean("zeroed"),
-            element=self._get("element", self._bytes),
+            zeroed=self._typed("zeroed", bool, default=False),
+            element=self._bytes("element", self._typed("element", str)) if "element" in given else None,
             reads=self._ranges("reads"),
             writes=self._ranges("writes"),
-            width=self._number("width", 8, 1),
+            width=self._typed("width", Count, 8),
             values=values,
             values_from=values_from,
-            calls=self._numbers("calls"),
+            calls=self._typed("calls", tuple[_Natural, ...], ()),
         )
 
     def _kind(self) -> CallKind:
@@ -383,18 +388,12 @@ class _Row:
             return (), int(match[1])
         if found is None:
             return (None, -1) if self._entry["effect"] != CallKind.FORMAT.value else ((), -1)
-        return self._numbers("values"), -1
-
-    def _get(self, key: str, read: Callable[[str, str], ByteCount]) -> ByteCount | None:
-        return read(key, self._text(key, self._entry[key])) if key in self._entry else None
+        return self._typed("values", tuple[_Natural, ...]), -1
 
     def _ranges(self, key: str) -> tuple[MemoryRange, ...]:
-        found = self._entry.get(key, [])
-        if not isinstance(found, list):
-            raise self._error(f"expected a list such as ['#1: 8'] in '{key}', found {found!r}")
         ranges = []
-        for item in found:
-            match = _RANGE.fullmatch(self._text(key, item))
+        for item in self._typed(key, list[str], ()):
+            match = _RANGE.fullmatch(item)
             if match is None:
                 raise self._error(f"expected '#ARGUMENT: BYTES' in '{key}', found '{item}'")
             ranges.append(MemoryRange(int(match[1]), self._bytes(key, match[2])))
@@ -423,33 +422,16 @@ class _Row:
         return ByteCount(constant, tuple(arguments), tuple(differences))
 
     def _argument(self, key: str) -> int:
-        match = re.fullmatch(r"#(\d+)", self._text(key, self._entry[key]))
+        match = re.fullmatch(r"#(\d+)", self._typed(key, str))
         if match is None:
             raise self._error(f"expected an argument such as '#0' in '{key}', found {self._entry[key]!r}")
         return int(match[1])
 
-    def _text(self, key: str, found: object) -> str:
-        if not isinstance(found, str):
-            raise self._error(f"expected a text in '{key}', found {found!r}")
-        return found
-
-    def _number(self, key: str, default: int, least: int) -> int:
-        found = self._entry.get(key, default)
-        if not isinstance(found, int) or isinstance(found, bool) or found < least:
-            raise self._error(f"expected a whole number of at least {least} in '{key}', found {found!r}")
-        return found
-
-    def _numbers(self, key: str) -> tuple[int, ...]:
-        found = self._entry.get(key, [])
-        if not isinstance(found, list) or not all(type(n) is int and n >= 0 for n in found):
-            raise self._error(f"expected a list of argument numbers in '{key}', found {found!r}")
-        return tuple(found)
-
-    def _boolean(self, key: str) -> bool:
-        found = self._entry.get(key, False)
-        if not isinstance(found, bool):
-            raise self._error(f"expected true or false in '{key}', found {found!r}")
-        return found
+    def _typed(self, key: str, kind: type[_T], default: object = None) -> _T:
+        try:
+            return typed(self._entry.get(key, default), kind)
+        except ValueError as error:
+            raise self._error(f"{error} in '{key}'") from error
 
     def _error(self, message: str) -> ConfigError:
         return ConfigError(message, where=self._where, hint="the format: docs/reference/library-model.md")

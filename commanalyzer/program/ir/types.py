@@ -34,11 +34,6 @@ I32 = _PLAIN["i32"]
 I64 = _PLAIN["i64"]
 
 
-def int_type(bits: int) -> IrType:
-    """Return ``i<bits>``."""
-    return _PLAIN.get(f"i{bits}") or IrType("int", f"i{bits}", bits)
-
-
 def vector_type(count: int, element: IrType) -> IrType:
     """Return ``<count x element>``."""
     return IrType("vector", f"<{count} x {element.text}>", 0, count, (element,))
@@ -94,7 +89,7 @@ class TypeReader:
         elif token[0] == "%":
             result = self._resolve(token)
         elif token[0] == "i" and token[1:].isdigit():
-            result = int_type(int(token[1:]))
+            result = IrType("int", token, int(token[1:]))
         elif token == "target":
             start = cursor.position - 1
             cursor.skip_balanced()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow
 from commanalyzer.program.ir.libcalls import CallKind
@@ -135,8 +134,8 @@ class Frame:
     selected: dict[str, Labels] = field(default_factory=dict)
 
 
-class Observer(Protocol):
-    """Is told of control transfer and of accesses, in the order of execution."""
+class Observer:
+    """Is told of control transfer and of accesses, in the order of execution, and ignores them."""
 
     def entered(self, frame: Frame) -> None:
         """An activation begins."""
@@ -152,22 +151,3 @@ class Observer(Protocol):
 
     def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
         """The instruction that is executed reads or writes memory."""
-
-
-class Unobserved:
-    """Listens to nothing."""
-
-    def entered(self, frame: Frame) -> None:
-        """Do nothing."""
-
-    def left(self, frame: Frame) -> None:
-        """Do nothing."""
-
-    def jumped(self, frame: Frame, previous: str, target: str) -> None:
-        """Do nothing."""
-
-    def called(self, name: str, kind: CallKind, instruction: Instruction) -> None:
-        """Do nothing."""
-
-    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
-        """Do nothing."""

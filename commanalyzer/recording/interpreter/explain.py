@@ -69,8 +69,7 @@ def explain_store(
     arguments: Sequence[str] = (),
     stdin: bytes = b"",
     *,
-    source_line: int | None = None,
-    ordinal: int | None = None,
+    source_line: int,
     occurrence: int = 1,
     control_flows: bool = True,
     word_bytes: int = 4,
@@ -81,8 +80,7 @@ def explain_store(
         module: Parsed module.
         arguments: Command line after the program name.
         stdin: Standard input.
-        source_line: Explain the stores of this line of the program (needs debug information), or ...
-        ordinal: ... the store with this number, counted from 0 in printed order.
+        source_line: Explain the stores of this line of the program (needs debug information).
         occurrence: Which execution, 1 is the first.
         control_flows: As for :func:`commanalyzer.recording.interpreter.run.interpret`.
         word_bytes: Likewise.
@@ -92,8 +90,7 @@ def explain_store(
 
     Reference: paper Section 4.1, Algorithm 2, Figure 5.
     """
-    stores = _all_stores(module)
-    chosen = _chosen(module, stores, source_line, ordinal)
+    chosen = _stores_on(module, source_line)
     recorder = Recorder(frozenset(store.first_line for store in chosen), occurrence)
     interpret(
         module,
@@ -155,25 +152,9 @@ def _shown(value: Data) -> str:
     return str(value) if isinstance(value, int) else f"{value:.17g}"
 
 
-def _all_stores(module: Module) -> list[Instruction]:
-    return [
-        instruction
-        for function in module.functions
-        for block in function.blocks
-        for instruction in block.instructions
-        if instruction.opcode == "store"
-    ]
-
-
-def _chosen(
-    module: Module, stores: Sequence[Instruction], source_line: int | None, ordinal: int | None
-) -> list[Instruction]:
-    if (source_line is None) == (ordinal is None):
-        raise ConfigError("expected either a source line or the number of a store")
-    if ordinal is not None:
-        if not 0 <= ordinal < len(stores):
-            raise ConfigError(f"expected the number of a store, 0 to {len(stores) - 1}, found {ordinal}")
-        return [stores[ordinal]]
+def _stores_on(module: Module, source_line: int) -> list[Instruction]:
+    every = (i for function in module.functions for block in function.blocks for i in block.instructions)
+    stores = [i for i in every if i.opcode == "store"]
     by_line = {store.first_line: source_line_of(module, store.first_line) for store in stores}
     found = [store for store in stores if by_line[store.first_line] == source_line]
     if not found:

@@ -30,7 +30,6 @@ from commanalyzer.recording.interpreter.activation import (
     Frame,
     FunctionPlan,
     Observer,
-    Unobserved,
     plan_function,
 )
 from commanalyzer.recording.interpreter.image import Image
@@ -177,7 +176,7 @@ class Machine:
         self.image = Image(module, self.memory)
         self.counts = Counts()
         model = library or default_library()
-        self._observer = self.memory.observer = observer or Unobserved()  # after the image
+        self._observer = self.memory.observer = observer or Observer()  # after the image
         self.externals = Externals(self, stdin, model, self._observer)
         self._paths = Paths(module, model)
         self.frames: list[Frame] = []

@@ -293,21 +293,18 @@ def simulated_campaign(
             yield messages, placement, phase_time(messages, placement.rank_position, network, link)
 
 
-def campaign_data(
-    points: Sequence[MeasuredPhase], units: Sequence[Unit] = (), network: Topology | None = None
-) -> CampaignData:
+def campaign_data(points: Sequence[MeasuredPhase], units: Sequence[Unit]) -> CampaignData:
     """Metrics and times of measured points.
 
     Args:
         points: Of a campaign.
         units: Neighbourhoods of the network.
-        network: Its routes, where they are known.
     """
     rows = []
     for found in points:
         place = np.array(found.positions, dtype=np.int64)
         placement = on_nodes(found.point.num_nodes, found.point.ranks_per_node, position=place)
-        rows.append(phase_metrics(pattern_messages(found.point), placement, units, network))
+        rows.append(phase_metrics(pattern_messages(found.point), placement, units))
     return CampaignData(in_columns(rows), np.array([found.time_s for found in points]))
 
 

@@ -198,18 +198,15 @@ JOB_SYSTEMS = {
 """What begins a line, and options, by batch system; LSF rounds to minutes."""
 
 
-def sbatch_lines(
-    found: Configurations, index: int, margin: float = 1.5, *, system: str = "Slurm"
-) -> tuple[str, ...]:
+def sbatch_lines(found: Configurations, index: int, *, system: str = "Slurm") -> tuple[str, ...]:
     """Lines of a job script that ask for a configuration.
 
     Args:
         found: Configurations.
         index: Which one.
-        margin: Time to ask for over the predicted one; a job that is late is killed.
         system: Batch system, one of :data:`JOB_SYSTEMS`.
     """
-    seconds = max(60, int(np.ceil(found.time_s[index] * margin)))
+    seconds = max(60, int(np.ceil(found.time_s[index] * 1.5)))  # a job that is late is killed
     if system == "LSF":
         seconds = -(-seconds // 60) * 60
     hours, rest = divmod(seconds, 3600)

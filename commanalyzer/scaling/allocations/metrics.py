@@ -207,9 +207,9 @@ def shape(placement: Placement, units: Sequence[Unit]) -> dict[str, float]:
     return {unit.name: float(len(np.unique(placement.position // unit.nodes))) for unit in units}
 
 
-def units_of(network: Topology, names: Sequence[str] = _NAMES) -> tuple[Unit, ...]:
+def units_of(network: Topology) -> tuple[Unit, ...]:
     """Neighbourhoods of a generated network: U1 the smallest."""
-    return tuple(Unit(name, nodes) for name, nodes in zip(names, network.units, strict=False))
+    return tuple(Unit(name, nodes) for name, nodes in zip(_NAMES, network.units, strict=False))
 
 
 def in_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:

@@ -197,11 +197,6 @@ def _parts(points: int, number: int) -> Int64:
     return np.diff(ends)
 
 
-def grid_points(domain: Sequence[int]) -> int:
-    """Points of a grid."""
-    return math.prod(domain)
-
-
 _ALLREDUCE_BYTES = 8
 
 
@@ -315,7 +310,7 @@ class HaloWorkload:
             phases = self.phases(num_nodes * ranks_per_node)
         except ConfigError:
             return None
-        points = float(grid_points(self.halo.domain))
+        points = float(math.prod(self.halo.domain))
         # The process with the most points sets the pace.
         grid = self.halo.grid(num_nodes * ranks_per_node)
         most = math.prod(-(-n // g) for n, g in zip(self.halo.domain, grid, strict=True))

@@ -123,13 +123,11 @@ def second_opinion(
         return import_models(models)
 
 
-def measurements(
-    x: Floats, names: Sequence[str], metrics: Mapping[str, Floats], callpath: Sequence[str] = ("main",)
-) -> list[Measurement]:
+def measurements(x: Floats, names: Sequence[str], metrics: Mapping[str, Floats]) -> list[Measurement]:
     """Measurements of every metric at the points, in the order of the rows."""
     points = [dict(zip(names, row, strict=True)) for row in x.tolist()]
     return [
-        Measurement(point, callpath, metric, [value])
+        Measurement(point, ("main",), metric, [value])
         for metric, y in metrics.items()
         for point, value in zip(points, y.tolist(), strict=True)
     ]

@@ -124,15 +124,6 @@ def read_points(path: Path) -> tuple[Point, ...]:
     return tuple(dict.fromkeys(points))
 
 
-def names_in(texts: Iterable[str], names: Sequence[str]) -> set[str]:
-    """Parameters that stand in braces in any of ``texts``.
-
-    Raises:
-        ConfigError: If another name stands in braces, or braces do not match.
-    """
-    return {name for text in texts for _, name in _pieces(text, names) if name}
-
-
 def check_name(name: str, where: str) -> None:
     """Raise unless a program parameter may be called ``name``.
 
@@ -238,7 +229,8 @@ def filled(base: AnalysisRequest, points: Sequence[Point]) -> tuple[AnalysisRequ
     texts = [*map(str, base.sources), *base.arguments, *compiler.flags, *compiler.link_flags]
     texts += [str(path) for path in (base.stdin, base.owner_map) if path is not None]
     names = points[0].names
-    unused = [name for name in names if name not in names_in(texts, names)]
+    used = {name for text in texts for _, name in _pieces(text, names)}
+    unused = [name for name in names if name not in used]
     if unused:
         raise ConfigError(
             f"expected every parameter in --args, --cflags or a file name, found {{{unused[0]}}} nowhere",

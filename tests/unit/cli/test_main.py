@@ -95,7 +95,7 @@ def test_options_reach_the_pipeline(pipeline: Pipeline, tmp_path: Path) -> None:
     assert request.machine.name == "m"
     assert request.machine.bandwidth is not None
     assert request.machine.bandwidth.value == 12.5e9
-    assert request.machine.overlap_value == 0.57
+    assert request.machine.parameters["overlap"].value == 0.57
     assert request.machine.throughput is not None
     assert request.machine.throughput.source == "given"
 

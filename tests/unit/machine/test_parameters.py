@@ -42,7 +42,7 @@ def test_load(tmp_path: Path) -> None:
 def test_plain_values(tmp_path: Path) -> None:
     machine = read_machine(_file(tmp_path, 'bandwidth = "1GB/s"\noverlap = "50%"'))
     assert machine.bandwidth == Parameter(1e9, "B/s")
-    assert machine.overlap_value == 0.5
+    assert machine.overlap is not None and machine.overlap.value == 0.5
     assert not machine.is_complete
 
 

@@ -37,8 +37,8 @@ def test_they_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_cluster_of_the_paper() -> None:
     machine = load_machine("hpdc18-opa")
-    assert machine.overlap_value == 0.57  # Section 6.1.1
     assert machine.overlap is not None
+    assert machine.overlap.value == 0.57  # Section 6.1.1
     assert machine.overlap.source == "measured"
     assert machine.bandwidth is not None
     # one Omni-Path link; the paper prints no number for B_c

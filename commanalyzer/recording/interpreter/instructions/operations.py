@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from commanalyzer.foundation.flows import SourceRole
-from commanalyzer.program.ir.constants import signed
-from commanalyzer.program.ir.model import BINARY, CASTS, Instruction, IrType, Operand
-from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
+from commanalyzer.program.ir.constants import element_offset, signed
+from commanalyzer.program.ir.model import BINARY, CASTS, Instruction, IrType
 from commanalyzer.recording.interpreter.instructions.arithmetic import binary, compare, convert, negate
 from commanalyzer.recording.interpreter.instructions.codec import zero
 from commanalyzer.recording.interpreter.values import (
@@ -114,10 +113,9 @@ def _select(instruction: Instruction, values: Sequence[Value], control_flows: bo
 
 
 def _getelementptr(instruction: Instruction, values: Sequence[Value]) -> Value:
-    assert instruction.element_type is not None
     operands = instruction.operands
     if instruction.type.kind != "vector":
-        offset = element_offset(instruction.element_type, operands[1:], [v.data for v in values[1:]])
+        offset = _offset(instruction, [v.data for v in values[1:]])
         return Value((as_int(values[0].data) + offset) & (2**64 - 1))
     result: list[Data] = []
     for lane in range(instruction.type.count):
@@ -125,27 +123,16 @@ def _getelementptr(instruction: Instruction, values: Sequence[Value]) -> Value:
             lanes(v.data)[lane] if o.type.kind == "vector" else v.data
             for o, v in zip(operands, values, strict=True)
         ]
-        offset = element_offset(instruction.element_type, operands[1:], own[1:])
+        offset = _offset(instruction, own[1:])
         result.append((as_int(own[0]) + offset) & (2**64 - 1))
     return Value(tuple(result))
 
 
-def element_offset(element: IrType, indices: Sequence[Operand], data: Sequence[Data]) -> int:
-    """Return the byte offset of ``getelementptr`` indices with the values ``data``."""
-    total = 0
-    at: IrType | None = None
-    for operand, value in zip(indices, data, strict=True):
-        bits = operand.type.elements[0].bits if operand.type.kind == "vector" else operand.type.bits
-        index = signed(as_int(value), bits)
-        if at is None:
-            total, at = index * alloc_size_bytes(element), element
-        elif at.kind == "struct":
-            total += field_offset_bytes(at, index)
-            at = at.elements[index]
-        else:
-            at = at.elements[0]
-            total += index * alloc_size_bytes(at)
-    return total
+def _offset(instruction: Instruction, data: Sequence[Data]) -> int:
+    assert instruction.element_type is not None
+    types = (o.type.elements[0] if o.type.kind == "vector" else o.type for o in instruction.operands[1:])
+    indices = (signed(as_int(value), type_.bits) for type_, value in zip(types, data, strict=True))
+    return element_offset(instruction.element_type, indices)
 
 
 def _extractvalue(instruction: Instruction, values: Sequence[Value]) -> Value:

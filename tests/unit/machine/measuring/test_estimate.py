@@ -103,7 +103,7 @@ def test_hidden_completely_is_not_free() -> None:
     series = [s for s in _all() if not s.benchmark.startswith("overlap")]
     series += [s for role in ("send", "receive", "exchange") for s in _overlap(role, 8, 10.0, 20.0, 20.0)]
     machine, _ = estimate_network(series, name="m", date="2026-01-31")
-    assert machine.overlap_value == 0.99
+    assert machine.overlap is not None and machine.overlap.value == 0.99
 
 
 def test_throughput() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.machine.simulation.mapping import host_distances, near_hosts, place
+from commanalyzer.machine.simulation.mapping import near_hosts, network_distances, place
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
 from commanalyzer.machine.simulation.routes import network_of
 from commanalyzer.machine.simulation.smpirun import replay
@@ -38,7 +38,7 @@ def test_routes_have_the_latencies_of_the_simulator(topology: str, hosts: int) -
 
 
 def test_distances_of_a_dragonfly_are_those_of_its_levels() -> None:
-    distances = host_distances(make_platform("dragonfly", 64, LINK))[0]
+    distances = network_distances(network_of(make_platform("dragonfly", 64, LINK)), 64)[0]
     # Itself, own router, own group; of the 12 routers in 3 other groups, 3 are at the end of the own group's
     # link (and router 0 first goes to the router that has it).
     assert np.bincount(distances).tolist() == [1, 0, 3, 12, 3 * 4, 9 * 4]
@@ -52,7 +52,7 @@ def test_a_scattered_ring_is_put_on_a_ring() -> None:
     comm_bytes[order, np.roll(order, 1)] = 100
     placed = place(platform, "near", 1, comm_bytes)
     where = [platform.hosts.index(name) for name in placed.hosts]
-    distances = host_distances(platform)
+    distances = network_distances(network_of(platform), 5)
     assert [int(distances[where[a], where[b]]) for a, b in zip(order, np.roll(order, 1), strict=True)] == [
         1
     ] * 5
@@ -64,7 +64,7 @@ def test_partners_are_put_on_one_switch() -> None:
     for members in ([0, 2, 4, 6], [1, 3, 5, 7]):
         comm_bytes[np.ix_(members, members)] = 1
     np.fill_diagonal(comm_bytes, 0)
-    found = near_hosts(host_distances(platform), comm_bytes, np.random.default_rng(1))
+    found = near_hosts(network_distances(network_of(platform), 16), comm_bytes, np.random.default_rng(1))
     assert sorted(found.tolist()) == list(range(16))
     assert len({host // 4 for host in found[[0, 2, 4, 6]].tolist()}) == 1
     assert len({host // 4 for host in found[[1, 3, 5, 7]].tolist()}) == 1

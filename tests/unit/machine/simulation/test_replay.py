@@ -12,7 +12,6 @@ from commanalyzer.machine.simulation.run import (
     matching_bandwidth,
     measured_machine,
     pair_bandwidth,
-    random_matchings,
     replayed_time,
 )
 from commanalyzer.machine.simulation.schedule import make_schedule
@@ -22,17 +21,6 @@ from tests.unit.machine.simulation.test_schedule import communication
 
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9)
 TIMEOUT_S = 60.0
-
-
-@pytest.mark.parametrize("ranks", [2, 5, 8])
-def test_matchings_pair_everyone_once(ranks: int) -> None:
-    partner = random_matchings(ranks, 20, seed=7)
-    own = np.tile(np.arange(ranks), (20, 1))
-    assert np.array_equal(np.take_along_axis(partner, partner, axis=1), own)
-    assert ((partner == own).sum(axis=1) == ranks % 2).all()
-    if ranks > 2:
-        assert len(np.unique(partner, axis=0)) > 1
-    assert np.array_equal(partner, random_matchings(ranks, 20, seed=7))
 
 
 @needs_simgrid

@@ -16,7 +16,7 @@ from commanalyzer.profiles.document import read_profile
 from commanalyzer.profiles.extrapolation.accuracy import accuracies, compared, mean_error
 from commanalyzer.profiles.extrapolation.data import TrainingData, training_data
 from commanalyzer.profiles.extrapolation.functions import mem_columns
-from commanalyzer.profiles.extrapolation.models import Models, load_models, models_json, save_models
+from commanalyzer.profiles.extrapolation.models import Models, load_models, models_json
 from commanalyzer.profiles.extrapolation.passes import train
 from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
 from commanalyzer.profiles.extrapolation.setup import ModelType, Setup, default_setup
@@ -104,7 +104,7 @@ def test_extrapolated_profiles_are_profiles(trained: Trained, tmp_path: Path) ->
 def test_saved_models_are_the_same_and_are_not_trained_again(trained: Trained, tmp_path: Path) -> None:
     data, classes, setup, models = trained
     path = tmp_path / "models.json"
-    save_models(models, path)
+    path.write_text(models_json(models))
     loaded = load_models(path)
     assert models_json(loaded) == models_json(models)
     again = train(data, classes, setup, previous=loaded)
@@ -137,7 +137,7 @@ def test_learned_models_meet_what_they_learned(kind: ModelType, tmp_path: Path) 
     found = [a for a in accuracies(models, data) if a.metric == "ILP0"]
     assert all(a.train < 0.02 for a in found)
     path = tmp_path / "models.json"
-    save_models(models, path)
+    path.write_text(models_json(models))
     x = np.array([[700.0, 18.0]])
     before, after = (m.at(m.classes[0], "ILP0", x)[""] for m in (models, load_models(path)))
     assert before.tolist() == pytest.approx(after.tolist())

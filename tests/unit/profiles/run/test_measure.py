@@ -19,7 +19,6 @@ from commanalyzer.request import AnalysisRequest
 from tests.unit.profiles.run.running import loop, profile_of
 
 TIMES = 1000
-_VOLATILE = "volatile "
 
 
 def _reuse(rank: RankProfile, line_bytes: int = 64) -> dict[int, float]:

@@ -58,7 +58,7 @@ def test_slice_and_chain_of_the_second_execution(module: Module) -> None:
 
 
 def test_text(module: Module) -> None:
-    assert format_explanation(explain_store(module, ordinal=0)) == (
+    assert format_explanation(explain_store(module, source_line=7)) == (
         "@main, line 7, execution 1\n"
         "\n"
         "dynamic slice\n"
@@ -83,15 +83,8 @@ def test_a_replicating_store_names_the_value(module: Module, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "ordinal", "occurrence", "message"),
-    [
-        (8, None, 1, "found stores on 7, 9"),
-        (7, None, 3, "found 2"),
-        (None, 2, 1, "0 to 1"),
-        (None, None, 1, "either"),
-        (7, 0, 1, "either"),
-    ],
+    ("line", "occurrence", "message"), [(8, 1, "found stores on 7, 9"), (7, 3, "found 2")]
 )
-def test_errors(module: Module, line: int | None, ordinal: int | None, occurrence: int, message: str) -> None:
+def test_errors(module: Module, line: int, occurrence: int, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        explain_store(module, source_line=line, ordinal=ordinal, occurrence=occurrence)
+        explain_store(module, source_line=line, occurrence=occurrence)

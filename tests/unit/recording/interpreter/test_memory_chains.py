@@ -20,7 +20,6 @@ declare ptr @realloc(ptr, i64)
 declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 @a = global [4 x i32] [i32 1, i32 2, i32 3, i32 4]
 @b = global [4 x i32] zeroinitializer
 @out = global i32 0
@@ -140,20 +139,6 @@ def test_shifted_memcpy_leaves_words_of_their_own_without_a_flow(run: Run) -> No
 """
     result = run(DECLARATIONS, body=body + READ_B.format(index=0))
     assert result.chains == {chain(at("@out"), at("@b", 0)): 1}
-
-
-def test_memset_creates_a_value_per_touched_word(run: Run) -> None:
-    body = """
-  %a = load i32, ptr @a
-  store i32 %a, ptr @b
-  call void @llvm.memset.p0.i64(ptr @b, i8 0, i64 5, i1 false)
-"""
-    result = run(DECLARATIONS, body=body + READ_B.format(index=0))
-    assert result.chains == {
-        chain(at("@b", 0)): 1,
-        chain(at("@b", 4)): 1,
-        chain(at("@out"), at("@b", 0)): 1,
-    }
 
 
 @pytest.mark.parametrize(
