@@ -439,7 +439,7 @@ def _names(arrays: Arrays) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
     loops = [LoopPlace(text(function), text(file), line) for function, file, line in places]
     known = zip(entries, done, loops or [NO_LOOP] * len(entries), strict=True)
     sites = tuple(
-        Site(text(function), text(file), line, text(kind), width, Fold(fold), flops, *others, loop)
-        for (function, file, line, kind, width, fold, flops), others, loop in known
+        Site(text(function), text(file), line, text(kind), width, Fold(fold), flops, whole, memory, loop)
+        for (function, file, line, kind, width, fold, flops), (whole, memory), loop in known
     )
     return objects, sites
