@@ -20,7 +20,7 @@ from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.structure.singletons import HIGH
-from commanalyzer.graph.value_graph import HomeObject, ValueGraph
+from commanalyzer.graph.value_graph import Bool, HomeObject, ValueGraph
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.result.loops import Places, kind_of, loops_of
 from commanalyzer.result.results import AnalysisResult, Decomposition, data_frame
@@ -130,13 +130,7 @@ def causes_of(
         raise ConfigError(
             f"expected two different nodes of 0 to {item.nodes - 1}, found {pair[0]} and {pair[1]}"
         )
-    graph, hubs = volume_view(result.graph, high)
-    charges = charge_volume(graph, item.part, item.nodes, hubs)
-    if charges.comm_bytes != item.comm_bytes and not item.is_replayed:
-        raise ConfigError(
-            f"expected values that add up to {item.comm_bytes} bytes, found {charges.comm_bytes}",
-            hint="the result was made with another --high or by another version: analyse again",
-        )
+    graph, hubs, charges = _charged(result, item, high)
     if pair is not None:
         charges = _between(charges, *pair)
     if not charges.comm_bytes:
@@ -148,6 +142,29 @@ def causes_of(
         others[d.method] = {(t.file, t.line): t.needed_bytes for t in its}
     loops = loops_of(graph, item.part, charges, item.method, others)
     return Causes(item, pair, charges.comm_bytes, _variables(graph, charges), lines, loops)
+
+
+def lines_of(result: AnalysisResult, item: Decomposition) -> tuple[LineTraffic, ...]:
+    """Only the lines of :func:`causes_of`; none where values are not known, or do not add up."""
+    try:
+        graph, _, charges = _charged(result, item, HIGH)
+    except ConfigError:
+        return ()
+    return traffic_of_lines(graph, item.part, charges)
+
+
+def _charged(result: AnalysisResult, item: Decomposition, high: float) -> tuple[ValueGraph, Bool, Charges]:
+    """What is divided, its hubs, and the transfers of a division."""
+    if result.counted is not None or item.model != "volume":
+        raise ConfigError("expected an analysis in the model volume, found another result")
+    graph, hubs = volume_view(result.graph, high)
+    charges = charge_volume(graph, item.part, item.nodes, hubs)
+    if charges.comm_bytes != item.comm_bytes and not item.is_replayed:
+        raise ConfigError(
+            f"expected values that add up to {item.comm_bytes} bytes, found {charges.comm_bytes}",
+            hint="the result was made with another --high or by another version: analyse again",
+        )
+    return graph, hubs, charges
 
 
 def _others(result: AnalysisResult, item: Decomposition) -> Iterable[Decomposition]:

@@ -42,11 +42,17 @@ def command(
 ) -> None:
     """Compare two saved results: BEFORE and AFTER a change of program, input or division."""
     out.check()
-    from commanalyzer.report.result.difference_text import change_text, differences_json, show_differences
+    from commanalyzer.report.result.difference_text import (
+        change_text,
+        differences_json,
+        show_differences,
+        texts_in,
+    )
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.comparison.difference import differences
 
-    found = differences(load(before), load(after), **given)  # options that are called like its arguments
+    text_of = texts_in((Path(), before.parent, after.parent))
+    found = differences(load(before), load(after), text_of=text_of, **given)  # options are its arguments
     out.emit(
         lambda: differences_json(found), lambda console: show_differences(found, console, quiet=out.quiet)
     )
