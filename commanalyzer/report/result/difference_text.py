@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -16,11 +17,11 @@ from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.report.html.causes import find_source
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
-from commanalyzer.result.comparison.difference import Change, Difference, LineChange, TextOf
+from commanalyzer.result.comparison.difference import Change, Difference, LineChange, TextOf, VariableChange
 from commanalyzer.result.results import AnalysisResult, Provenance
 
 SCHEMA = "commanalyzer.difference/1"
-_MOST = 8
+MOST_CHANGES = 8
 
 
 class _Changed(Protocol):
@@ -56,8 +57,10 @@ COUNTS = (
     *_both("bytes/operation", lambda item: item.intensity, ".3g"),
     *_both("imbalance", lambda item: item.imbalance, ".3f"),
 )
-VARIABLES = change_fields("variable", lambda v: _where(v.name, v.function, v.place))
-LINES = change_fields("line", lambda t: _where(_places(t), t.function))
+VARIABLES: tuple[Field[VariableChange], ...] = change_fields(
+    "variable", lambda v: _where(v.name, v.function, v.place)
+)
+LINES: tuple[Field[LineChange], ...] = change_fields("line", lambda t: _where(_places(t), t.function))
 
 
 def _places(line: LineChange) -> str:
@@ -90,27 +93,27 @@ def show_differences(found: Sequence[Difference], console: Console, *, quiet: bo
     if quiet:
         return
     largest = found[-1]
-    console.print(Text(methods_text(largest)))
+    console.print(Text(f"Compared {methods_text(largest)}"))
     bounds = largest.efficiency_bound
     if not math.isnan(bounds.before) and not math.isnan(bounds.after):
         console.print(f"Efficiency bound {format_percent(bounds.before)} -> {format_percent(bounds.after)}")
     if not largest.variables:
         console.print("  no variable sends more or less than before")
     tables = (
-        terminal_table(largest.variables[:_MOST], VARIABLES, "Variables that send more or less"),
-        terminal_table(largest.lines[:_MOST], LINES, "Source lines that need more or less"),
+        terminal_table(largest.variables[:MOST_CHANGES], VARIABLES, "Variables that send more or less"),
+        terminal_table(largest.lines[:MOST_CHANGES], LINES, "Source lines that need more or less"),
     )
     for table, items in zip(tables, (largest.variables, largest.lines), strict=True):
         if items:
             console.print(table)
-        if len(items) > _MOST:
-            console.print(f"  and {len(items) - _MOST} smaller changes (--json)")
+        if len(items) > MOST_CHANGES:
+            console.print(f"  and {len(items) - MOST_CHANGES} smaller changes (--json)")
 
 
 def methods_text(item: Difference) -> str:
     """What was compared on some nodes."""
     before, after = item.methods
-    return f"On {item.nodes} nodes: {before if before == after else f'{before} before, {after} after'}"
+    return f"on {item.nodes} nodes: {before if before == after else f'{before} before, {after} after'}"
 
 
 def differences_json(found: Sequence[Difference]) -> str:
@@ -127,19 +130,8 @@ def differences_json(found: Sequence[Difference]) -> str:
                     *("lower_bound_bytes", "efficiency_bound"),
                 )
             },
-            "variables": [
-                {"name": v.name, "function": v.function, "place": v.place, "comm_bytes": _pair(v.comm_bytes)}
-                for v in item.variables
-            ],
-            "lines": [
-                {
-                    "function": x.function,
-                    "before": x.before,
-                    "after": x.after,
-                    "comm_bytes": _pair(x.comm_bytes),
-                }
-                for x in item.lines
-            ],
+            "variables": [asdict(v) | {"comm_bytes": _pair(v.comm_bytes)} for v in item.variables],
+            "lines": [asdict(t) | {"comm_bytes": _pair(t.comm_bytes)} for t in item.lines],
             "left_out": item.left_out,
         }
         for item in found
