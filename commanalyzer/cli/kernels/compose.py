@@ -15,14 +15,7 @@ from commanalyzer.cli.parameters.output import Outputs, output_options
 @click.command()
 @click.argument("design", type=options.FILE)
 @click.option("--system", "expression", default="", help="Another system of the same blocks.")
-@click.option(
-    "--at",
-    "sizes",
-    type=options.settings,
-    multiple=True,
-    callback=options.joined,
-    help="Sizes: n=4096,m=64; repeatable.",
-)
+@options.at_option("sizes", "Sizes: n=4096,m=64; repeatable.")
 @click.option("--set", "counts", type=options.setting, multiple=True, help="Count: T=4; repeatable.")
 @click.option("--cores", type=click.IntRange(1), help="Threads that may run.")
 @click.option("--elements", type=click.IntRange(1), help="Elements of the stream.")

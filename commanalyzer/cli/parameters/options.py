@@ -144,9 +144,13 @@ def settings(text: str) -> Settings:
     return tuple(setting(part.strip()) for part in text.split(","))
 
 
-def joined(_context: object, _option: object, given: Iterable[Settings]) -> dict[str, float]:
-    """Callback of a repeatable option of :func:`settings` that says one point."""
-    return dict(chain.from_iterable(given))
+def at_option(name: str, text: str) -> Callable[[_Command], _Command]:
+    """``--at``, which says one point, in one option or several."""
+
+    def joined(_context: object, _option: object, given: Iterable[Settings]) -> dict[str, float]:
+        return dict(chain.from_iterable(given))
+
+    return click.option("--at", name, type=settings, multiple=True, callback=joined, help=text)
 
 
 def setting(text: str) -> tuple[str, float]:

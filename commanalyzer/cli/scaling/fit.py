@@ -71,14 +71,7 @@ class _AskedFit:
     multiple=True,
     help="Only this family of formulas; repeatable.",
 )
-@click.option(
-    "--at",
-    "targets",
-    type=options.settings,
-    multiple=True,
-    callback=options.joined,
-    help="Also predict at p=1024,n=6144; repeatable.",
-)
+@options.at_option("targets", "Also predict at p=1024,n=6144; repeatable.")
 @click.option("--extra-p", "extra_p", default="", metavar="COMMAND", help="Ask Extra-P for a second opinion.")
 @click.option("--import", "imported", type=options.FILE, help="Compare with the models of an .extra-p file.")
 @click.option("-o", "--output", type=options.FILE, help="Save the laws (JSON), for advise and report.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -118,25 +118,18 @@ def methods_text(item: Difference) -> str:
 
 def differences_json(found: Sequence[Difference]) -> str:
     """The document ``commanalyzer.difference/1``."""
-    items = [
-        {
-            "nodes": item.nodes,
-            "model": item.model,
-            "methods": list(item.methods),
-            **{
-                name: _pair(getattr(item, name))
-                for name in (
-                    *("comm_bytes", "messages", "intensity", "imbalance"),
-                    *("lower_bound_bytes", "efficiency_bound"),
-                )
-            },
-            "variables": [asdict(v) | {"comm_bytes": _pair(v.comm_bytes)} for v in item.variables],
-            "lines": [asdict(t) | {"comm_bytes": _pair(t.comm_bytes)} for t in item.lines],
-            "left_out": item.left_out,
-        }
-        for item in found
-    ]
-    return json.dumps({"schema": SCHEMA, "differences": items}, indent=1) + "\n"
+    return json.dumps({"schema": SCHEMA, "differences": _document(found)}, indent=1) + "\n"
+
+
+def _document(value: object) -> object:
+    """Changes as pairs, what they are of as objects."""
+    if isinstance(value, Change):
+        return [x if math.isfinite(x) else None for x in (value.before, value.after)]
+    if isinstance(value, tuple | list):
+        return [_document(item) for item in value]
+    if isinstance(value, Difference | VariableChange | LineChange):
+        return {f.name: _document(getattr(value, f.name)) for f in fields(value)}
+    return value
 
 
 def change_text(change: Change) -> str:
@@ -151,10 +144,6 @@ def change_text(change: Change) -> str:
     if 0.5 <= ratio <= 2:
         return f"{100 * (ratio - 1):+.1f} %"
     return f"{ratio:.1f} times" if ratio > 1 else f"1/{1 / ratio:.1f}"
-
-
-def _pair(change: Change) -> list[float | None]:
-    return [x if math.isfinite(x) else None for x in (change.before, change.after)]
 
 
 def _number(value: float, form: str) -> str:

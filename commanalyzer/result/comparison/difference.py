@@ -146,14 +146,10 @@ def differences(
     lacking, names = sorted(asked.difference(both)), " or ".join(filter(None, dict.fromkeys(methods)))
     text = f"not compared on {', '.join(map(str, lacking))} nodes, which have no {names}" if lacking else ""
     is_known = len(both) * (before.store.num_flows + after.store.num_flows) <= ATTRIBUTED_FLOWS
-    found = [
-        replace(
-            _difference(before, left[n], after, right[n]),
-            lines=_lines(before, left[n], after, right[n], text_of) if is_known else (),
-            left_out=text,
-        )
-        for n in both
-    ]
+    sides = [(before, left[n], after, right[n]) for n in both]
+    found = [replace(_difference(*s), left_out=text) for s in sides]
+    if is_known:
+        found = [replace(d, lines=_lines(*s, text_of)) for d, s in zip(found, sides, strict=True)]
     if not found:
         counts = " and ".join(", ".join(map(str, own)) or "none" for own in (left, right))
         raise ConfigError(
