@@ -67,8 +67,8 @@ class _Flows:
     """Flows that cause transfers: values read elsewhere, and terms combined elsewhere."""
 
     def __init__(self, graph: ValueGraph, part: Int32, charges: Charges) -> None:
-        self._graph, self._part, self._fold, p = graph, part, charges.fold, charges.num_parts
-        self._parts = p
+        self._graph, self._part, self._fold = graph, part, charges.fold
+        self._parts = p = charges.num_parts
         source, sink = graph.rows.source, sink_of_source(graph.rows)
         crossing = np.flatnonzero(part[source] != part[sink])
         self._row = graph.rows.row_of_source()[crossing]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "targets",
     type=options.settings,
     multiple=True,
-    help="Where: p=64,n=512; p=64,p=128,n=512 for both.",
+    help="Where: p=64,n=512; p=64,p=128 for both.",
 )
 @click.option("--test", "tests", multiple=True, type=options.FILE, help="Profiles to test with.")
 @click.option("--setup", type=options.FILE, help="Terms, types, constraints (TOML).")
