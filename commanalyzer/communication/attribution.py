@@ -12,7 +12,7 @@ import numpy as np
 
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, ValueGraph, sink_of_source
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, LoopPlace, ValueGraph, sink_of_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class LineTraffic:
         functions: Functions that contain the line (inlined copies count as one), sorted.
         needed_bytes: Bytes that other nodes send because this line reads them, or combines them there.
         made_bytes: Bytes of values made by this line that are sent to other nodes.
+        advice: What would help, as far as it is known; a loop's.
     """
 
     file: str
@@ -32,20 +33,27 @@ class LineTraffic:
     functions: tuple[str, ...]
     needed_bytes: float
     made_bytes: float
+    advice: tuple[str, ...] = ()
 
 
-def traffic_of_lines(graph: ValueGraph, part: Int32, charges: Charges) -> tuple[LineTraffic, ...]:
+def traffic_of_lines(
+    graph: ValueGraph, part: Int32, charges: Charges, *, by_loop: bool = False
+) -> tuple[LineTraffic, ...]:
     """Return all lines that cause communication, those that need most first.
 
     Args:
         graph: The graph that was charged.
         part: int32[V], owner of each vertex.
         charges: Transfers between the parts.
+        by_loop: The lines where loops begin stand for all that is in these; what is in none has no line.
     """
-    places = dict.fromkeys((s.file, s.line) for s in graph.sites)
-    place_number = {place: number for number, place in enumerate(places)}
-    of_site = np.array([place_number[s.file, s.line] for s in graph.sites] or [0], dtype=np.int64)
-    count = len(places) + 1  # the last: no line
+    named = [s.loop if by_loop else LoopPlace(s.function, s.file, s.line) for s in graph.sites]
+    functions: dict[tuple[str, int], set[str]] = {}
+    for where in named:
+        functions.setdefault((where.file, where.line), set()).add(where.function)
+    numbers = {place: number for number, place in enumerate(functions)}
+    of_site = np.array([numbers[n.file, n.line] for n in named] or [0], dtype=np.int64)
+    count = len(functions) + 1  # the last: no line
     site = totals_of(graph).site
     made = np.zeros(count)
     for item in (charges.expand, charges.fold):
@@ -53,14 +61,11 @@ def traffic_of_lines(graph: ValueGraph, part: Int32, charges: Charges) -> tuple[
         line = np.where(origin >= 0, of_site[origin], count - 1)
         np.add.at(made, line, item.item_bytes)
     needed = _needed(graph, part, charges, of_site, count)
-    functions: dict[tuple[str, int], set[str]] = {}
-    for s in graph.sites:
-        functions.setdefault((s.file, s.line), set()).add(s.function)
     found = [
         LineTraffic(
             file, line, tuple(sorted(functions.get((file, line), ()))), float(needed[k]), float(made[k])
         )
-        for k, (file, line) in enumerate([*places, ("", 0)])
+        for k, (file, line) in enumerate([*functions, ("", 0)])
         if needed[k] or made[k]
     ]
     return tuple(sorted(found, key=lambda t: (-t.needed_bytes, -t.made_bytes, t.file, t.line)))
@@ -99,7 +104,7 @@ def _share(total: Float64, transfer: Int64, size_bytes: Int64, entry: Int64, lin
         return np.zeros(0, dtype=np.bool_)
     at = np.minimum(np.searchsorted(keys, entry), len(keys) - 1)
     hit = keys[at] == entry
-    pair = np.unique(np.stack([at[hit], line[hit]], axis=1), axis=0)
-    readers = np.bincount(pair[:, 0], minlength=len(keys))
-    np.add.at(total, pair[:, 1], amount[pair[:, 0]] / readers[pair[:, 0]])
+    reached, reader = np.divmod(np.unique(at[hit] * len(total) + line[hit]), len(total))
+    readers = np.bincount(reached, minlength=len(keys))
+    np.add.at(total, reader, amount[reached] / readers[reached])
     return np.asarray((readers == 0)[inverse])

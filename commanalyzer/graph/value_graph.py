@@ -79,6 +79,17 @@ class HomeObject:
     strides: tuple[int, ...] = ()
 
 
+class LoopPlace(NamedTuple):
+    """Where a loop of the source begins; empty and 0 for what is in none, or where it is not known."""
+
+    function: str = ""
+    file: str = ""
+    line: int = 0
+
+
+NO_LOOP = LoopPlace()
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place in the program that creates values (a store, an intrinsic, a register that was named).
@@ -93,6 +104,7 @@ class Site:
         flops: Floating-point operations attributed to this site in the analysed region.
         integer_ops: Integer operations, likewise.
         memory_ops: Loads and stores, likewise.
+        loop: Innermost loop that it is in.
     """
 
     function: str
@@ -104,6 +116,7 @@ class Site:
     flops: int = 0
     integer_ops: int = 0
     memory_ops: int = 0
+    loop: LoopPlace = NO_LOOP
 
     @property
     def operations(self) -> Operations:

@@ -33,6 +33,7 @@ def _site(record: SiteRecord, counters: Int64) -> Site:
         done.flops,
         done.integer,
         done.memory,
+        record.loop,
     )
 
 

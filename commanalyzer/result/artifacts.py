@@ -13,8 +13,9 @@ Layout, schema 5 (files of older ones held the graph in other forms; they are re
     /graph/text  uint8, UTF-8 of all distinct strings of objects and sites, separated by NUL
     /graph/objects, /graph/sites
                  int64 tables, one row per entry; strings are indices into text
-    /graph/site_operations
-                 int64[sites, 2], integer and memory operations; files of older versions have none
+    /graph/site_operations, /graph/site_loops
+                 int64[sites, 2], integer and memory operations; int64[sites, 3], function, file and line of
+                 the loop; files of older versions have none
     /decompositions/0, 1, ...
                  comm_bytes, messages, part, object_bytes, and with collectives peer_bytes, peer_messages,
                  with phases phase_bytes, phase_messages;
@@ -45,7 +46,7 @@ from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.storage.coding import Coded
 from commanalyzer.graph.storage.spill import machine_bytes
 from commanalyzer.graph.storage.store import COLUMNS, GraphStore, require_sound
-from commanalyzer.graph.value_graph import Array, HomeKind, HomeObject, Site
+from commanalyzer.graph.value_graph import NO_LOOP, Array, HomeKind, HomeObject, LoopPlace, Site
 from commanalyzer.result.artifact_header import header_of, result_from_header
 from commanalyzer.result.results import AnalysisResult
 
@@ -93,6 +94,7 @@ NAMES = (
     Stored("object_strides", "int64", ("objects",), -1, is_optional=True),
     Stored("sites", "int64", ("sites", 7)),
     Stored("site_operations", "int64", ("sites", 2), 0, is_optional=True),
+    Stored("site_loops", "int64", ("sites", 3), 0, is_optional=True),
     Stored("text", "uint8", ("text bytes",)),
 )
 DECOMPOSITION = (
@@ -354,11 +356,13 @@ def _name_arrays(graph: GraphStore) -> Arrays:
         for s in graph.sites
     ]
     done = [(s.integer_ops, s.memory_ops) for s in graph.sites]
+    loops = [(number(s.loop.function), number(s.loop.file), s.loop.line) for s in graph.sites]
     strides = [number(" ".join(map(str, o.strides))) if o.strides else -1 for o in graph.objects]
     return {
         "objects": np.array(objects, dtype=np.int64).reshape(len(objects), 8),
         "sites": np.array(sites, dtype=np.int64).reshape(len(sites), 7),
         "site_operations": np.array(done, dtype=np.int64).reshape(len(done), 2),
+        "site_loops": np.array(loops, dtype=np.int64).reshape(len(loops), 3),
         "object_strides": np.array(strides, dtype=np.int64),
         "text": np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8),
     }
@@ -431,8 +435,11 @@ def _names(arrays: Arrays) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
     )
     entries = arrays["sites"].tolist()
     done = arrays["site_operations"].tolist() if "site_operations" in arrays else [(0, 0)] * len(entries)
+    places = arrays["site_loops"].tolist() if "site_loops" in arrays else []
+    loops = [LoopPlace(text(function), text(file), line) for function, file, line in places]
+    known = zip(entries, done, loops or [NO_LOOP] * len(entries), strict=True)
     sites = tuple(
-        Site(text(function), text(file), line, text(kind), width, Fold(fold), flops, *others)
-        for (function, file, line, kind, width, fold, flops), others in zip(entries, done, strict=True)
+        Site(text(function), text(file), line, text(kind), width, Fold(fold), flops, whole, memory, loop)
+        for (function, file, line, kind, width, fold, flops), (whole, memory), loop in known
     )
     return objects, sites

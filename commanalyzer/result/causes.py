@@ -6,6 +6,7 @@ counted; their bytes are checked against the saved ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -19,14 +20,16 @@ from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.structure.singletons import HIGH
-from commanalyzer.graph.value_graph import HomeObject, ValueGraph
+from commanalyzer.graph.value_graph import Bool, HomeObject, ValueGraph
 from commanalyzer.program.ir.names.addresses import source_name
+from commanalyzer.result.loops import Places, kind_of, loops_of
 from commanalyzer.result.results import AnalysisResult, Decomposition, data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 _FIRST = 2  # variables and lines of a short representation
+ATTRIBUTED_FLOWS = 20_000_000  # of all divisions that are explained together
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Causes:
         comm_bytes: Bytes, most likely.
         variables: Variables, those of which most is sent first.
         lines: Source lines, those that need most first.
+        loops: Loops, likewise, and what would help; empty where the result does not tell loops.
     """
 
     decomposition: Decomposition
@@ -65,9 +69,16 @@ class Causes:
     comm_bytes: int
     variables: tuple[VariableTraffic, ...]
     lines: tuple[LineTraffic, ...]
+    loops: tuple[LineTraffic, ...] = ()
 
-    def frame(self) -> DataFrame:
-        """The lines as a pandas table; ``path`` is function and line, the bytes needed add up to all."""
+    def frame(self, *, loops: bool = False) -> DataFrame:
+        """The lines as a pandas table; ``path`` is function and line, the bytes needed add up to all.
+
+        Of ``loops``, the loops, with ``advice``.
+        """
+        if loops:
+            found = [(*path_of(x), x.needed_bytes, "; ".join(x.advice)) for x in self.loops]
+            return data_frame(found, ["function", "loop", "needed_bytes", "advice"])
         columns = ["path", "function", "file", "line", "needed_bytes", "made_bytes"]
         rows = [
             ("->".join(path_of(t)), path_of(t)[0], t.file, t.line, t.needed_bytes, t.made_bytes)
@@ -119,6 +130,33 @@ def causes_of(
         raise ConfigError(
             f"expected two different nodes of 0 to {item.nodes - 1}, found {pair[0]} and {pair[1]}"
         )
+    graph, hubs, charges = _charged(result, item, high)
+    if pair is not None:
+        charges = _between(charges, *pair)
+    if not charges.comm_bytes:
+        return Causes(item, pair, 0, (), ())
+    lines = traffic_of_lines(graph, item.part, charges)
+    others: dict[str, Places] = {}
+    for d in _others(result, item) if pair is None else ():
+        its = traffic_of_lines(graph, d.part, charge_volume(graph, d.part, d.nodes, hubs), by_loop=True)
+        others[d.method] = {(t.file, t.line): t.needed_bytes for t in its}
+    loops = loops_of(graph, item.part, charges, item.method, others)
+    return Causes(item, pair, charges.comm_bytes, _variables(graph, charges), lines, loops)
+
+
+def lines_of(result: AnalysisResult, item: Decomposition) -> tuple[LineTraffic, ...]:
+    """Only the lines of :func:`causes_of`; none where values are not known, or do not add up."""
+    try:
+        graph, _, charges = _charged(result, item, HIGH)
+    except ConfigError:
+        return ()
+    return traffic_of_lines(graph, item.part, charges)
+
+
+def _charged(result: AnalysisResult, item: Decomposition, high: float) -> tuple[ValueGraph, Bool, Charges]:
+    """What is divided, its hubs, and the transfers of a division."""
+    if result.counted is not None or item.model != "volume":
+        raise ConfigError("expected an analysis in the model volume, found another result")
     graph, hubs = volume_view(result.graph, high)
     charges = charge_volume(graph, item.part, item.nodes, hubs)
     if charges.comm_bytes != item.comm_bytes and not item.is_replayed:
@@ -126,10 +164,17 @@ def causes_of(
             f"expected values that add up to {item.comm_bytes} bytes, found {charges.comm_bytes}",
             hint="the result was made with another --high or by another version: analyse again",
         )
-    if pair is not None:
-        charges = _between(charges, *pair)
-    lines = traffic_of_lines(graph, item.part, charges) if charges.comm_bytes else ()
-    return Causes(item, pair, charges.comm_bytes, _variables(graph, charges), lines)
+    return graph, hubs, charges
+
+
+def _others(result: AnalysisResult, item: Decomposition) -> Iterable[Decomposition]:
+    """The cheapest division of each other kind, over as many nodes; none of large graphs."""
+    found: dict[str, Decomposition] = {}
+    for d in sorted(result.decompositions, key=lambda d: -d.comm_bytes):
+        if (d.nodes, d.model) == (item.nodes, item.model) and d.is_balanced:
+            found[kind_of(d.method)] = d
+    found.pop(kind_of(item.method), None)
+    return found.values() if result.store.num_flows < ATTRIBUTED_FLOWS else ()
 
 
 def _between(charges: Charges, sender: int, receiver: int) -> Charges:

@@ -70,7 +70,7 @@ def test_only_what_is_asked_for_is_trained_again(folder: Path, capsys: pytest.Ca
     [
         (["extrapolate", "runs", "--only", "LSys"], "--project"),
         (["extrapolate", "runs", "-o", "out"], "--to"),
-        (["extrapolate", "runs", "--to", "p"], "p=64,n=512"),
+        (["extrapolate", "runs", "--at", "p=-1"], "p=64,n=512"),
         (["classify", "nowhere.pisa"], "No such file"),
         (["classify", "runs", "--method", "pattern", "--classes", "2"], "no number of classes"),
     ],

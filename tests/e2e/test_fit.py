@@ -33,7 +33,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_fit_prints_and_saves_laws(tmp_path: Path, table: Path) -> None:
-    done = commanalyzer(tmp_path, "fit", table, "--at", "p=1024", "--at", "n=4096", "-o", "laws.json")
+    done = commanalyzer(tmp_path, "fit", table, "--at", "p=1024,n=4096", "-o", "laws.json")
     assert done.status == 0, done.err
     for text in (
         "160 n (q1 + q2 - 2)",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from commanalyzer import analyze, causes_of, differences, load, save
 from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.graph.value_graph import NO_LOOP
 from commanalyzer.result.comparison.difference import Change
 from tests.samples import sample_decomposition, sample_result
 from tests.simgrid.tools import needs_simgrid
@@ -83,6 +86,60 @@ def test_slabs_instead_of_squares_fail_a_check(heat: dict[str, Path], capsys: Ca
     assert found.comm_bytes.ratio == pytest.approx(2.5, rel=0.15)
     moved = sum(v.comm_bytes.after - v.comm_bytes.before for v in found.variables)
     assert moved == found.comm_bytes.after - found.comm_bytes.before
+
+
+def test_loops_say_what_helps(heat: dict[str, Path], tmp_path: Path, capsys: Capture) -> None:
+    """The update in squares needs 2/5 of what it needs in rows (6 cuts of 15); the sum is made by all."""
+    result = load(heat["block2d"])
+    found = result.why(16)
+    assert sum(t.needed_bytes for t in found.loops) == pytest.approx(found.comm_bytes)
+    (step, total, begin, *_), text = found.loops, HEAT.read_text().splitlines()
+    assert [(t.functions, text[t.line - 1].split()[:3]) for t in (step, total, begin)] == [
+        (("heat_step",), ["for", "(int", "j"]),
+        (("main",), ["for", "(int", "i"]),
+        (("initialise",), ["for", "(int", "j"]),
+    ]
+    assert step.advice[0] == "reads neighbours of a, b: halo"
+    share = re.search(r"blocks 4x4 instead of slabs 16 move ([\d.]+) % of it", "; ".join(step.advice))
+    assert share and float(share[1]) == pytest.approx(40, abs=3)
+    assert total.advice[0] == "sum over all nodes (sum): combine on each node, then once per sum"
+    assert begin.advice[0] == "all nodes read n: one broadcast each time it changes"
+    assert main(["why", str(heat["block2d"]), "--json", "-"]) == 0
+    rows = json.loads(capsys.readouterr().out)["loops"]
+    assert [(row["function"], row["line"], tuple(row["advice"])) for row in rows[:2]] == [
+        (t.functions[0], t.line, t.advice) for t in (step, total)
+    ]
+    assert found.frame(loops=True)["needed_bytes"].sum() == pytest.approx(found.comm_bytes)
+    sites = tuple(replace(site, loop=NO_LOOP) for site in result.store.sites)  # as files of before
+    old = replace(result, store=replace(result.store, sites=sites))
+    assert old.why(16).loops == () and old.why(16).lines == found.lines
+    save(old, tmp_path / "old.cmz")
+    assert main(["why", str(tmp_path / "old.cmz")]) == 0
+    assert "Which loop" not in capsys.readouterr().out
+
+
+def test_lines_beside_each_other(heat: dict[str, Path], tmp_path: Path, capsys: Capture) -> None:
+    """A line that moved is the same line, one that only one program has is named; also in the report."""
+    source = tmp_path / "heat2d.c"
+    source.write_text("\n\n" + HEAT.read_text().replace("sum += u", "sum += 2.0 * u"))
+    save(analyze([source], args=(str(N), str(STEPS)), nodes=(16,)), tmp_path / "b.cmz")
+    words = [str(heat["block1d"]), str(tmp_path / "b.cmz")]
+    assert main(["diff", *words, "--method", "slabs 16", "blocks 4x4", "--json", "-"]) == 0
+    (item,) = json.loads(capsys.readouterr().out)["differences"]
+    moved = {(line["before"][-4:], line["after"][-4:]): line["comm_bytes"] for line in item["lines"]}
+    before, after = moved["c:29", "c:31"]
+    assert next(iter(moved)) == ("c:29", "c:31") and after / before == pytest.approx(0.4, abs=0.03)
+    assert moved[":109", ""][1] == moved["", ":111"][0] == 0
+    changed = sum(b - a for a, b in moved.values())
+    assert changed == pytest.approx(item["comm_bytes"][1] - item["comm_bytes"][0], abs=8)
+    assert main(["report", *words, "-o", str(tmp_path / "page.html")]) == 0
+    page = re.sub(r"<script.*?</script>", "", (tmp_path / "page.html").read_text(), flags=re.S)
+    section = page[page.index('id="comparison-changes"') :]
+    section = html.unescape(re.sub(r"\s*<[^>]+>\s*", "|", section[: section.index("</section>")]))
+    for cell in ("What changed from block1d to b", "Bytes by node count", "heat2d.c:111 only after"):
+        assert cell in section
+    assert "Which loop to change" in page and "reads neighbours of a, b: halo" in page
+    capsys.readouterr()
 
 
 def test_the_same_result_does_not_differ(heat: dict[str, Path], capsys: Capture) -> None:

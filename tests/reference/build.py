@@ -238,6 +238,7 @@ def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
             sum(int(counters[c]) * cost.flops for c, cost in s.cost_terms),
             sum(int(counters[c]) * cost.integer for c, cost in s.cost_terms),
             sum(int(counters[c]) * cost.memory for c, cost in s.cost_terms),
+            s.loop,
         )
         for s in table.sites
     )

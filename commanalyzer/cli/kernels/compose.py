@@ -15,7 +15,7 @@ from commanalyzer.cli.parameters.output import Outputs, output_options
 @click.command()
 @click.argument("design", type=options.FILE)
 @click.option("--system", "expression", default="", help="Another system of the same blocks.")
-@click.option("--at", "sizes", type=options.setting, multiple=True, help="Size: n=4096; repeatable.")
+@options.at_option("sizes", "Sizes: n=4096,m=64; repeatable.")
 @click.option("--set", "counts", type=options.setting, multiple=True, help="Count: T=4; repeatable.")
 @click.option("--cores", type=click.IntRange(1), help="Threads that may run.")
 @click.option("--elements", type=click.IntRange(1), help="Elements of the stream.")
@@ -24,7 +24,7 @@ from commanalyzer.cli.parameters.output import Outputs, output_options
 def command(
     design: Path,
     expression: str,
-    sizes: tuple[tuple[str, float], ...],
+    sizes: dict[str, float],
     counts: tuple[tuple[str, float], ...],
     figure: Path | None,
     out: Outputs,
@@ -51,7 +51,7 @@ def command(
     loaded = replace(
         loaded,
         system=with_counts(system, {name: int(value) for name, value in counts}),
-        values={**loaded.values, **dict(sizes)},
+        values={**loaded.values, **sizes},
         **{name: count for name, count in given.items() if count is not None},  # cores, elements
     )
     found = answer(loaded)

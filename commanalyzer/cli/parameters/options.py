@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import click
 
@@ -22,6 +23,7 @@ from commanalyzer.foundation.work import WorkWeights
 from commanalyzer.request import MODELS, Coarsen, node_counts
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
+Settings: TypeAlias = tuple[tuple[str, float], ...]
 FILE = click.Path(path_type=Path)
 
 model_option = click.option(
@@ -135,6 +137,20 @@ def work_weights(text: str) -> WorkWeights:
         return WorkWeights.parse(text)
     except ConfigError as error:
         raise click.BadParameter(error.message) from error
+
+
+def settings(text: str) -> Settings:
+    """``NAME=NUMBER,NAME=NUMBER``."""
+    return tuple(setting(part.strip()) for part in text.split(","))
+
+
+def at_option(name: str, text: str) -> Callable[[_Command], _Command]:
+    """``--at``, which says one point, in one option or several."""
+
+    def joined(_context: object, _option: object, given: Iterable[Settings]) -> dict[str, float]:
+        return dict(chain.from_iterable(given))
+
+    return click.option("--at", name, type=settings, multiple=True, callback=joined, help=text)
 
 
 def setting(text: str) -> tuple[str, float]:

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("profiles", nargs=-1, required=True, type=options.FILE)
-@click.option("--to", "targets", multiple=True, help="Where: p=64,n=512; p=64,p=128,n=512 for both.")
+@click.option(
+    "--to",
+    "--at",
+    "targets",
+    type=options.settings,
+    multiple=True,
+    help="Where: p=64,n=512; p=64,p=128 for both.",
+)
 @click.option("--test", "tests", multiple=True, type=options.FILE, help="Profiles to test with.")
 @click.option("--setup", type=options.FILE, help="Terms, types, constraints (TOML).")
 @click.option("--project", type=options.FILE, help="Folder for setup, classes and models.")
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
 @together(choices="commanalyzer.profiles.extrapolation.passes:Choices")
 def command(
     profiles: tuple[Path, ...],
-    targets: tuple[str, ...],
+    targets: tuple[options.Settings, ...],
     tests: tuple[Path, ...],
     output: Path | None,
     html: Path | None,
@@ -49,11 +56,11 @@ def command(
         raise ConfigError("expected --project with --only, found none", hint="other models are kept there")
     if output is not None and not targets:
         raise ConfigError("expected --to with -o, found none", hint="for example --to p=64,n=512")
-    from commanalyzer.profiles.extrapolation.passes import parse_targets, run_passes
+    from commanalyzer.profiles.extrapolation.passes import run_passes, target_points
     from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
     from commanalyzer.report.profiles.text import extrapolation_json, show_extrapolation
 
-    points = parse_targets(targets)
+    points = target_points(targets)
     with shown_progress(out.quiet or out.is_document) as progress:
         made = run_passes(profiles, tests, choices, progress)
     runs = [extrapolate(made.models, point) for point in points]

@@ -42,19 +42,21 @@ def command(
 ) -> None:
     """Compare two saved results: BEFORE and AFTER a change of program, input or division."""
     out.check()
-    from commanalyzer.report.result.difference_text import change_text, differences_json, show_differences
+    from commanalyzer.report.result import difference_text as shown
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.comparison.difference import differences
 
-    found = differences(load(before), load(after), **given)  # options that are called like its arguments
+    text_of = shown.texts_in((Path(), before.parent, after.parent))
+    found = differences(load(before), load(after), text_of=text_of, **given)  # options are its arguments
     out.emit(
-        lambda: differences_json(found), lambda console: show_differences(found, console, quiet=out.quiet)
+        lambda: shown.differences_json(found),
+        lambda console: shown.show_differences(found, console, quiet=out.quiet),
     )
     if found[0].left_out:
         click.echo(found[0].left_out, err=True)
     worst = max(found, key=lambda item: item.comm_bytes.ratio)
     if limit is not None and worst.comm_bytes.ratio > 1 + limit:
-        grown = change_text(worst.comm_bytes)
+        grown = shown.change_text(worst.comm_bytes)
         click.echo(
             f"worse than allowed: {grown} bytes on {worst.nodes} nodes (--fail-above {limit:.3%})", err=True
         )

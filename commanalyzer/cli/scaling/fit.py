@@ -71,9 +71,7 @@ class _AskedFit:
     multiple=True,
     help="Only this family of formulas; repeatable.",
 )
-@click.option(
-    "--at", "targets", type=options.setting, multiple=True, help="Also predict at p=1024; repeatable."
-)
+@options.at_option("targets", "Also predict at p=1024,n=6144; repeatable.")
 @click.option("--extra-p", "extra_p", default="", metavar="COMMAND", help="Ask Extra-P for a second opinion.")
 @click.option("--import", "imported", type=options.FILE, help="Compare with the models of an .extra-p file.")
 @click.option("-o", "--output", type=options.FILE, help="Save the laws (JSON), for advise and report.")
@@ -83,7 +81,7 @@ class _AskedFit:
 def command(
     inputs: tuple[Path, ...],
     asked: _AskedFit,
-    targets: tuple[tuple[str, float], ...],
+    targets: dict[str, float],
     opinions: _Opinions,
     output: Path | None,
     exported: Path | None,
@@ -106,15 +104,15 @@ def command(
     document = fit_observations(seen, inputs, wanted, asked.families)
     hidden = () if asked.metrics else MACHINE_METRICS
     shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in hidden))
-    require_whole(shown.laws, dict(targets))
+    require_whole(shown.laws, targets)
     others = _second_opinions(seen, shown.laws, opinions)
     if exported is not None:
         _export(seen, shown.laws, exported)
     if output is not None:
         save_laws(document, output, force=out.force)
     out.emit(
-        lambda: laws_json(document, **predictions_content(shown.laws, dict(targets))),
-        lambda console: show_laws(shown, dict(targets), others, console, quiet=out.quiet),
+        lambda: laws_json(document, **predictions_content(shown.laws, targets)),
+        lambda console: show_laws(shown, targets, others, console, quiet=out.quiet),
         saved=(exported, output),
     )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -382,27 +382,21 @@ def run_passes(paths: Sequence[Path], tests: Sequence[Path], choices: Choices, p
     return Made(profiles, classes, data, test, setup, models, found, tuple(written))
 
 
-def parse_targets(texts: Sequence[str]) -> list[dict[str, float]]:
-    """Points of ``p=64,n=512``; a parameter that is there twice has both values, in all combinations.
+def target_points(targets: Iterable[Iterable[tuple[str, float]]]) -> list[dict[str, float]]:
+    """Points of parameters and values; one that is there twice has both values, in all combinations.
 
     Raises:
-        ConfigError: If a text is none, or a value is not positive.
+        ConfigError: If a value is not positive.
     """
     found: list[dict[str, float]] = []
-    for text in texts:
+    for target in targets:
         values: dict[str, list[float]] = {}
-        for part in text.split(","):
-            name, equals, value = part.partition("=")
-            try:
-                number = float(value)
-            except ValueError:
-                number = math.nan
-            if not equals or not name.strip() or not (math.isfinite(number) and number > 0):
+        for name, number in target:
+            if not (math.isfinite(number) and number > 0):
                 raise ConfigError(
-                    f"expected parameters and positive values such as p=64,n=512, found {part!r}",
-                    where="--to",
+                    f"expected positive values such as p=64,n=512, found {name}={number:g}", where="--to"
                 )
-            values.setdefault(name.strip(), []).append(number)
+            values.setdefault(name, []).append(number)
         found += points(values)
     return found
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, MemoryRange
 from commanalyzer.program.ir.model import Instruction
-from commanalyzer.program.ir.names.debug_info import SourcePlace
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.allocations import AllocationPlanner
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
@@ -270,7 +269,7 @@ class CallPlanner:
         for index, size in self._calls.copied.get(function.name, {}).items():
             source = self._patch.value(out, f"load i64, ptr {label_slot(index)}, align 8")
             target = self._patch.address(out, function.parameters[index].text)
-            site = self._labels.add_site(function.parameters[index].text, "copy", 0, SourcePlace())
+            site = self._labels.add_site(function.parameters[index].text, "copy", 0, None)
             self._patch.call(out, "ca_copy_words", site, target, source, size)
 
     def plan_return(self, instruction: Instruction, block: str, *, is_region: bool) -> None:
@@ -288,10 +287,8 @@ class CallPlanner:
         if self._values.function.name == "@main":
             labels = self._labels.clean(value.text, block, out)
             if labels:
-                place = self._labels.place(instruction)
-                site = self._labels.add_site(
-                    "return", "exit", value_width(value.type, self._patch.word_bytes), place
-                )
+                width = value_width(value.type, self._patch.word_bytes)
+                site = self._labels.add_site("return", "exit", width, instruction)
                 self._labels.name_value(out, site, labels)
         elif holds_value(value.type) and self._values.function.name in self._demanded.results:
             pass_value(self._labels, value, block, -1, out, with_words=True)

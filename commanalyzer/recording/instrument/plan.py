@@ -97,7 +97,7 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
     patches = {}
     for function in module.functions:
         values, patch = facts[function.name], FunctionPatch(word_bytes=sites.word_bytes)
-        book = LabelBook(values, patch, sites, debug)
+        book = LabelBook(values, patch, sites, module, debug)
         _plan_function(book, parts[function.name], calls, demanded, regions, allocators)
         if time.monotonic() < until:
             plan_repeats(values, patch, module, options.mechanisms)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.foundation.work import Operations
+from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
 from commanalyzer.program.ir.names.debug_info import SourcePlace
 from commanalyzer.program.ir.names.holders import Holder
 from commanalyzer.program.ir.names.source_text import UserFrame
@@ -32,6 +33,7 @@ class SiteRecord:
         cost_terms: (block counter, operations per execution) of the operations whose results flow into this
             site.
         variable: Source variable of a register value, empty when unknown.
+        loop: The innermost loop that it is in.
     """
 
     function: str
@@ -43,6 +45,7 @@ class SiteRecord:
     self_label: int = -1
     cost_terms: tuple[tuple[int, Operations], ...] = ()
     variable: str = ""
+    loop: LoopPlace = NO_LOOP
 
 
 @dataclass(frozen=True, slots=True)

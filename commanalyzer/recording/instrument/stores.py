@@ -190,8 +190,8 @@ class StorePlanner:
         self_label: int = -1,
         kind: str = "store",
     ) -> int:
-        width, place = value_width(type_, self._patch.word_bytes), self._labels.place(instruction)
-        number = self._labels.add_site(instruction.operands[-1].text, kind, width, place, fold, self_label)
+        width, result = value_width(type_, self._patch.word_bytes), instruction.operands[-1].text
+        number = self._labels.add_site(result, kind, width, instruction, fold, self_label)
         self.site_of_store.setdefault(instruction.first_line, number)
         return number
 

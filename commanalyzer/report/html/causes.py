@@ -18,7 +18,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.report.html.blocks import Code, CodeLine, Content, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
-from commanalyzer.report.result.causes_text import line_fields, variable_fields
+from commanalyzer.report.result.causes_text import LOOPS_TITLE, line_fields, loop_fields, variable_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.causes import causes_of
 from commanalyzer.result.provenance import file_hash
@@ -136,16 +136,22 @@ def _lines(subject: Subject) -> list[Content]:
     if item.model != "volume":
         return [Words(("Source lines are attributed in the model volume only.",))]
     try:
-        found = causes_of(subject.result, item.nodes, method=item.method).lines
+        causes = causes_of(subject.result, item.nodes, method=item.method)
     except ConfigError as error:
         return [Words((f"Source lines are not shown: {error.message}.",))]
-    total, shown = item.comm_bytes, found[:_MOST_LINES]
+    total, found, shown = item.comm_bytes, causes.lines, causes.lines[:_MOST_LINES]
     more = f"; {len(found) - len(shown)} smaller ones left out" if len(found) > len(shown) else ""
     caption = (
         f"Source lines on {item.nodes} nodes; a value that several lines read is shared among them{more}"
     )
-    table = page_table(caption, shown, line_fields(total), share=lambda t: t.needed_bytes / total)
-    return [table, *_excerpts(subject, found)]
+
+    def share(item: LineTraffic) -> float:
+        return item.needed_bytes / total
+
+    table = page_table(caption, shown, line_fields(total), share=share)
+    loops = causes.loops[:_MOST_LINES]
+    ranked = [page_table(LOOPS_TITLE, loops, loop_fields(total), share=share)] if loops else []
+    return [*ranked, table, *_excerpts(subject, found)]
 
 
 def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Content]:

@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from commanalyzer.communication.matrix import CountedRun
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_work
 from commanalyzer.foundation.version import tool_version
 from commanalyzer.foundation.work import WorkCounts
@@ -64,9 +65,18 @@ from commanalyzer.report.html.subject import (
     place_of,
 )
 from commanalyzer.report.html.talk import talk_section
+from commanalyzer.report.result.difference_text import (
+    COUNTS,
+    LINES,
+    MOST_CHANGES,
+    VARIABLES,
+    methods_text,
+    texts_in,
+)
 from commanalyzer.report.result.text import CALLS, NOT_FOUND, PARTS, PARTS_TITLE, advice_lines, largest_names
 from commanalyzer.report.scaling.allocations_text import AllocationReport
 from commanalyzer.report.tables import Field, numeric, page_table, worded
+from commanalyzer.result.comparison.difference import differences
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 if TYPE_CHECKING:
@@ -414,7 +424,24 @@ def _comparison(subjects: Sequence[Subject]) -> Chapter:
     table = page_table("All results side by side", rows, fields)
     counts = f"{len(subjects)} results, at most {MOST_SHOWN_NODES} node counts pictured of each"
     section = Section("comparison-table", "Side by side", (table,))
-    return Chapter("comparison", "Comparison", counts, (section,))
+    return Chapter("comparison", "Comparison", counts, (section, *_changes(subjects)))
+
+
+def _changes(subjects: Sequence[Subject]) -> Iterator[Section]:
+    """What changed from the first of two results to the second, if they can be compared."""
+    try:
+        before, after = subjects
+        found = differences(before.result, after.result, text_of=texts_in(before.folders))
+    except (ValueError, ConfigError):
+        return  # other than two, or without a node count and model in common
+    largest = found[-1]
+    tables = [
+        page_table("Bytes by node count", found, COUNTS),
+        page_table(f"Variables {methods_text(largest)}", largest.variables[:MOST_CHANGES], VARIABLES),
+        page_table(f"Source lines {methods_text(largest)}", largest.lines[:MOST_CHANGES], LINES),
+    ]
+    title = f"What changed from {before.title} to {after.title}"
+    yield Section("comparison-changes", title, tuple(table for table in tables if table.rows))
 
 
 def _prose(text: str) -> str:

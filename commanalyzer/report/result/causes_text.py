@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.text import Text
@@ -17,11 +18,12 @@ from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.causes import Causes, VariableTraffic, path_of
 
 SCHEMA = "commanalyzer.causes/1"
+LOOPS_TITLE = "Which loop to change: loops by what their stores need"
 _MOST = 12
 
 
 def show_causes(causes: Causes, console: Console, *, quiet: bool = False) -> None:
-    """Print variables and lines; only the largest of each with ``quiet``."""
+    """Print variables, lines and loops; only the largest of each with ``quiet``."""
     least = " as counted by rows" if causes.decomposition.is_replayed else ""
     console.print(Text(f"{_which(causes)}: {format_bytes(causes.comm_bytes)}{least}"))
     if not causes.comm_bytes:
@@ -31,7 +33,9 @@ def show_causes(causes: Causes, console: Console, *, quiet: bool = False) -> Non
     console.print(terminal_table(causes.variables[:most], variables, "Variables whose values are sent"))
     fields = line_fields(causes.comm_bytes)
     console.print(terminal_table(causes.lines[:most], fields, "Source lines that read or make them"))
-    for kind, items in (("variables", causes.variables), ("lines", causes.lines)):
+    if causes.loops:
+        console.print(terminal_table(causes.loops[:most], loop_fields(causes.comm_bytes), LOOPS_TITLE))
+    for kind, items in (("variables", causes.variables), ("lines", causes.lines), ("loops", causes.loops)):
         if len(items) > most and not quiet:
             console.print(Text(f"{len(items) - most} smaller {kind} are in --json"))
 
@@ -69,6 +73,16 @@ def causes_json(causes: Causes) -> str:
                 "made_bytes": t.made_bytes,
             }
             for t in causes.lines
+        ],
+        "loops": [
+            {
+                "function": path_of(t)[0] if t.line else "",
+                "file": t.file,
+                "line": t.line,
+                "needed_bytes": t.needed_bytes,
+                "advice": t.advice,
+            }
+            for t in causes.loops
         ],
     }
     return json.dumps(document, indent=1) + "\n"
@@ -137,4 +151,18 @@ def line_fields(total: int) -> tuple[Field[LineTraffic], ...]:
             "bytes of values computed here that go to other nodes",
         ),
         numeric("share", lambda t: format_percent(t.needed_bytes / total), "of the bytes needed"),
+    )
+
+
+def loop_fields(total: int) -> tuple[Field[LineTraffic], ...]:
+    """Columns of loops, those of lines but for what they make; shares are of ``total`` bytes."""
+    place, function, needs, _, share = line_fields(total)
+    return (
+        replace(place, name="loop", cell=lambda t: path_of(t)[1] if t.line else "outside of loops"),
+        replace(function, cell=lambda t: path_of(t)[0] if t.line else ""),
+        needs,
+        share,
+        worded(
+            "what helps", lambda t: "; ".join(t.advice), "as far as the counted flows say", overflow="fold"
+        ),
     )

@@ -7,14 +7,18 @@ are told by name and function, so that moved lines do not matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.request import Nodes, node_counts
+from commanalyzer.result.causes import ATTRIBUTED_FLOWS, lines_of, path_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
+
+TextOf = Callable[[AnalysisResult, LineTraffic], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,23 @@ class VariableChange:
 
 
 @dataclass(frozen=True, slots=True)
+class LineChange:
+    """Bytes that come from other nodes because of one source line.
+
+    Attributes:
+        function: Function that contains it.
+        before: ``file:line``; empty when it is not there.
+        after: Likewise.
+        comm_bytes: Bytes needed; 0 where it is not there.
+    """
+
+    function: str
+    before: str
+    after: str
+    comm_bytes: Change
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Two decompositions for the same number of nodes.
 
@@ -69,6 +90,8 @@ class Difference:
         lower_bound_bytes: Provable minima, 0 when none is known.
         efficiency_bound: Paper Eq. 4; NaN where the machine is not known.
         variables: Those of which more or fewer bytes are sent, the largest change first.
+        lines: Source lines that need more or fewer, likewise; empty where values are not known (counted
+            runs, other models) or too many.
         left_out: Sentence about node counts that lack one of the decompositions; empty where none does.
     """
 
@@ -82,6 +105,7 @@ class Difference:
     lower_bound_bytes: Change
     efficiency_bound: Change
     variables: tuple[VariableChange, ...]
+    lines: tuple[LineChange, ...] = ()
     left_out: str = ""
 
     def __repr__(self) -> str:
@@ -97,6 +121,7 @@ def differences(
     model: str = "",
     methods: tuple[str, str] = ("", ""),
     nodes: Nodes | None = None,
+    text_of: TextOf = lambda result, line: "",
 ) -> tuple[Difference, ...]:
     """What changed, for every node count that both results have, fewest nodes first.
 
@@ -106,6 +131,7 @@ def differences(
         model: Communication model; the leading one of ``before`` when empty.
         methods: Decompositions; the best where empty. Node counts that lack one of them are left out.
         nodes: Node counts, all of which must be there; those in common when ``None``.
+        text_of: Text of a source line; empty where it is not known, and numbers tell lines.
 
     Raises:
         ConfigError: If they have no node count in common, or a decomposition is not in them.
@@ -119,7 +145,11 @@ def differences(
     asked = set(before.nodes).intersection(after.nodes) if nodes is None else set(node_counts(nodes))
     lacking, names = sorted(asked.difference(both)), " or ".join(filter(None, dict.fromkeys(methods)))
     text = f"not compared on {', '.join(map(str, lacking))} nodes, which have no {names}" if lacking else ""
-    found = [replace(_difference(before, left[n], after, right[n]), left_out=text) for n in both]
+    is_known = len(both) * (before.store.num_flows + after.store.num_flows) <= ATTRIBUTED_FLOWS
+    sides = [(before, left[n], after, right[n]) for n in both]
+    found = [replace(_difference(*s), left_out=text) for s in sides]
+    if is_known:
+        found = [replace(d, lines=_lines(*s, text_of)) for d, s in zip(found, sides, strict=True)]
     if not found:
         counts = " and ".join(", ".join(map(str, own)) or "none" for own in (left, right))
         raise ConfigError(
@@ -148,6 +178,29 @@ def _difference(
             _places(before) | _places(after),
         ),
     )
+
+
+def _lines(
+    before: AnalysisResult, left: Decomposition, after: AnalysisResult, right: Decomposition, text_of: TextOf
+) -> tuple[LineChange, ...]:
+    """Lines of the same function and text; of the same number where a text is not known."""
+    pairs: list[tuple[LineTraffic | None, LineTraffic | None]] = []
+    rest = sorted(lines_of(after, right), key=lambda t: (t.file, t.line))
+    for line in sorted(lines_of(before, left), key=lambda t: (t.file, t.line)):
+        text, alike = text_of(before, line), [t for t in rest if {*t.functions} & {*line.functions}]
+        same = [t for t in alike if text and text_of(after, t) == text]
+        same += [t for t in alike if t.line == line.line and not (text and text_of(after, t))]
+        rest = [t for t in rest if t not in same[:1]]
+        pairs.append((line, same[0] if same else None))
+    pairs += [(None, line) for line in rest]
+    items = []
+    for pair in pairs:
+        needed = Change(*(line.needed_bytes if line else 0.0 for line in pair))
+        if abs(needed.after - needed.before) >= 1:  # less is another way of sharing
+            old, new = (path_of(line)[1] if line else "" for line in pair)
+            function = next(path_of(line)[0] for line in pair if line)
+            items.append(LineChange(function, old, new, needed))
+    return tuple(sorted(items, key=lambda t: -abs(t.comm_bytes.after - t.comm_bytes.before)))
 
 
 def _per_variable(result: AnalysisResult, item: Decomposition) -> Mapping[tuple[str, str], int]:

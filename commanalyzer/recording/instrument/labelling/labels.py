@@ -8,14 +8,15 @@ read it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from enum import Enum
 from itertools import zip_longest
 
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.program.ir.model import Instruction, IrType, Operand
+from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
+from commanalyzer.program.ir.model import Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace
-from commanalyzer.program.ir.names.source_text import changed_variable
+from commanalyzer.program.ir.names.source_text import changed_variable, loop_function, loop_place
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.labelling.values import Flow, FunctionValues, value_width
@@ -138,11 +139,12 @@ class LabelBook:
         values: Facts of the function.
         patch: Receives the code.
         sites: Receives sites of register values.
-        debug: Source places.
+        module: What the function is in.
+        debug: Its source places.
     """
 
     def __init__(
-        self, values: FunctionValues, patch: FunctionPatch, sites: SiteTable, debug: DebugInfo
+        self, values: FunctionValues, patch: FunctionPatch, sites: SiteTable, module: Module, debug: DebugInfo
     ) -> None:
         self.values = values
         self.patch = patch
@@ -150,7 +152,7 @@ class LabelBook:
         self.accumulators: list[str] = []  # storage of every accumulator of the function
         self.homes: dict[str, str] = {}  # register that has a version per round -> where it is kept
         self.sites = sites
-        self.debug = debug
+        self.module, self.debug = module, debug
         self.variables = debug.variables_of(values.function)
         self.forms = LabelForms()  # of label registers
         self._labels: dict[str, Labels] = {}
@@ -159,6 +161,8 @@ class LabelBook:
         self._joined: dict[str, Labels] = {}
         self._high: dict[str, str] = {}  # loaded register -> label of its second word
         self._terminators = {b.label: b.terminator for b in values.function.blocks}
+        self._block_of = {i.first_line: b.label for b in values.function.blocks for i in b.instructions}
+        self._loops: dict[str, LoopPlace] = {"": NO_LOOP}  # by header
 
     def __contains__(self, name: str) -> bool:
         return name in self._labels
@@ -280,44 +284,46 @@ class LabelBook:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
         definition, uses = self.values.definitions.get(name), self.values.uses.get(name, ())
         known = [at.instruction for at in (definition, *uses) if at is not None]
-        location = next((i.debug_location for i in known if self.place(i).line), -1)
-        width = self._width(self.values.type_of(name))
-        place = self.debug.place(location)
+        origin = next((i for i in known if self.debug.place(i.debug_location).line), None)
         variable, _ = self.debug.variable(self.variables.get(name, -1))
-        variable = variable or changed_variable(self.debug, location)
-        kind = "store" if name in self.homes else "register"
-        return self.add_site(result, kind, width, place, fold, variable=variable)
+        variable = variable or changed_variable(self.debug, origin.debug_location if origin else -1)
+        kind, width = "store" if name in self.homes else "register", self._width(self.values.type_of(name))
+        return self.add_site(result, kind, width, origin, fold, variable=variable)
 
     def add_site(
         self,
         result: str,
         kind: str,
         width: int,
-        place: SourcePlace,
+        origin: Instruction | None,
         fold: Fold = Fold.NONE,
         self_label: int = -1,
         variable: str = "",
     ) -> int:
-        """A new site of the function, see :class:`SiteRecord`."""
+        """A new site of the function, in the place and loop of ``origin``, see :class:`SiteRecord`."""
         function = self.values.function.name
-        return self.sites.add_site(
-            SiteRecord(function, result, kind, width, place, fold, self_label, variable=variable)
-        )
+        place = self.debug.place(origin.debug_location) if origin else SourcePlace()
+        record = SiteRecord(function, result, kind, width, place, fold, self_label, variable=variable)
+        return self.sites.add_site(replace(record, loop=self._loop(origin)) if origin else record)
 
-    def place(self, instruction: Instruction) -> SourcePlace:
-        """Where the source has ``instruction``."""
-        return self.debug.place(instruction.debug_location)
+    def _loop(self, instruction: Instruction) -> LoopPlace:
+        """The innermost loop around an instruction, or that a sum behind it is the result of."""
+        cfg, blocks = self.values.cfg, (self._block_of[instruction.first_line], *instruction.incoming)
+        headers = [cfg.innermost_loop.get(block, "") for block in blocks]
+        header = max(headers, key=lambda name: cfg.loops[name].depth if name else 0)
+        if header not in self._loops:
+            where = self.module, self.debug, self.values.function, header
+            self._loops[header] = LoopPlace(loop_function(*where), *astuple(loop_place(*where)))
+        return self._loops[header]
 
     def call_site(self, instruction: Instruction, kind: str, width: int) -> int:
         """A new site for what a library call makes."""
         result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
-        return self.add_site(result, kind, width, self.place(instruction))
+        return self.add_site(result, kind, width, instruction)
 
     def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
         """A new site for an argument as a value of its own."""
-        return self.add_site(
-            f"{call.callee}.{number}", "register", self._width(operand.type), self.place(call)
-        )
+        return self.add_site(f"{call.callee}.{number}", "register", self._width(operand.type), call)
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""

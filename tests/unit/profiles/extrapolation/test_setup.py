@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click import BadParameter
 
+from commanalyzer.cli.parameters.options import settings
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.profiles.classification.classify import classify
 from commanalyzer.profiles.extrapolation.constraints import Constraints, acceptance
 from commanalyzer.profiles.extrapolation.data import training_data
-from commanalyzer.profiles.extrapolation.passes import parse_targets, setup_text
+from commanalyzer.profiles.extrapolation.passes import setup_text, target_points
 from commanalyzer.profiles.extrapolation.proposals import proposer, read_terms
 from commanalyzer.profiles.extrapolation.setup import default_setup, read_setup
 from commanalyzer.scaling.laws.law import Formula
@@ -107,7 +109,10 @@ def test_constraints_hold_where_they_are_valid(
 
 
 def test_targets_are_all_combinations() -> None:
-    assert parse_targets(["p=64,p=128,n=5"]) == [{"p": 64.0, "n": 5.0}, {"p": 128.0, "n": 5.0}]
-    for text in ("p", "p=x", "p=-1", "=3"):
-        with pytest.raises(ConfigError, match="p=64,n=512"):
-            parse_targets([text])
+    found = target_points([settings("p=64, p=128,n=5")])
+    assert found == [{"p": 64.0, "n": 5.0}, {"p": 128.0, "n": 5.0}]
+    for text in ("p", "p=x", "=3"):
+        with pytest.raises(BadParameter, match="NAME=NUMBER"):
+            settings(text)
+    with pytest.raises(ConfigError, match="p=64,n=512"):
+        target_points([[("p", -1.0)]])
