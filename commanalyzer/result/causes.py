@@ -16,6 +16,7 @@ from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.selection import is_written
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes
@@ -168,10 +169,10 @@ def _charged(result: AnalysisResult, item: Decomposition, high: float) -> tuple[
 
 
 def _others(result: AnalysisResult, item: Decomposition) -> Iterable[Decomposition]:
-    """The cheapest division of each other kind, over as many nodes; none of large graphs."""
+    """The cheapest division of each other kind that can be written, on as many nodes; not of large graphs."""
     found: dict[str, Decomposition] = {}
     for d in sorted(result.decompositions, key=lambda d: -d.comm_bytes):
-        if (d.nodes, d.model) == (item.nodes, item.model) and d.is_balanced:
+        if (d.nodes, d.model) == (item.nodes, item.model) and d.is_balanced and is_written(d):
             found[kind_of(d.method)] = d
     found.pop(kind_of(item.method), None)
     return found.values() if result.store.num_flows < ATTRIBUTED_FLOWS else ()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from commanalyzer.foundation.documents import csv_text
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.files import write_atomically, write_text
 from commanalyzer.report.figures.chart import FORMATS, Chart, save_chart
@@ -65,16 +64,10 @@ def write_figures(charts: Sequence[Chart], folder: Path) -> None:
         text = json.dumps(document, indent=1, ensure_ascii=False)
         write_text(folder / f"{chart.name}.json", text + "\n", force=True)
         rows = list(zip(*numbers.values(), strict=True))
-        write_text(folder / f"{chart.name}.csv", _csv([tuple(numbers), *rows]), force=True)
+        write_text(folder / f"{chart.name}.csv", csv_text([tuple(numbers), *rows]), force=True)
     index = [("name", "title", "text"), *((c.name, c.title, c.text) for c in charts)]
-    write_text(folder / "index.csv", _csv(index), force=True)
+    write_text(folder / "index.csv", csv_text(index), force=True)
 
 
 def _write_picture(chart: Chart, path: Path, form: str) -> None:
     write_atomically(path, lambda draft: save_chart(chart, draft, form), force=True)
-
-
-def _csv(rows: Sequence[Sequence[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
