@@ -26,12 +26,12 @@ BUDGETS = {
     "communication": 3_111,
     "division": 7_492,
     "foundation": 1_172,
-    "graph": 5_965,
+    "graph": 5_985,
     "kernels": 7_466,
     "machine": 5_715,
     "profiles": 5_404,
     "program": 9_409,
-    "recording": 11_712,
+    "recording": 11_730,
     "report": 7_584,
     "result": 2_718,
     "scaling": 6_423,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_837,
+    "tests": 43_869,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.division.regular.rules import are_called, parse_rule, require_called
 from commanalyzer.foundation.errors import TargetRunError, TraceError
@@ -19,7 +20,13 @@ from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, Operations, WorkWeights
 from commanalyzer.graph.build import build_store
-from commanalyzer.graph.contraction.workspaces import places_copied_to, readings, write_workspaces
+from commanalyzer.graph.contraction.workspaces import (
+    filled_from_workspaces,
+    places_copied_to,
+    readings,
+    workspace_pieces,
+    write_workspaces,
+)
 from commanalyzer.graph.storage.spill import Spill
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.timeline import Timeline
@@ -31,6 +38,7 @@ from commanalyzer.program.frontend.inputs.executable import compile_executable, 
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.abi import PIECE
 from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
@@ -43,6 +51,7 @@ from commanalyzer.recording.trace import Trace, read_trace
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts
 
+_MOST_COPIED = 2  # recordings for workspaces that are filled by copies from others; each shows the next
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 
 
@@ -212,29 +221,38 @@ class _Recorder:
             return first
         places = places_copied_to(first.trace, first.store.vertices(), self.sites)
         likely, other = self._as_told(first.store, *readings(first.store, places))
-        shown = self._named(first, likely)
+        shown, more = self._named(first, likely), np.zeros(0, PIECE)
+        for _ in range(_MOST_COPIED if shown is not first else 0):
+            (filled,) = self._as_told(shown.store, filled_from_workspaces(shown.store), is_private=False)
+            if not filled.any():
+                break
+            made = workspace_pieces(shown.store.vertices(), filled, self.sites, shown.trace)
+            more = np.concatenate((more, made))
+            shown = self._named(first, likely, more)
         if np.array_equal(likely, other):
             return shown
-        known = self._named(first, other, is_optional=shown is first)
+        known = self._named(first, other, more, is_optional=shown is first)
         if shown is first and known.trace.statistics.unnamed_lifetimes:
             return replace(shown, left_out=int(np.count_nonzero(other)))
         return replace(shown, other=known.store)
 
-    def _as_told(self, store: GraphStore, *masks: Bool) -> tuple[Bool, ...]:
+    def _as_told(self, store: GraphStore, *masks: Bool, is_private: bool = True) -> tuple[Bool, ...]:
         """Words that are workspaces by what is seen and by what the user says of memory, for each reading."""
         request, known = self.runs.request, [place.name for place in store.objects]
         divided = (parse_rule(text).name for text in request.decompose)
         said = request.private, (*request.shared, *divided)
         private, shared = (np.array(are_called(known, *names), np.bool_) for names in said)
         home = store.vertices().home_object
-        return tuple((mask | private[home]) & ~shared[home] for mask in masks)
+        return tuple((mask | (is_private & private[home])) & ~shared[home] for mask in masks)
 
-    def _named(self, first: _Recorded, mask: Bool, *, is_optional: bool = False) -> _Recorded:
-        """Record with the lifetimes named of the words in ``mask``, a mask of the vertices of ``first``."""
+    def _named(
+        self, first: _Recorded, mask: Bool, more: NDArray[np.void] | None = None, *, is_optional: bool = False
+    ) -> _Recorded:
+        """Record with the lifetimes named of the words in ``mask`` (vertices of ``first``), and ``more``."""
         if not mask.any():
             return first
         path = self.directory / "workspace"
-        write_workspaces(path, first.store, mask, self.sites, first.trace, is_optional=is_optional)
+        write_workspaces(path, first.store, mask, self.sites, first.trace, more, is_optional=is_optional)
         return self.record("record the private temporaries", path.read_bytes())
 
     def record(self, stage: str, workspaces: bytes = b"") -> _Recorded:

@@ -304,6 +304,5 @@ def test_what_differs_each_time_is_sent_each_time(tmp_path: Path) -> None:
 
 def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array(tmp_path: Path) -> None:
     (tmp_path / "steps.c").write_text(COEFFICIENTS)
-    rules = ["u=block:4", "c=block:4"]
-    found = ca.analyze(tmp_path / "steps.c", nodes=(4,), decompose=rules, program_output="discard")
-    assert found.decomposition(4).comm_bytes == 3 * 10 * WORD
+    found = ca.analyze(tmp_path / "steps.c", nodes=(4,), program_output="discard").decompositions
+    assert next(d for d in found if d.method == "slabs 4").comm_bytes == 3 * 10 * WORD

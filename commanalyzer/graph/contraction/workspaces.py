@@ -20,7 +20,9 @@ Where three quarters or twice of this find other words, that reading is recorded
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -143,11 +145,24 @@ def readings(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool
         store: Graph of a recording; expanded slice by slice.
         places: int64[V], how many places the values of a word were copied to; default is none.
     """
-    graph = LargeGraph(store)
-    known = graph, _Contents.of(store), _Words.of(graph, places)
-    likely, more, fewer = (_found(*known, factor) for factor in (FACTOR, 3 * FACTOR // 4, 2 * FACTOR))
+    find = _finder(store, places)
+    likely, more, fewer = (find(factor) for factor in (FACTOR, 3 * FACTOR // 4, 2 * FACTOR))
     # words copied to a few places hide what others hold: not every reading is a part of the next
     return likely, max(likely, likely | more, likely & fewer, key=lambda m: np.count_nonzero(m ^ likely))
+
+
+def filled_from_workspaces(store: GraphStore) -> Bool:
+    """bool[V], words that are workspaces as well, as the ``store`` with the lifetimes of others shows.
+
+    What is copied to a word has no version there before: a matrix that is multiplied in the memory of the
+    library and then assigned.
+    """
+    return _finder(store, None)(FACTOR)
+
+
+def _finder(store: GraphStore, places: Int64 | None) -> Callable[[int], Bool]:
+    graph = LargeGraph(store)
+    return partial(_found, graph, _Contents.of(store), _Words.of(graph, places))
 
 
 def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -> Bool:
@@ -382,10 +397,15 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Tra
 
 
 def write_workspaces(
-    path: Path, store: GraphStore, mask: Bool, sites: SiteTable, trace: Trace, *, is_optional: bool = False
-) -> None:
-    """Write the file that ``COMMANALYZER_WORKSPACE`` names; optional recordings end if they are long."""
+    path: Path, store: GraphStore, mask: Bool, sites: SiteTable, trace: Trace,
+    more: NDArray[np.void] | None = None, *, is_optional: bool = False,
+) -> None:  # fmt: skip
+    """Write the file that ``COMMANALYZER_WORKSPACE`` names, with ``more`` pieces.
+
+    Optional recordings end if they are long.
+    """
     pieces = workspace_pieces(store.vertices(), mask, sites, trace)
+    pieces = pieces if more is None else np.unique(np.concatenate((pieces, more)))
     most = int((DOUBTFUL_ROWS if is_optional else MOST_ROWS) * store.num_rows) + SPARE_ROWS
     path.write_bytes(np.array((most, len(pieces), is_optional), dtype=WORKSPACE).tobytes() + pieces.tobytes())
 
