@@ -80,7 +80,10 @@ def test_some_node_counts() -> None:
 
 def test_difference_of_divisions_that_some_node_counts_lack() -> None:
     (found,) = RESULT.diff(RESULT, method=("metis cut", "blocks"))
-    assert repr(found) == "Difference(p=2, volume, metis cut -> blocks, 60 kB -> 90 kB)"
+    assert repr(found) == (
+        "Difference(p=2, volume, metis cut -> blocks, 60 kB -> 90 kB, "
+        "not compared on 4 nodes, which have no metis cut or blocks)"
+    )
     assert [item.nodes for item in RESULT.diff(RESULT, "2,4", method="metis cut")] == [2, 4]
     for nodes, method in ((4, "blocks"), (None, "spirals")):
         with pytest.raises(ConfigError, match=f"found '{method}'"):

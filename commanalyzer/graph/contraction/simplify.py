@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.contraction import kernels
-from commanalyzer.graph.contraction.again import made_again
+from commanalyzer.graph.contraction.workspaces import made_again
 from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices, with_terms
 from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph, recoded
 from commanalyzer.graph.value_graph import (
@@ -91,8 +91,8 @@ def merge_replicated(graph: OneGraph) -> OneGraph:
 
     Registers that are made of constants (loop counters), or again and again of a few values that never
     change, such as ``x + i * h`` in a loop over i, and words that are made again for those who read them
-    (:mod:`~commanalyzer.graph.contraction.again`): what they are made of is read instead. Words that are made
-    of many values stay, and never change. Their work goes to their readers.
+    (:func:`~commanalyzer.graph.contraction.workspaces.made_again`): what they are made of is read instead.
+    Words that are made of many values stay, and never change. Their work goes to their readers.
     """
     again = made_again(graph)
     is_gone, pointer, roots = _replicated(graph, again)

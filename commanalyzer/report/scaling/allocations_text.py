@@ -67,11 +67,11 @@ def show_allocations(report: AllocationReport, console: Console, *, every: bool 
         console.print(Text("\nFor the fastest (half as much time again as predicted):"))
         for line in sbatch_lines(found, decision.fastest):
             console.print(Text(line))
-        console.print(Text("Lines for PBS and LSF stand in --json (pbs, bsub)."))
         if decision.cheapest != decision.fastest and decision.cheapest is not None:
             console.print(Text("For the cheapest:"))
             for line in sbatch_lines(found, decision.cheapest):
                 console.print(Text(line))
+        console.print(Text("For PBS and LSF, see --json (pbs, bsub)."))
 
 
 def _table(report: AllocationReport, shown: Sequence[int], *, every: bool) -> Table:
