@@ -26,7 +26,7 @@ BUDGETS = {
     "communication": 3_111,
     "division": 7_492,
     "foundation": 1_172,
-    "graph": 5_975,
+    "graph": 5_978,
     "kernels": 7_466,
     "machine": 5_715,
     "profiles": 5_404,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_871,
+    "tests": 43_940,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

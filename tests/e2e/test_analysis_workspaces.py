@@ -248,6 +248,59 @@ int main(int argc, char **argv) {
 """
 
 
+RESTARTS = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    double rate = atof(argv[1]), u[64], out[8][64];
+    for (int c = 0; c < 8; c++) {
+        for (int i = 0; i < 64; i++)
+            u[i] = sin(0.1 * i);
+        for (int s = 0; s < 10; s++) {
+            double left = u[0];
+            for (int i = 1; i < 64; i++) {
+                double old = u[i];
+                u[i] += rate * (c + 1) * (left - u[i]);
+                left = old;
+            }
+        }
+        for (int i = 0; i < 64; i++)
+            out[c][i] = u[i];
+    }
+    double t = 0;
+    for (int i = 0; i < 8 * 64; i++)
+        t += out[0][i];
+    printf("%f\\n", t);
+}
+"""
+REPEATS = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    double a[48][48], x[48], y[48], z[48], t = 0;
+    for (int i = 0; i < 48; i++) {
+        x[i] = i % 5 + atof(argv[1]);
+        for (int j = 0; j < 48; j++)
+            a[i][j] = 1.0 / (i + j + 1);
+    }
+    for (int r = 0; r < 10; r++) {
+        for (int i = 0; i < 48; i++) {
+            double s = 0;
+            for (int j = 0; j < 48; j++)
+                s += a[i][j] * x[j];
+            y[i] = s;
+        }
+        for (int i = 0; i < 48; i++)
+            z[i] = y[i] + 0.5 * y[(i + 1) % 48];
+    }
+    for (int i = 0; i < 48; i++)
+        t += z[i];
+    printf("%f\\n", t);
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("diagonal", "parameter", "arguments", "most_for_parameters"),
     [
@@ -300,6 +353,22 @@ def test_what_differs_each_time_is_sent_each_time(tmp_path: Path) -> None:
     assert "w" in {item.name for item in found.graph.objects}
     (asked,) = (d for d in found.decompositions if d.method == rules[0])
     assert 8 * 3 * WORD <= asked.comm_bytes <= (8 * 3 + 2) * WORD  # w, and its sources
+
+
+def test_steps_in_time_that_begin_anew_are_sent(tmp_path: Path) -> None:
+    (tmp_path / "restarts.c").write_text(RESTARTS)
+    source, shared = tmp_path / "restarts.c", ("u",)  # else each case has a u of its own
+    found = ca.analyze(source, ("0.05",), nodes=(4,), shared=shared, program_output="discard")
+    assert found.decomposition(4).comm_bytes == (8 * 10 * 3 + 3) * WORD  # cases, steps, cuts; the sum
+
+
+def test_a_loop_that_is_only_repeated_sends_what_it_makes(tmp_path: Path) -> None:
+    (tmp_path / "repeats.c").write_text(REPEATS)
+    found = ca.analyze(tmp_path / "repeats.c", ("0.5",), nodes=(4,), program_output="discard").decomposition(
+        4
+    )
+    assert found.comm_bytes == (3 * 48 + 10 * 4 + 3) * WORD  # x, once; y, each time; the sum
+    assert found.imbalance < 1.03
 
 
 def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def settled(graph: AnyGraph) -> Bool:
 
 def made_again(graph: AnyGraph) -> Bool:
     """bool[V], values that are settled and begun :data:`FACTOR` times as often as the data that read them."""
-    made, begun, source, sink = _settled(graph)
-    rate, read = np.zeros(graph.num_vertices, np.int64), made[source] & ~made[sink]
+    made, unread, begun, source, sink = _settled(graph)
+    rate, read = np.zeros(graph.num_vertices, np.int64), made[source] & ~(made | unread)[sink]
     np.maximum.at(rate, source[read], graph.versions[sink[read]])
     if read.any():
         start, order = order_by(sink, graph.num_vertices)
@@ -88,22 +88,24 @@ def made_again(graph: AnyGraph) -> Bool:
     return made & (rate > 0) & (begun >= FACTOR * rate)
 
 
-def _settled(graph: AnyGraph) -> tuple[Bool, Int64, Int32, Int32]:
-    """Return settled values, bool[V], how often values are begun, int64[V], sources and sinks of all flows.
+def _settled(graph: AnyGraph) -> tuple[Bool, Bool, Int64, Int32, Int32]:
+    """Return settled values and such that nobody reads, bool[V], how often each is begun, sources and sinks.
 
     No flows where no word is settled. What begins a value makes the order; what goes on with it (a factor, by
-    which all are divided in the end) has to be settled, too, and to happen every time.
+    which all are divided in the end) has to be settled, too, and to happen once each time: steps in time are
+    more. What is read less often than it is begun is a result of a loop that is only repeated.
     """
     begun, missing, made = _begun(graph)
-    is_fixed = graph.versions <= 1
+    is_fixed, reads = graph.versions <= 1, np.zeros(graph.num_vertices, np.int64)
     for rows in row_slices(graph):
         row, goes_on = rows.row_of_source(), rows.row_accumulates
-        made[rows.row_sink[goes_on & (rows.row_count < begun[rows.row_sink])]] = False
+        made[rows.row_sink[goes_on & (rows.row_count != begun[rows.row_sink])]] = False
+        np.add.at(reads, rows.source, count_of_source(rows))
         made[rows.row_sink[row[goes_on[row] & ~(is_fixed | made)[rows.source]]]] = False
     first: Int64 = np.flatnonzero(made & (missing == 0))
     none = np.zeros(0, np.int32)
     if graph.is_register[first].all():
-        return np.zeros(graph.num_vertices, np.bool_), begun, none, none
+        return np.zeros_like(made), np.zeros_like(made), begun, none, none
     ends = [(r.source, sink_of_source(r), r.row_accumulates[r.row_of_source()]) for r in row_slices(graph)]
     source, sink, goes_on = (np.concatenate(column) for column in zip(*ends, strict=True))
     start, order = order_by(source[~goes_on], graph.num_vertices)
@@ -116,7 +118,8 @@ def _settled(graph: AnyGraph) -> tuple[Bool, Int64, Int32, Int32]:
     made &= value > 0
     computed, needed = graph.work_flops > 0, np.zeros(graph.num_vertices, np.bool_)
     needed[source[(made & computed)[sink]]] = True
-    return made & (computed | needed), begun, source, sink
+    made &= computed | needed
+    return made & (reads >= begun), made & (reads == 0), begun, source, sink
 
 
 def _begun(graph: AnyGraph) -> tuple[Int64, Int64, Bool]:
