@@ -66,6 +66,8 @@ CASTS = frozenset(
         "addrspacecast",
     }
 )
+DESCRIPTOR = "descriptor"
+"""Flag of loads and stores of a Fortran array's address, bounds and strides: like pointers, no values."""
 ORDERINGS = frozenset({"unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"})
 TAIL_WORDS = frozenset({"tail", "musttail", "notail"})
 FAST_MATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
@@ -132,7 +134,8 @@ class Instruction:
         callee_type: Type of the called function when it was printed in full (varargs), otherwise ``None``.
         indices: Constant indices of ``extractvalue``/``insertvalue``, mask of ``shufflevector`` (-1 poison),
             case values of ``switch``.
-        flags: Words such as ``volatile``, ``inbounds``, ``nsw``, ``fast``, ``tail``, ``atomic``.
+        flags: Words such as ``volatile``, ``inbounds``, ``nsw``, ``fast``, ``tail``, ``atomic``, and
+            :data:`DESCRIPTOR`.
         debug_location: Number of the ``!dbg`` node, -1 when absent.
         first_line: Index of its first line in the module's lines.
         last_line: Index of its last line (inclusive).

@@ -20,7 +20,7 @@ from commanalyzer.program.ir.allocators import Allocators
 from commanalyzer.program.ir.libcalls import LibraryModel, default_library
 from commanalyzer.program.ir.loops.combinations import extremum_stores
 from commanalyzer.program.ir.loops.counts import counting_stores
-from commanalyzer.program.ir.model import Instruction, IrType, Module
+from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module
 from commanalyzer.program.ir.names.addresses import ModuleNames, fortran_name
 from commanalyzer.program.ir.names.debug_info import SourcePlace
 from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes, row_strides, size_bytes
@@ -209,6 +209,8 @@ def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True
     counts = counting_stores(values.function, values.cfg)
     for block in values.function.blocks:
         for instruction in block.instructions:
+            if DESCRIPTOR in instruction.flags:
+                continue
             if instruction.opcode == "store":
                 names.append(instruction.operands[0].text)
                 names.extend(o.text for o in counts.get(instruction.first_line, ()))

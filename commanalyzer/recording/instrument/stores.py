@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.program.ir.loops.combinations import ExtremumStore
 from commanalyzer.program.ir.loops.counts import counting_stores
-from commanalyzer.program.ir.model import Instruction, IrType, Operand
+from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Operand
 from commanalyzer.program.ir.types import I32, size_bytes
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.labelling.labels import Exact, LabelBook, Labels
@@ -33,7 +33,7 @@ class StorePlanner:
         value = instruction.operands[-1 if instruction.predicate == "xchg" else 0]
         if instruction.opcode != "store" and instruction.predicate != "xchg":
             self._plan_atomic(instruction, block, out, address)
-        elif not holds_value(value.type):
+        elif not holds_value(value.type) or DESCRIPTOR in instruction.flags:
             self._patch.call(out, "ca_forget", address, self._words(value.type))
         elif value.type.kind in ("int", "float"):
             self._plan_scalar(instruction, value, block, out, address)

@@ -23,7 +23,7 @@ from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.libcalls import LibraryModel, default_library
 from commanalyzer.program.ir.loops.combinations import ExtremumStore
 from commanalyzer.program.ir.loops.selections import Selection
-from commanalyzer.program.ir.model import Instruction, IrType, Module, Operand
+from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
 from commanalyzer.recording.interpreter.activation import (
     Counts,
@@ -411,7 +411,10 @@ class Machine:
     def _load(self, frame: Frame, instruction: Instruction) -> None:
         self.counts.loads += 1
         address = as_int(self.value(instruction.operands[0]).data)
-        self.finish(frame, instruction, self.load(instruction.type, address))
+        loaded = self.load(instruction.type, address)
+        if DESCRIPTOR in instruction.flags:
+            loaded = loaded._replace(labels=NO_LABELS, exact=None)
+        self.finish(frame, instruction, loaded)
 
     def _store(self, frame: Frame, instruction: Instruction) -> None:
         self.counts.stores += 1
@@ -419,6 +422,10 @@ class Machine:
         type_ = instruction.operands[0].type
         address = as_int(self.value(instruction.operands[1]).data)
         self.memory.write(address, encode(type_, value.data))
+        if DESCRIPTOR in instruction.flags:
+            self.memory.own(address, size_bytes(type_))
+            frame.index += 1
+            return
         for operand in frame.plan.count_indices.get(instruction.first_line, ()):
             indices = with_role(self.value(operand).labels, SourceRole.ADDRESS)
             value = value._replace(labels=union(value.labels, indices))

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from commanalyzer.foundation.errors import IrError
 from commanalyzer.program.ir.model import (
+    DESCRIPTOR,
     TERMINATORS,
     BasicBlock,
     DebugRecord,
@@ -33,6 +34,7 @@ _LABEL = re.compile(r'\s*("[^"]*"|[-\w$.]+):\s*(?:;.*)?$')
 _CONTINUATION = re.compile(r"\s*(?:to label\b|unwind label\b|catch \S|filter \S|cleanup\s*(?:$|[;,]))")
 _METADATA = re.compile(r"!(\d+) = (.*)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"]*"')
+_TAG = re.compile(r"!tbaa (!\d+)")
 _DEBUG_TAIL = re.compile(r"!DIExpression\(([^)]*)\),.*?!(\d+)\)\s*$")
 _DEBUG_RECORD = re.compile(r"\s*#dbg_(\w+)\((.*)\)\s*$")
 
@@ -57,6 +59,7 @@ class _ModuleReader:
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
         self.types = TypeReader(_type_bodies(self.lines))
+        self.descriptor_tags = _descriptor_tags(text)
         self.functions: list[Function] = []
         self.declarations: list[Declaration] = []
         self.globals: list[GlobalVariable] = []
@@ -84,7 +87,7 @@ class _ModuleReader:
         """Read what starts at line ``index``; return the line after it."""
         line = self.lines[index]
         if line.startswith("define "):
-            function, index = FunctionReader(self.lines, index, self.types).read()
+            function, index = FunctionReader(self.lines, index, self.types, self.descriptor_tags).read()
             self.functions.append(function)
         elif line.startswith("declare "):
             self.declarations.append(_read_declaration(Cursor(line, index), self.types))
@@ -145,10 +148,14 @@ class FunctionReader:
         lines: Lines of the module.
         first_line: Index of the line that starts with ``define``.
         types: Knows the module's named types.
+        descriptor_tags: What :func:`_descriptor_tags` found.
     """
 
-    def __init__(self, lines: list[str], first_line: int, types: TypeReader) -> None:
+    def __init__(
+        self, lines: list[str], first_line: int, types: TypeReader, descriptor_tags: frozenset[str]
+    ) -> None:
         self.lines = lines
+        self.descriptor_tags = descriptor_tags
         self.first_line = first_line
         self.types = types
         self.counter = 0
@@ -214,6 +221,8 @@ class FunctionReader:
         last = _last_line(self.lines, index)
         text = self.lines[index] if last == index else "\n".join(self.lines[index : last + 1])
         instruction = read_instruction(text, index, last, self.types)
+        if self.descriptor_tags and (tag := _TAG.search(text)) and tag[1] in self.descriptor_tags:
+            instruction = replace(instruction, flags=instruction.flags | {DESCRIPTOR})
         if instruction.name:
             self._see(instruction.name)
         elif instruction.type.kind != "void":
@@ -260,6 +269,13 @@ class FunctionReader:
             tail = _DEBUG_TAIL.search(line)
             expression, location = (tail[1], int(tail[2])) if tail else ("", -1)
             self.records.append(DebugRecord(match[1], value, int(variable), index, expression, location))
+
+
+def _descriptor_tags(text: str) -> frozenset[str]:
+    """Return the ``!tbaa`` nodes of accesses to array descriptors, as flang names them."""
+    types = re.findall(r'^(!\d+) = !\{!"descriptor member"', text, re.MULTILINE)
+    tags = (re.findall(rf"^(!\d+) = !\{{{type_}, {type_}, ", text, re.MULTILINE) for type_ in types)
+    return frozenset(tag for found in tags for tag in found)
 
 
 def _read_signature(

@@ -15,7 +15,7 @@ from enum import Enum
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow, reached
 from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, LibraryModel, default_library
 from commanalyzer.program.ir.loops.selections import Selections, selections
-from commanalyzer.program.ir.model import Function, Instruction, IrType, Module, Operand
+from commanalyzer.program.ir.model import DESCRIPTOR, Function, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.parsing.lexer import Cursor
 from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
 from commanalyzer.recording import abi
@@ -160,6 +160,8 @@ def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:
     """How the result of ``instruction`` gets its labels."""
     opcode = instruction.opcode
     if not instruction.name or not holds_value(instruction.type) or opcode in _NO_LABELS:
+        return Flow.NONE
+    if DESCRIPTOR in instruction.flags:
         return Flow.NONE
     if opcode in _FLOWS:
         return _FLOWS[opcode]
