@@ -26,12 +26,12 @@ BUDGETS = {
     "communication": 3_111,
     "division": 7_492,
     "foundation": 1_172,
-    "graph": 5_978,
+    "graph": 6_009,
     "kernels": 7_466,
     "machine": 5_715,
     "profiles": 5_404,
-    "program": 9_409,
-    "recording": 11_722,
+    "program": 9_428,
+    "recording": 11_733,
     "report": 7_584,
     "result": 2_704,
     "scaling": 6_423,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_940,
+    "tests": 43_954,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -41,6 +41,17 @@ class Uses(NamedTuple):
     fold_slice: Int32  # [V], slice of the first row that folds into it, -1 for none, -2 if several have any
 
 
+class Beginnings(NamedTuple):
+    """How V values begin, go on and are read, from one pass over all flows."""
+
+    begun: Int64  # [V], how often it is begun; versions before the pass
+    missing: Int64  # [V], flows of what changes that begin it
+    chain: Int64  # [V], hash of the sources that begin it
+    chains: UInt8  # [V], how many such hashes there are, 2 for more
+    goes_on: Int64  # [V], how often each row goes on with it, -1 if they differ
+    reads: Int64  # [V], how often it is read
+
+
 class Dissolved(NamedTuple):
     """R rows with registers replaced by their W sources."""
 
@@ -76,6 +87,40 @@ def note_uses(rows: Any, number: Any, private: Any, uses: Any) -> None:
                 elif reader[s] != t:
                     has_others[s] = True
         _note_shared(rows, first, last, is_counter)
+
+
+@compiled_in_place
+def note_beginnings(rows: Any, is_fixed: Any, found: Any) -> None:
+    """Note how the values of a slice begin; those that are fixed never change."""
+    begun, missing, chain, chains, goes_on, reads = found
+    for r in range(len(rows.row_sink)):
+        t, hash_, changing = rows.row_sink[r], np.int64(0), 0
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            reads[rows.source[i]] += rows.row_count[r]
+            hash_ += mixed(0, rows.source[i])
+            changing += not is_fixed[rows.source[i]]
+        if rows.row_accumulates[r]:
+            begun[t] -= rows.row_count[r]
+            goes_on[t] = rows.row_count[r] if goes_on[t] in (0, rows.row_count[r]) else -1
+            continue
+        missing[t] += changing
+        if chains[t] == 0 or chain[t] != hash_:
+            chain[t] = hash_
+            chains[t] = min(chains[t] + 1, 2)
+
+
+@compiled_in_place
+def drop_changing(rows: Any, is_fixed: Any, chosen: Any) -> Any:
+    """Leave out ``chosen`` values that are made of one that is neither fixed nor chosen; how many."""
+    dropped = 0
+    for r in range(len(rows.row_sink)):
+        if not chosen[rows.row_sink[r]]:
+            continue
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            if not (is_fixed[rows.source[i]] or chosen[rows.source[i]]):
+                chosen[rows.row_sink[r]] = False
+        dropped += not chosen[rows.row_sink[r]]
+    return dropped
 
 
 @compiled_inline

@@ -66,7 +66,6 @@ A word that is renewed for two or three kinds of data may be an array of stages;
 Three takes three stages for elements, twice misses workspaces of up to seven: reported as doubt where it
 matters. Two is no doubt: time schemes of two stages are common, and runs of two steps look like them.
 """
-_MIXED = np.uint64(0x9E3779B97F4A7C15)  # spreads numbers over all bits, so that sums tell sets apart
 
 
 def settled(graph: AnyGraph) -> Bool:
@@ -91,53 +90,40 @@ def made_again(graph: AnyGraph) -> Bool:
 def _settled(graph: AnyGraph) -> tuple[Bool, Bool, Int64, Int32, Int32]:
     """Return settled values and such that nobody reads, bool[V], how often each is begun, sources and sinks.
 
-    No flows where no word is settled. What begins a value makes the order; what goes on with it (a factor, by
-    which all are divided in the end) has to be settled, too, and to happen once each time: steps in time are
-    more. What is read less often than it is begun is a result of a loop that is only repeated.
+    No flows where no word is settled; else those that settled values have a part in. What begins a value
+    makes the order; what goes on with it (a factor, by which all are divided in the end) has to be settled,
+    too, and to happen once each time: steps in time are more. What is read less often than it is begun is a
+    result of a loop that is only repeated.
     """
-    begun, missing, made = _begun(graph)
-    is_fixed, reads = graph.versions <= 1, np.zeros(graph.num_vertices, np.int64)
+    v, is_fixed, none = graph.num_vertices, graph.versions <= 1, np.zeros(0, np.int32)
+    missing, chain, goes_on, reads = np.zeros((4, v), np.int64)
+    noted = kernels.Beginnings(graph.versions.copy(), missing, chain, np.zeros(v, np.uint8), goes_on, reads)
     for rows in row_slices(graph):
-        row, goes_on = rows.row_of_source(), rows.row_accumulates
-        made[rows.row_sink[goes_on & (rows.row_count != begun[rows.row_sink])]] = False
-        np.add.at(reads, rows.source, count_of_source(rows))
-        made[rows.row_sink[row[goes_on[row] & ~(is_fixed | made)[rows.source]]]] = False
-    first: Int64 = np.flatnonzero(made & (missing == 0))
-    none = np.zeros(0, np.int32)
-    if graph.is_register[first].all():
+        kernels.note_beginnings(rows, is_fixed, noted)
+    begun, is_same = noted.begun, (noted.chains <= 1) & ((goes_on == 0) | (goes_on == noted.begun))
+    made = (graph.home_object > 0) & (begun > 1) & is_same & ~graph.is_input
+    while sum(kernels.drop_changing(rows, is_fixed, made) for rows in row_slices(graph)):
+        pass  # in the order of the program most go at once
+    if not (made & (missing == 0) & ~graph.is_register).any():
         return np.zeros_like(made), np.zeros_like(made), begun, none, none
-    ends = [(r.source, sink_of_source(r), r.row_accumulates[r.row_of_source()]) for r in row_slices(graph)]
-    source, sink, goes_on = (np.concatenate(column) for column in zip(*ends, strict=True))
-    start, order = order_by(source[~goes_on], graph.num_vertices)
-    kernels.make_in_order(start, sink[~goes_on][order], first, made, missing)
+    ends = []
+    for rows in row_slices(graph):
+        sink, row = sink_of_source(rows), rows.row_of_source()
+        flow = np.flatnonzero(made[sink] | made[rows.source])
+        ends.append((rows.source[flow], sink[flow], rows.row_accumulates[row[flow]]))
+    source, sink, is_more = (np.concatenate(column) for column in zip(*ends, strict=True))
+    start, order = order_by(source[~is_more], v)
+    kernels.make_in_order(start, sink[~is_more][order], np.flatnonzero(made & (missing == 0)), made, missing)
     made &= missing == 0
-    start, order = order_by(source, graph.num_vertices)
-    value, wrong = made.astype(np.int64), goes_on & made[sink] & ~(is_fixed | made)[source]
+    value, wrong = made.astype(np.int64), is_more & made[sink] & ~(is_fixed | made)[source]
     value[sink[wrong]] = 0
-    kernels.pass_on(start, sink[order], np.unique(sink[wrong]), np.zeros(len(made), np.int64), value)
+    start, order = order_by(source, v)
+    kernels.pass_on(start, sink[order], np.unique(sink[wrong]), np.zeros(v, np.int64), value)
     made &= value > 0
-    computed, needed = graph.work_flops > 0, np.zeros(graph.num_vertices, np.bool_)
+    computed, needed = graph.work_flops > 0, np.zeros(v, np.bool_)
     needed[source[(made & computed)[sink]]] = True
     made &= computed | needed
     return made & (reads >= begun), made & (reads == 0), begun, source, sink
-
-
-def _begun(graph: AnyGraph) -> tuple[Int64, Int64, Bool]:
-    """How often values are begun, by how many flows of what changes, whether always of the same values."""
-    v = graph.num_vertices
-    begun, missing, is_fixed = graph.versions.copy(), np.zeros(v, np.int64), graph.versions <= 1
-    least, most = np.full(v, np.iinfo(np.uint64).max, np.uint64), np.zeros(v, np.uint64)
-    for rows in row_slices(graph):
-        goes_on, row = rows.row_accumulates, rows.row_of_source()
-        np.subtract.at(begun, rows.row_sink[goes_on], rows.row_count[goes_on])
-        mixed = (rows.source.astype(np.uint64) + np.uint64(1)) * _MIXED
-        chain = np.zeros(rows.num_rows, np.uint64)
-        np.add.at(chain, row, (mixed ^ (mixed >> np.uint64(32))) * _MIXED)
-        np.minimum.at(least, rows.row_sink[~goes_on], chain[~goes_on])
-        np.maximum.at(most, rows.row_sink[~goes_on], chain[~goes_on])
-        np.add.at(missing, rows.row_sink[row][~(is_fixed[rows.source] | goes_on[row])], 1)
-    is_same = (least == most) | (least > most)  # or nothing begins it but constants
-    return begun, missing, (graph.home_object > 0) & (begun > 1) & is_same & ~graph.is_input
 
 
 # Rows of the second recording per row of the first: a guard against states that escape detection. Few where
