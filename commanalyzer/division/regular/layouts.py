@@ -319,9 +319,11 @@ class Layouts:
         if len(grid) > 1 and is_known:
             return f"{by_shape} {of}[{shape}]"
         names = [self._graph.objects[n].name for n in {s.array.number for f in self._families for s in f}]
-        if names.count(name) > 1 or any(count > 1 for count in grid[1:]):
+        last = max((d for d, count in enumerate(grid) if count > 1), default=0)
+        is_one_after_the_other = grid[:last] == piece.blocks.extents[:last] and kind == "blocks"
+        if names.count(name) > 1 or not (last == 0 or is_one_after_the_other):
             return f"{by_shape} {of} as {shape}"
-        return f"{kind.replace('blocks', 'slabs')} {grid[0]} {of}"  # whatever its rows are
+        return f"{kind.replace('blocks', 'slabs')} {math.prod(grid)} {of}"  # whatever its rows are
 
 
 class _Places:

@@ -113,6 +113,13 @@ def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
     graph = with_arrays(("u", 16))
     cuts = Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)
     assert [cut.name for cut in cuts] == ["blocks 1x4 of u as 4x4", "blocks 2x2 of u as 4x4"]
+    (cut,) = (
+        c for c in Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(8, 1.03) if c.name[0] == "s"
+    )
+    assert (cut.name, owners(cut, graph)) == (
+        "slabs 8 of u",
+        [i // 2 for i in range(16)],
+    )  # 4x2: halves of rows
 
 
 @pytest.mark.parametrize(("halo", "grain"), [(0, 1.0), (1, 4 / 3 * 4 / 3)])
