@@ -24,9 +24,9 @@ BUDGETS = {
     "checking": 1_877,
     "cli": 4_064,
     "communication": 3_111,
-    "division": 7_494,
+    "division": 7_503,
     "foundation": 1_172,
-    "graph": 6_009,
+    "graph": 6_020,
     "kernels": 7_466,
     "machine": 5_715,
     "profiles": 5_404,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_825,
     "runtime_shim/supervisor": 115,
-    "tests": 43_961,
+    "tests": 44_014,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -44,7 +44,7 @@ FURTHER = {
         "heat2d/4 kmeans/4 random/4 same_input/3 work_of/8"
     ),
     "e2e/test_analysis_irregular.py": "*",
-    "e2e/test_analysis_workspaces.py": "*",
+    "e2e/test_analysis_workspaces.py": "adi pic directions the_factors/3",
     "e2e/test_case_variants.py": "*/8",
     "e2e/test_cli.py": "cxx quiet_shows export/9 ir_gives/6 own_compiler/3",
     "e2e/test_corpus.py": "instrumented/5 ir/5",

@@ -192,6 +192,11 @@ class Portfolio:
         return Surface(self._graph, self.view)
 
     @cached_property
+    def _singly(self) -> Surface:
+        """The same where single values move."""
+        return replace(self.surface, view=replace(self.view, tiling=self.view.tiling.singly))
+
+    @cached_property
     def layouts(self) -> Layouts:
         """Regular divisions."""
         graph, nets, tiling = self._graph, self.view.hypergraph, self.view.tiling
@@ -370,10 +375,8 @@ class Portfolio:
 
     def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """``part`` with better borders: first what belongs together moves together, then value by value."""
-        view, surface, allowed = self.view, self.surface, self.allowed(num_parts)
-        singly = replace(surface, view=replace(view, tiling=view.tiling.singly))
-        cost = self._cost(part, num_parts)
-        for beside in (surface, singly):
+        cost, allowed = self._cost(part, num_parts), self.allowed(num_parts)
+        for beside in (self.surface, self._singly):
             other = self._balanced_borders(beside, part, num_parts, hopeless_bytes)
             found = self._cost(other, num_parts)
             if best_of([cost.comm_bytes, found.comm_bytes], [cost.imbalance, found.imbalance], allowed):
@@ -513,17 +516,23 @@ class Portfolio:
         if is_many:
             tiling = self.view.tiling
             parts += [beside_neighbours(self._graph, tiling.vertex, a, given, part) for a in tiling.anchors]
-        if len(parts) == 1:
-            return part
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
         start, find_work = parts[cheapest], costs[cheapest].find_work
         slack = self._options.imbalance
-        other = follow_borders(self.surface, start, num_parts, slack, find_work, free) if is_many else None
-        if other is not None:
-            np.copyto(other, given, where=~free)  # also those that follow values which are not given
-            parts.append(other)
-            costs.append(self._cost(other, num_parts))
+        elements = division.elements()
+        is_free = elements < 0
+        for surface, chosen in ((self.surface, free), (self._singly, is_free)):
+            if np.count_nonzero(chosen) < _FOLLOWERS * len(part):
+                continue
+            other = follow_borders(surface, start, num_parts, slack, find_work, chosen)
+            if other is None:
+                continue
+            np.copyto(other, elements, where=~is_free)  # also those that follow values which are not given
+            found = self._cost(other, num_parts)
+            if SEARCH.alike * found.comm_bytes < costs[cheapest].comm_bytes:  # less is within the estimate
+                parts.append(other)
+                costs.append(found)
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
         return parts[best_of(volumes, excess, self.allowed(num_parts, division.name))]
 

@@ -327,6 +327,59 @@ def test_the_factors_of_an_elimination_are_made_by_every_line(
     assert found.imbalance < 1.1
 
 
+WORK_ARRAYS = """#include <stdio.h>
+#include <stdlib.h>
+enum { N = 32 };
+static void solve(const double *a, const double *b, const double *c, double *d, double *w) {
+    w[0] = c[0] / b[0];
+    d[0] /= b[0];
+    for (int i = 1; i < N; i++) {
+        double m = b[i] - a[i] * w[i - 1];
+        w[i] = c[i] / m;
+        d[i] = (d[i] - a[i] * d[i - 1]) / m;
+    }
+    for (int i = N - 2; i >= 0; i--)
+        d[i] -= w[i] * d[i + 1];
+}
+#define LINE(i, j, of)                            \\
+    for (int of = 0; of < N; of++) {              \\
+        a[of] = c[of] = -0.1 * k[i][j];           \\
+        b[of] = 1 + 0.2 * k[i][j];                \\
+        d[of] = u[i][j];                          \\
+    }                                             \\
+    solve(a, b, c, d, w);                         \\
+    for (int of = 0; of < N; of++)                \\
+        u[i][j] = d[of];
+int main(void) {
+    double(*u)[N] = malloc(sizeof(double[N][N])), (*k)[N] = malloc(sizeof(double[N][N]));
+    double *a = malloc(8 * N), *b = malloc(8 * N), *c = malloc(8 * N), *d = malloc(8 * N), *w = malloc(8 * N);
+    for (int i = 0; i < N * N; i++) {
+        u[0][i] = i % 7;
+        k[0][i] = 1 + i % 5;
+    }
+    for (int t = 0; t < 3; t++) {
+        for (int i = 0; i < N; i++) {
+            LINE(i, j, j)
+        }
+        for (int j = 0; j < N; j++) {
+            LINE(i, j, i)
+        }
+    }
+    printf("%f\\n", u[1][1]);
+}
+"""
+
+
+def test_lines_that_are_solved_in_work_arrays_are_solved_where_they_lie(tmp_path: Path) -> None:
+    """Two words go on at every cut of a line, one comes back; what is made of k is made beside it."""
+    (tmp_path / "lines.c").write_text(WORK_ARRAYS)
+    found = ca.analyze(tmp_path / "lines.c", nodes=(4, 16), program_output="discard")
+    for nodes, cuts in ((4, 1), (16, 3)):
+        one = found.decomposition(nodes)
+        assert one.comm_bytes == one.communication.high_bytes == 3 * WORD * 32 * cuts * 2 * 3
+        assert one.grid == (int(nodes**0.5),) * 2 and one.imbalance < 1.03
+
+
 def test_a_table_that_every_row_makes_again_is_not_sent(tmp_path: Path) -> None:
     (tmp_path / "rows.c").write_text(TRANSFORM)
     found = ca.analyze(tmp_path / "rows.c", ("0.1",), nodes=(4,), program_output="discard").decomposition(4)

@@ -70,7 +70,8 @@ def _are_copies(graph: AnyGraph) -> Bool:
 def merge_stored_registers(graph: OneGraph) -> OneGraph:
     """Return ``graph`` with values that are stored unchanged merged into their homes.
 
-    Only where it is certain: one row defines the value, one row stores it, and as often as it is made.
+    Only where it is certain: one row begins the value, one row stores it, and as often as it is begun. What
+    is solved in a local array is solved in the array that it is copied to.
     """
     named = graph.is_register | graph.is_temporary
     is_copy = _are_copies(graph)
@@ -80,10 +81,13 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
     is_gone = target != np.arange(len(target))
     if not is_gone.any():
         return graph
-    work = graph.work_flops.copy()
+    work, versions = graph.work_flops.copy(), graph.versions.copy()
     np.add.at(work, target[is_gone], work[is_gone])
     work[is_gone] = 0.0
-    return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [])
+    for rows in row_slices(graph):
+        more = is_gone[rows.row_sink] & rows.row_accumulates
+        np.add.at(versions, target[rows.row_sink[more]], rows.row_count[more])
+    return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [], versions)
 
 
 def merge_replicated(graph: OneGraph) -> OneGraph:
@@ -92,30 +96,36 @@ def merge_replicated(graph: OneGraph) -> OneGraph:
     Registers that are made of constants (loop counters), or again and again of a few values that never
     change, such as ``x + i * h`` in a loop over i, and words that are made again for those who read them
     (:func:`~commanalyzer.graph.contraction.workspaces.made_again`): what they are made of is read instead.
-    Words that are made of many values stay, and never change. Their work goes to their readers.
+    Words that are made of many values stay, and never change. Their work goes to their readers, and with it
+    that of what is made of them and never read (the last factor of an elimination).
     """
-    again = made_again(graph)
+    again, unread = made_again(graph)
     is_gone, pointer, roots = _replicated(graph, again)
     moved = is_gone | again
     if not moved.any():
         return graph
     reads, work = np.zeros(graph.num_vertices, np.int64), graph.work_flops.copy()
-    for value, _, count in _uses(graph, moved):
+    for value, sink, _ in _uses(graph, moved, unread) if unread.any() else ():
+        first, where = np.unique(sink, return_index=True)
+        np.add.at(work, value[where], work[first])
+        work[first] = 0.0
+    kept = ~(moved | unread)
+    for value, _, count in _uses(graph, moved, kept):
         np.add.at(reads, value, count)
     share = np.where(moved, work / np.maximum(reads, 1), 0.0)
     work[moved & (reads > 0)] = 0.0
-    for value, sink, count in _uses(graph, moved):
+    for value, sink, count in _uses(graph, moved, kept):
         np.add.at(work, sink, share[value] * count)
     versions = np.where(again, ~is_gone, graph.versions)
     return _rewritten(graph, _made_by_readers(graph, is_gone, pointer, roots), work, [], versions)
 
 
-def _uses(graph: AnyGraph, is_gone: Bool) -> Iterator[tuple[Int32, Int32, Int64]]:
-    """Yield values that are gone, values that are not and are made of them, and how often."""
+def _uses(graph: AnyGraph, moved: Bool, users: Bool) -> Iterator[tuple[Int32, Int32, Int64]]:
+    """Yield values that are ``moved`` (bool[V]), those of ``users`` that are made of them, and how often."""
     for rows in row_slices(graph):
-        at = np.flatnonzero(is_gone[rows.source])
+        at = np.flatnonzero(moved[rows.source])
         row = np.searchsorted(rows.row_ptr, at, "right") - 1
-        kept = ~is_gone[rows.row_sink[row]]
+        kept = users[rows.row_sink[row]]
         yield rows.source[at[kept]], rows.row_sink[row[kept]], rows.row_count[row[kept]]
 
 
@@ -198,8 +208,8 @@ def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:
 
 
 def _note_definitions(rows: Rows, chosen: Bool, times: UInt8, count: Int64) -> Int64:
-    """Note how many rows define ``chosen`` (bool[V]) vertices, the last one's count; return these rows."""
-    row = np.flatnonzero(chosen[rows.row_sink])
+    """Note how many ``chosen`` rows (bool[R]) vertices have, and the count of the last; return these rows."""
+    row = np.flatnonzero(chosen)
     _count(rows.row_sink[row], times)
     count[rows.row_sink[row]] = rows.row_count[row]
     return row
@@ -226,7 +236,8 @@ def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
     (times, copies), (count, stored) = np.zeros((2, v), np.uint8), np.zeros((2, v), np.int64)
     home = np.full(v, -1, np.int32)
     for rows in row_slices(graph):
-        _note_definitions(rows, named, times, count)
+        goes_on = rows.row_accumulates & graph.is_temporary[rows.row_sink]
+        _note_definitions(rows, named[rows.row_sink] & ~goes_on, times, count)
         row = _copies(rows, is_copy)
         value = _copied(rows, row)
         row, value = row[named[value]], value[named[value]]
@@ -287,7 +298,7 @@ def _nested(graph: AnyGraph, register: Bool) -> tuple[Bool, Rows | None]:
     place = np.full(v, -1, np.int32)
     for number, rows in enumerate(row_slices(graph)):
         _count(rows.source[register[rows.source]], readers)
-        row = _note_definitions(rows, register, times, count)
+        row = _note_definitions(rows, register[rows.row_sink], times, count)
         sink = rows.row_sink[row]
         usable = ~rows.row_accumulates[row] & (np.diff(rows.term_ptr)[row] > 0)
         fold[sink], place[sink] = np.where(usable, rows.row_fold[row], int(Fold.NONE)), number

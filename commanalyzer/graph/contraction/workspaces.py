@@ -73,8 +73,8 @@ def settled(graph: AnyGraph) -> Bool:
     return _settled(graph)[0]
 
 
-def made_again(graph: AnyGraph) -> Bool:
-    """bool[V], values that are settled and begun :data:`FACTOR` times as often as the data that read them."""
+def made_again(graph: AnyGraph) -> tuple[Bool, Bool]:
+    """bool[V], settled values begun :data:`FACTOR` times as often as what reads them; such not read."""
     made, unread, begun, source, sink = _settled(graph)
     rate, read = np.zeros(graph.num_vertices, np.int64), made[source] & ~(made | unread)[sink]
     np.maximum.at(rate, source[read], graph.versions[sink[read]])
@@ -84,7 +84,7 @@ def made_again(graph: AnyGraph) -> Bool:
         origins = np.argsort(least)[: np.count_nonzero(rate)]
         kernels.pass_on(start, source[order], origins, np.where(made, 0, -_NEVER), least)
         rate = -least
-    return made & (rate > 0) & (begun >= FACTOR * rate)
+    return made & (rate > 0) & (begun >= FACTOR * rate), unread
 
 
 def _settled(graph: AnyGraph) -> tuple[Bool, Bool, Int64, Int32, Int32]:
