@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 994,
-    "runtime_shim/src": 4_825,
+    "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
     "tests": 43_940,
 }
