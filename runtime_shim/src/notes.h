@@ -7,8 +7,7 @@
 
 #define CA_LONGEST_NEST 16u
 #define CA_MOST_COUNTERS 256u
-#define CA_CHANGE_BITS 22u
-#define CA_MOST_CHANGES (1ull << CA_CHANGE_BITS)
+#define CA_MOST_CHANGES (1ull << 22)
 
 /* A place where the log was left while a loop was recorded. */
 struct ca_jump {

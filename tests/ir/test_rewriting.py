@@ -11,7 +11,7 @@ import pytest
 from commanalyzer.foundation.errors import InstrumentationError
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
-from commanalyzer.recording.instrument.rewrite import INLINING, rewrite
+from commanalyzer.recording.instrument.rewrite import MOST_INLINED, rewrite
 
 FOLDER = Path(__file__).parent
 HOOK = re.compile(r"call \w+ @ca_(\w+)\(")
@@ -98,7 +98,7 @@ def _adds(name: str, count: int) -> str:
 
 
 def test_hooks_are_inlined_in_innermost_loops_of_functions_with_few() -> None:
-    module = parse_module("\n".join((_adds("small", 20), _adds("large", INLINING.most))))
+    module = parse_module("\n".join((_adds("small", 20), _adds("large", MOST_INLINED))))
     text = rewrite(module, plan_module(module, PlanOptions()))
     for name, is_called in (("small", False), ("large", True)):
         outside, inside = text[text.index(f"@{name}(") :].split("\ninner:")[:2]

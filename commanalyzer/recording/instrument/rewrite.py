@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from commanalyzer.foundation.errors import InstrumentationError
 from commanalyzer.program.frontend.regions import prevent_inlining
@@ -28,21 +27,9 @@ _MEMORY_ATTRIBUTE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Inlining:
-    """Which hooks are inlined: those in innermost loops, where nearly all events are; others are called.
-
-    Attributes:
-        most: Hooks of a function, inlined or not; in larger ones, all are called. LLVM's time grows faster
-            than their number: inlined in the loops of such a function, 10 s instead of 2.4 s for a program.
-        everywhere: Hooks outside of innermost loops are inlined, too: to be compared with.
-    """
-
-    most: int = 1000
-    everywhere: bool = False
-
-
-INLINING = Inlining()
+# Hooks in innermost loops, where nearly all events are, are inlined in functions with at most so many hooks.
+# LLVM's time grows faster than their number: inlined in larger ones, 10 s instead of 2.4 s for a program.
+MOST_INLINED = 1000
 _USED = re.compile(rf"@({abi.PREFIX}\w+)\(")
 _HOOK = re.compile(rf"  (?:%\S+ = )?call [^\n]*@{abi.PREFIX}\w+\(.*\)")
 
@@ -129,15 +116,14 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
         result.extend(_plain(module.lines[position:first]))
         lines = _block(module, block, patch, entry if block is function.blocks[0] else [])
         joined = copies.joined(block, lines)
-        is_inlined = INLINING.everywhere or cfg.innermost_loop.get(block.label) not in outer
+        is_inlined = cfg.innermost_loop.get(block.label) not in outer
         result.extend(joined if is_inlined else map(_called, joined))
         position = block.instructions[-1].last_line + 1
     result.extend(_plain(module.lines[position : function.last_line]))
-    added = copies.blocks()
-    result.extend(added if INLINING.everywhere else map(_called, added))
+    result.extend(map(_called, copies.blocks()))
     result.extend(_plain(module.lines[function.last_line : function.last_line + 1]))
     num_hooks = sum(_HOOK.match(line) is not None for line in result)
-    return result if num_hooks <= INLINING.most else list(map(_called, result))
+    return result if num_hooks <= MOST_INLINED else list(map(_called, result))
 
 
 def _called(line: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.constants import signed
-from commanalyzer.program.ir.libcalls import LibraryModel
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.interpreter.libc.external import ProgramExit
 from commanalyzer.recording.interpreter.machine import Machine
@@ -50,11 +49,9 @@ def interpret(
     *,
     control_flows: bool = True,
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
     recorder: Recorder | None = None,
     workspace: Set[Home] = frozenset(),
     register_homes: Mapping[str, str] | None = None,
-    library: LibraryModel | None = None,
     word_bytes: int = 4,
 ) -> InterpretedRun:
     """Run ``@main`` and return output, status and the exact value-flow chains.
@@ -65,11 +62,9 @@ def interpret(
         stdin: Standard input.
         control_flows: Conditions that select values are sources with role CONTROL.
         max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
         register_homes: As for :class:`Machine`.
-        library: What external functions do, if not the package's own rows.
         word_bytes: Bytes of memory that have one home, as in the recording (:class:`SiteTable`).
 
     Raises:
@@ -83,11 +78,10 @@ def interpret(
         stdin=stdin,
         control_flows=control_flows,
         max_instructions=max_instructions,
-        max_memory_bytes=max_memory_bytes,
+        max_memory_bytes=DEFAULT_MAX_MEMORY_BYTES,
         recorder=recorder,
         workspace=workspace,
         register_homes=register_homes,
-        library=library,
         word_bytes=word_bytes,
     )
     return interpret_on(machine, arguments)
