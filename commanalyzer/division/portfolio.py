@@ -42,11 +42,12 @@ from commanalyzer.division.regular.shapes import (
     shape_families,
 )
 from commanalyzer.division.regular.sketch import Sketch, find_sums, hub_bytes, leaders, led_work
-from commanalyzer.division.selection import Cost, RowCounter, best_of, shown_bytes
+from commanalyzer.division.selection import Cost, best_of, shown_bytes
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
 
+CostOf = Callable[[Int32, int], Cost]  # owners of all values, number of parts
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
@@ -103,7 +104,7 @@ class Portfolio:
     """
 
     def __init__(
-        self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: RowCounter, wanted: int = 0
+        self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: CostOf, wanted: int = 0
     ) -> None:
         self._graph = graph
         self._removed = removed
@@ -476,7 +477,7 @@ class Portfolio:
         return min((c.comm_bytes for _, c in counted if c.imbalance <= allowed), default=math.inf)
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:
-        return self._count(part, num_parts, self.surface.rows(part, num_parts))
+        return self._count(part, num_parts)
 
     def _cut(self, cut: Cut, num_parts: int) -> _Found:
         """Return what ``cut`` gives."""

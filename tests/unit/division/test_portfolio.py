@@ -119,7 +119,7 @@ def chain(n: int) -> ValueGraph:
 def chain_portfolio(n: int) -> Portfolio:
     graph = chain(n)
 
-    def count(part: Int32, parts: int, rows: object) -> Cost:
+    def count(part: Int32, parts: int) -> Cost:
         work = worked(graph, part.tolist(), parts)
         communication = charge_volume(graph, part, parts).communication(graph)
         return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), lambda: work)

@@ -17,14 +17,13 @@ from commanalyzer.division.coarsening.neighbours import find_neighbours
 from commanalyzer.division.coarsening.tiles import build_tiling, tile_grid
 from commanalyzer.division.decompose import CountOptions, decompose
 from commanalyzer.division.options import PortfolioOptions
-from commanalyzer.division.portfolio import Portfolio
+from commanalyzer.division.portfolio import CostOf, Portfolio
 from commanalyzer.division.refinement.borders import follow_borders, refine_borders
 from commanalyzer.division.refinement.refine import connectivity
 from commanalyzer.division.regular.shapes import find_arrays, shape_families
-from commanalyzer.division.selection import Cost, RowCounter
+from commanalyzer.division.selection import Cost
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.graph.storage.slices import Sliceable
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
 from commanalyzer.request import Coarsen
@@ -57,10 +56,10 @@ def jacobi(n: int) -> ValueGraph:
     )
 
 
-def counter(graph: ValueGraph) -> RowCounter:
+def counter(graph: ValueGraph) -> CostOf:
     """Counts the volume in all rows; work as it is, without that of reductions."""
 
-    def count(part: Int32, num_parts: int, _rows: Sliceable) -> Cost:
+    def count(part: Int32, num_parts: int) -> Cost:
         work = graph.work_flops
         bytes_sent = count_volume(graph, part, num_parts).total_bytes
         return Cost(bytes_sent, imbalance_of_work(work, part, num_parts), lambda: work)
