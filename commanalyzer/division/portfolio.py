@@ -450,9 +450,9 @@ class Portfolio:
         every = self.layouts.cuts(num_parts, allowed)
         groups = [list(group) for _, group in itertools.groupby(every, lambda cut: cut.cut_dims)]
         chosen = dict[int, list[tuple[_Found, Cost]]]()
-        for cuts in sorted(groups, key=lambda cuts: min(cut.score for cut in cuts)):
+        for cuts in sorted(groups, key=lambda cuts: min(cut.score(allowed) for cut in cuts)):
             counted = dict[int, tuple[_Found, Cost]]()
-            for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score):
+            for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score(allowed)):
                 if not counted or cuts[i].comm_bytes <= SEARCH.guessed * least:
                     made = self._cut(cuts[i], num_parts)
                     cost = self._cost(self._placed(made, num_parts), num_parts)
