@@ -200,8 +200,8 @@ class Portfolio:
             return Layouts(graph, self.families, None)
         anchor, is_element = tiling.neighbours.anchor, elements_of(self.arrays, graph.num_vertices)
         lead, operand = leaders(tiling.vertex, anchor, is_element, nets.num_vertices), self.view.operand
-        work, is_refined = None, len(operand) > 0
-        if is_refined:
+        work = None
+        if len(operand):
             beside = np.where(is_element[operand], operand, anchor[operand])
             lead[tiling.num_vertices :] = np.where(is_element[beside], beside, -1)
         else:
@@ -209,7 +209,7 @@ class Portfolio:
             work = led_work(anchor, is_element, tiling.vertex, graph.work_flops, coarse_flops)
         unseen = hub_bytes(graph, self._removed)
         sketch = Sketch(nets, lead, graph.num_vertices, work, unseen)
-        return Layouts(graph, self.families, sketch, find_sums(graph), is_refined=is_refined)
+        return Layouts(graph, self.families, sketch, find_sums(graph))
 
     @cached_property
     def partitioners(self) -> CoarsePartitioners:

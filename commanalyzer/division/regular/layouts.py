@@ -114,7 +114,6 @@ class Layouts:
         families: Arrays with shapes.
         sketch: What guesses their costs; ``None`` for the surface of blocks.
         sums: Sums of products, where these are known.
-        is_refined: Whether values are moved one by one afterwards, which mends what is hardly uneven.
     """
 
     def __init__(
@@ -123,11 +122,8 @@ class Layouts:
         families: Sequence[Sequence[Shaped]],
         sketch: Sketch | None,
         sums: Sums | None = None,
-        *,
-        is_refined: bool = False,
     ) -> None:
         self._graph, self._families, self._sketch, self._sums = graph, families, sketch, sums
-        self._is_refined = is_refined
         self._known: dict[tuple[int, ...], tuple[Blocks, _Places]] = {}
 
     @cached_property
@@ -172,7 +168,7 @@ class Layouts:
         chosen = [
             g
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
-            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=not self._is_refined)
+            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank, g.pieces[0].spread == "cyclic"))
         different: dict[object, Cut] = {}
@@ -341,25 +337,19 @@ class _Places:
             load += np.bincount(np.ravel(sum(np.ix_(*along))), np.ravel(work), len(load))
 
 
-def _likeliest(
-    found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: bool, even: bool
-) -> Iterator[Cut]:
+def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: bool) -> Iterator[Cut]:
     """Yield the best of some guesses, which may be ``unseen`` bytes too low.
 
-    With ``each_dims`` the best for each number of cut dimensions; with ``even`` the least bytes that are
-    balanced as well, since the score gives balance up for bytes and large graphs are hardly refined.
+    With ``each_dims`` the best for each number of cut dimensions as well.
     """
     ranked = sorted(
         found, key=lambda g: (g.score(allowed), max(g.imbalance, allowed), g.pieces[0].shape_rank)
     )
-    known = sorted((g for g in ranked if even and len(g.part)), key=lambda g: -g.comm_bytes)
-    cheapest = {g.cut_dims: g for g in known if g.imbalance <= allowed}
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
         near = guess.score(allowed) <= _NEARLY * ranked[0].score(allowed) + unseen
-        is_best = guess is cheapest.get(guess.cut_dims) or (each_dims and seen[guess.cut_dims] == 1)
-        if is_best or (near and seen[guess.cut_dims] <= _KEPT):
+        if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
 
 
