@@ -9,7 +9,6 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,13 +40,11 @@ class CutArrays:
         blocks: The arrays.
         grid: Number of blocks along each dimension.
         spread: Where they are cut.
-        order: Dimensions in the order in which parts are numbered; as they are if empty.
     """
 
     blocks: Blocks
     grid: tuple[int, ...]
     spread: Spread
-    order: tuple[int, ...]
 
     @property
     def shape_rank(self) -> int:
@@ -57,7 +54,7 @@ class CutArrays:
 
     def cuts(self) -> tuple[Int64, ...]:
         """Return what each coordinate adds to the part."""
-        return self.blocks.cuts(self.grid, self.spread, self.order)
+        return self.blocks.cuts(self.grid, self.spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +193,14 @@ class Layouts:
         extents = blocks.extents
         grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
         grids.sort(key=lambda g: (surface(g, extents), g))
-        even = [self._guess((CutArrays(blocks, g, "points", ()),), num_parts) for g in grids]
+        even = [self._guess((CutArrays(blocks, g, "points"),), num_parts) for g in grids]
         rank = sorted(range(len(even)), key=lambda i: even[i].score(allowed))
         chosen = rank if self._sketch is not None else rank[:_STARTS]
         found = [even[i] for i in chosen]
         for i in rank[:_STARTS]:
             grid, cuts = grids[i], even[i].pieces[0].cuts()
             for spread in _uneven(even[i], allowed):
-                piece = CutArrays(blocks, grid, spread, ())
+                piece = CutArrays(blocks, grid, spread)
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))
         return found
@@ -223,7 +220,7 @@ class Layouts:
             for shaped in factors.values():
                 groups.setdefault(shaped.extents, []).append(shaped)
             pieces = tuple(
-                CutArrays(self._blocks(tuple(group)), grid, "points", ())
+                CutArrays(self._blocks(tuple(group)), grid, "points")
                 for extents, group in groups.items()
                 if extent in extents and extent >= num_parts
                 for grid in [
@@ -244,10 +241,9 @@ class Layouts:
                 continue
             blocks = self._blocks(members)
             tried = [
-                self._guess((*guess.pieces, CutArrays(blocks, g, spread, order)), num_parts, guess)
+                self._guess((*guess.pieces, CutArrays(blocks, g, spread)), num_parts, guess)
                 for g in process_grids(num_parts, len(blocks.extents))
                 if fits(g, blocks.extents)
-                for order in _orders(g)
                 for spread in dict.fromkeys(("points", guess.pieces[0].spread))
             ]
             if tried:
@@ -351,14 +347,6 @@ def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: 
         near = guess.score(allowed) <= _NEARLY * ranked[0].score(allowed) + unseen
         if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
-
-
-def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield the orders of the dimensions that number the parts differently."""
-    divided = [d for d, count in enumerate(grid) if count > 1]
-    whole = [d for d, count in enumerate(grid) if count == 1]
-    for order in itertools.permutations(divided):
-        yield (*whole, *order)
 
 
 def _uneven(guess: Cut, allowed: float) -> Sequence[Spread]:
