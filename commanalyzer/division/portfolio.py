@@ -370,37 +370,28 @@ class Portfolio:
         return self._closely_followed(_Found(name, coarse, values, values), num_parts)
 
     def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
-        """``part`` with better borders: first what belongs together moves together, then value by value."""
-        view, surface, allowed = self.view, self.surface, self.allowed(num_parts)
-        singly = replace(surface, view=replace(view, tiling=view.tiling.singly))
-        cost = self._cost(part, num_parts)
-        for beside in (surface, singly):
-            other = self._balanced_borders(beside, part, num_parts, hopeless_bytes)
-            found = self._cost(other, num_parts)
-            if best_of([cost.comm_bytes, found.comm_bytes], [cost.imbalance, found.imbalance], allowed):
-                part, cost = other, found
-        return part, cost
+        """``part`` with better borders, tried again with less work per part where one got too much; its cost.
 
-    def _balanced_borders(
-        self, surface: Surface, part: Int32, num_parts: int, hopeless_bytes: float
-    ) -> Int32:
-        """``part`` with better borders, tried again with less work per part where one got too much."""
-        slack = self._options.imbalance
+        What belongs together moves together.
+        """
+        slack, allowed = self._options.imbalance, self.allowed(num_parts)
+        first = last = self._cost(part, num_parts)
+        other = part
         for _ in range(SEARCH.balanced):
             better = refine_borders(
-                *(surface, part, num_parts, slack),
-                work_flops=self._cost(part, num_parts).find_work,
+                *(self.surface, other, num_parts, slack),
+                work_flops=last.find_work,
                 hopeless_bytes=hopeless_bytes,
                 budget_s=self._options.budget_s,
             )
             if better is None:
                 break
-            part = better
-            over = self._cost(part, num_parts).imbalance - self.allowed(num_parts)
-            if over <= 0:
+            other, last = better, self._cost(better, num_parts)
+            if last.imbalance <= allowed:
                 break
-            slack = max(slack - over, 0.0)
-        return part
+            slack = max(slack - (last.imbalance - allowed), 0.0)
+        is_better = best_of([first.comm_bytes, last.comm_bytes], [first.imbalance, last.imbalance], allowed)
+        return (other, last) if is_better else (part, first)
 
     def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> Int32:
         """The best of some rounds; each balances the work as it lies after the round before.

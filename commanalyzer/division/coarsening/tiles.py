@@ -133,12 +133,6 @@ class Tiling:
         """Both kinds of anchors, or the one that there is."""
         return tuple({id(a): a for a in (self.neighbours.anchor, self.otherwise)}.values())
 
-    @property
-    def singly(self) -> Tiling:
-        """The same coarse vertices, where every value follows itself."""
-        own = np.arange(len(self.vertex), dtype=np.int32)
-        return replace(self, neighbours=replace(self.neighbours, anchor=own))
-
 
 def build_tiling(
     graph: AnyGraph,
