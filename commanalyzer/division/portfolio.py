@@ -178,8 +178,8 @@ class Portfolio:
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
         options = self._options
-        for partitioners in () if options.given else self._asked_about:
-            partitioners.prepare()
+        if not options.given:
+            self.partitioners.prepare()
         options.caller.both(lambda: self.structure, lambda: options.structured and self.layouts.heavy)
 
     @property
@@ -230,14 +230,9 @@ class Portfolio:
         if not self._is_small or tiling.is_tiled or len(tiling.anchors) == 1:
             return None
         near = replace(tiling.neighbours, anchor=tiling.otherwise)
-        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor, "tasks")
+        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor)
         view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
         return CoarsePartitioners(view, self._options)
-
-    @property
-    def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
-        """Partitioning libraries, asked about all that is worth it."""
-        return (self.partitioners,) if self._by_task is None else (self.partitioners, self._by_task)
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
@@ -285,35 +280,33 @@ class Portfolio:
         On a mesh where METIS and the best regular division, of ``regular_bytes``, agree, both are good.
         """
         budget = self._budgets[num_parts] = Budget(self._options.budget_s)
-        failures = self._failures.setdefault(num_parts, [])
-        for asked in self._asked_about:
-            tiling, is_good, is_found = asked.view.tiling, False, False
-            failed: PartitionError | None = None
-            seeds = SEARCH.seeds if len(asked.view.operand) and num_parts > 1 else 1
-            for name, seed in (*(("METIS", seed) for seed in range(seeds)), ("Mt-KaHyPar", 0)):
-                begin = time.perf_counter()
-                try:
-                    if name == "METIS":
-                        divided = asked.metis(num_parts, budget, seed)
-                    else:
-                        divided = asked.mtkahypar(num_parts, budget, is_good=is_good)
-                except PartitionError as error:
-                    failed = failed or error
-                    failures.append(f"{name}: {error.message}")
-                    continue
-                if divided is None:
-                    continue
-                owners = asked.view.owners(divided[1], num_parts)
-                cost = self._cost(owners, num_parts)
-                count = tiling.num_vertices if tiling.is_tiled else 0
-                yield Candidate(divided[0], owners, time.perf_counter() - begin, count), cost
-                is_found = True
-                is_even = cost.imbalance <= self.allowed(num_parts)
-                is_plain = asked.is_mesh and is_even and not len(asked.view.operand)
-                is_good = is_plain and regular_bytes <= SEARCH.agreed * cost.comm_bytes
-                self._agreed |= {num_parts} if is_good else set()
-            if failed and not is_found and not isinstance(failed, CutShortError):
-                raise failed
+        asked, failures = self.partitioners, self._failures.setdefault(num_parts, [])
+        is_good, is_found = False, False
+        failed: PartitionError | None = None
+        seeds = SEARCH.seeds if len(self.view.operand) and num_parts > 1 else 1
+        for name, seed in (*(("METIS", seed) for seed in range(seeds)), ("Mt-KaHyPar", 0)):
+            begin = time.perf_counter()
+            try:
+                if name == "METIS":
+                    divided = asked.metis(num_parts, budget, seed)
+                else:
+                    divided = asked.mtkahypar(num_parts, budget, is_good=is_good)
+            except PartitionError as error:
+                failed = failed or error
+                failures.append(f"{name}: {error.message}")
+                continue
+            if divided is None:
+                continue
+            owners = self.view.owners(divided[1], num_parts)
+            cost = self._cost(owners, num_parts)
+            yield self._candidate(divided[0], owners, begin), cost
+            is_found = True
+            is_even = cost.imbalance <= self.allowed(num_parts)
+            is_plain = asked.is_mesh and is_even and not len(self.view.operand)
+            is_good = is_plain and regular_bytes <= SEARCH.agreed * cost.comm_bytes
+            self._agreed |= {num_parts} if is_good else set()
+        if failed and not is_found and not isinstance(failed, CutShortError):
+            raise failed
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)

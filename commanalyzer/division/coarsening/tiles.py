@@ -172,13 +172,13 @@ def build_tiling(
     return Tiling(vertex, int(number[-1]), best.name, followed, near.anchor, best.groups)
 
 
-def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32, name: str = "values") -> Tiling:
+def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32) -> Tiling:
     """Return coarse vertices that are the anchors of ``near``; see :class:`Tiling` for ``otherwise``."""
     number = np.cumsum(~removed & (near.anchor == np.arange(len(removed))), dtype=np.int32)
     vertex = number[near.anchor] - np.int32(1)
     vertex[removed] = -1
     known = replace(near, task_anchor=np.zeros(0, np.int32))
-    return Tiling(vertex, int(number[-1]) if len(number) else 0, name, known, otherwise)
+    return Tiling(vertex, int(number[-1]) if len(number) else 0, "values", known, otherwise)
 
 
 @dataclass(frozen=True, slots=True)
