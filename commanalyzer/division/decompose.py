@@ -39,7 +39,7 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import Bytes, Flop, format_bytes, format_seconds
 from commanalyzer.graph.invariants import check_graph
 from commanalyzer.graph.storage import slices
-from commanalyzer.graph.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.spill import machine_bytes
 from commanalyzer.graph.storage.store import AnyGraph, GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import Int32, sink_of_source
@@ -212,7 +212,7 @@ def _decompose_view(
         with lock:
             progress.advance()
 
-    count = partial(_count, view, work=work, options=options, portfolio=portfolio)
+    count = partial(_count, view, work=work, options=options)
     divide = partial(_divide, view, portfolio, count, caller, advance)
     with ending_early(caller, options.time_limit_s):
         if jobs > 1:
@@ -335,13 +335,10 @@ def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) ->
     return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
 
 
-def _count(
-    view: View, candidate: Candidate, nodes: int, work: int, options: CountOptions, portfolio: Portfolio
-) -> Decomposition:
+def _count(view: View, candidate: Candidate, nodes: int, work: int, options: CountOptions) -> Decomposition:
     part = candidate.part
-    rows = _rows_between(view, portfolio, part, nodes)
-    charges = view.charge(part, nodes, rows)
-    communication, object_bytes = view.communication(part, charges, rows)
+    charges = view.charge(part, nodes)
+    communication, object_bytes = view.communication(part, charges)
     intensity, efficiency_bound = bounds_of(communication, work, options.machine)
     cost = view.cost(part, charges, communication.total_bytes)
     if options.check:
@@ -370,8 +367,3 @@ def bounds_of(
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
     nodes, message_bytes = communication.num_parts, communication.mean_message_bytes
     return intensity, machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
-
-
-def _rows_between(view: View, portfolio: Portfolio, part: Int32, p: int) -> Sliceable | None:
-    """Rows among which are all that join several parts; ``None`` where these are looked for in all rows."""
-    return portfolio.surface.rows(part, p) if view.singletons is None else None

@@ -145,7 +145,7 @@ class _Replay:
         charges = view.charge(part, item.nodes)
         assert isinstance(view.graph, ValueGraph)  # it was made to be expanded
         exact = replayed(charges, view.graph, self.kept, self.timeline, part, view.removed, view.totals)
-        found, object_bytes = view.communication(part, exact, None)
+        found, object_bytes = view.communication(part, exact)
         ends = found.low_bytes, found.high_bytes, round(self.recorded.recording.doubt * found.total_bytes)
         communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))
         intensity, bound = bounds_of(communication, self.recorded.work.amount, self.options.machine)

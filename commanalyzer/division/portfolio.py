@@ -42,11 +42,12 @@ from commanalyzer.division.regular.shapes import (
     shape_families,
 )
 from commanalyzer.division.regular.sketch import Sketch, find_sums, hub_bytes, leaders, led_work
-from commanalyzer.division.selection import Cost, RowCounter, best_of, shown_bytes
+from commanalyzer.division.selection import Cost, best_of, shown_bytes
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
 
+CostOf = Callable[[Int32, int], Cost]  # owners of all values, number of parts
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
@@ -103,7 +104,7 @@ class Portfolio:
     """
 
     def __init__(
-        self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: RowCounter, wanted: int = 0
+        self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: CostOf, wanted: int = 0
     ) -> None:
         self._graph = graph
         self._removed = removed
@@ -177,8 +178,8 @@ class Portfolio:
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
         options = self._options
-        for partitioners in () if options.given else self._asked_about:
-            partitioners.prepare()
+        if not options.given:
+            self.partitioners.prepare()
         options.caller.both(lambda: self.structure, lambda: options.structured and self.layouts.heavy)
 
     @property
@@ -204,8 +205,8 @@ class Portfolio:
             return Layouts(graph, self.families, None)
         anchor, is_element = tiling.neighbours.anchor, elements_of(self.arrays, graph.num_vertices)
         lead, operand = leaders(tiling.vertex, anchor, is_element, nets.num_vertices), self.view.operand
-        work, is_refined = None, len(operand) > 0
-        if is_refined:
+        work = None
+        if len(operand):
             beside = np.where(is_element[operand], operand, anchor[operand])
             lead[tiling.num_vertices :] = np.where(is_element[beside], beside, -1)
         else:
@@ -213,7 +214,7 @@ class Portfolio:
             work = led_work(anchor, is_element, tiling.vertex, graph.work_flops, coarse_flops)
         unseen = hub_bytes(graph, self._removed)
         sketch = Sketch(nets, lead, graph.num_vertices, work, unseen)
-        return Layouts(graph, self.families, sketch, find_sums(graph), is_refined=is_refined)
+        return Layouts(graph, self.families, sketch, find_sums(graph))
 
     @cached_property
     def partitioners(self) -> CoarsePartitioners:
@@ -234,14 +235,9 @@ class Portfolio:
         if not self._is_small or tiling.is_tiled or len(tiling.anchors) == 1:
             return None
         near = replace(tiling.neighbours, anchor=tiling.otherwise)
-        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor, "tasks")
+        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor)
         view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
         return CoarsePartitioners(view, self._options)
-
-    @property
-    def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
-        """Partitioning libraries, asked about all that is worth it."""
-        return (self.partitioners,) if self._by_task is None else (self.partitioners, self._by_task)
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
@@ -289,35 +285,33 @@ class Portfolio:
         On a mesh where METIS and the best regular division, of ``regular_bytes``, agree, both are good.
         """
         budget = self._budgets[num_parts] = Budget(self._options.budget_s)
-        failures = self._failures.setdefault(num_parts, [])
-        for asked in self._asked_about:
-            tiling, is_good, is_found = asked.view.tiling, False, False
-            failed: PartitionError | None = None
-            seeds = SEARCH.seeds if len(asked.view.operand) and num_parts > 1 else 1
-            for name, seed in (*(("METIS", seed) for seed in range(seeds)), ("Mt-KaHyPar", 0)):
-                begin = time.perf_counter()
-                try:
-                    if name == "METIS":
-                        divided = asked.metis(num_parts, budget, seed)
-                    else:
-                        divided = asked.mtkahypar(num_parts, budget, is_good=is_good)
-                except PartitionError as error:
-                    failed = failed or error
-                    failures.append(f"{name}: {error.message}")
-                    continue
-                if divided is None:
-                    continue
-                owners = asked.view.owners(divided[1], num_parts)
-                cost = self._cost(owners, num_parts)
-                count = tiling.num_vertices if tiling.is_tiled else 0
-                yield Candidate(divided[0], owners, time.perf_counter() - begin, count), cost
-                is_found = True
-                is_even = cost.imbalance <= self.allowed(num_parts)
-                is_plain = asked.is_mesh and is_even and not len(asked.view.operand)
-                is_good = is_plain and regular_bytes <= SEARCH.agreed * cost.comm_bytes
-                self._agreed |= {num_parts} if is_good else set()
-            if failed and not is_found and not isinstance(failed, CutShortError):
-                raise failed
+        asked, failures = self.partitioners, self._failures.setdefault(num_parts, [])
+        is_good, is_found = False, False
+        failed: PartitionError | None = None
+        seeds = SEARCH.seeds if len(self.view.operand) and num_parts > 1 else 1
+        for name, seed in (*(("METIS", seed) for seed in range(seeds)), ("Mt-KaHyPar", 0)):
+            begin = time.perf_counter()
+            try:
+                if name == "METIS":
+                    divided = asked.metis(num_parts, budget, seed)
+                else:
+                    divided = asked.mtkahypar(num_parts, budget, is_good=is_good)
+            except PartitionError as error:
+                failed = failed or error
+                failures.append(f"{name}: {error.message}")
+                continue
+            if divided is None:
+                continue
+            owners = self.view.owners(divided[1], num_parts)
+            cost = self._cost(owners, num_parts)
+            yield self._candidate(divided[0], owners, begin), cost
+            is_found = True
+            is_even = cost.imbalance <= self.allowed(num_parts)
+            is_plain = asked.is_mesh and is_even and not len(self.view.operand)
+            is_good = is_plain and regular_bytes <= SEARCH.agreed * cost.comm_bytes
+            self._agreed |= {num_parts} if is_good else set()
+        if failed and not is_found and not isinstance(failed, CutShortError):
+            raise failed
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)
@@ -374,35 +368,28 @@ class Portfolio:
         return self._closely_followed(_Found(name, coarse, values, values), num_parts)
 
     def _with_better_borders(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
-        """``part`` with better borders: first what belongs together moves together, then value by value."""
-        cost, allowed = self._cost(part, num_parts), self.allowed(num_parts)
-        for beside in (self.surface, self._singly):
-            other = self._balanced_borders(beside, part, num_parts, hopeless_bytes)
-            found = self._cost(other, num_parts)
-            if best_of([cost.comm_bytes, found.comm_bytes], [cost.imbalance, found.imbalance], allowed):
-                part, cost = other, found
-        return part, cost
+        """``part`` with better borders, tried again with less work per part where one got too much; its cost.
 
-    def _balanced_borders(
-        self, surface: Surface, part: Int32, num_parts: int, hopeless_bytes: float
-    ) -> Int32:
-        """``part`` with better borders, tried again with less work per part where one got too much."""
-        slack = self._options.imbalance
+        What belongs together moves together.
+        """
+        slack, allowed = self._options.imbalance, self.allowed(num_parts)
+        first = last = self._cost(part, num_parts)
+        other = part
         for _ in range(SEARCH.balanced):
             better = refine_borders(
-                *(surface, part, num_parts, slack),
-                work_flops=self._cost(part, num_parts).find_work,
+                *(self.surface, other, num_parts, slack),
+                work_flops=last.find_work,
                 hopeless_bytes=hopeless_bytes,
                 budget_s=self._options.budget_s,
             )
             if better is None:
                 break
-            part = better
-            over = self._cost(part, num_parts).imbalance - self.allowed(num_parts)
-            if over <= 0:
+            other, last = better, self._cost(better, num_parts)
+            if last.imbalance <= allowed:
                 break
-            slack = max(slack - over, 0.0)
-        return part
+            slack = max(slack - (last.imbalance - allowed), 0.0)
+        is_better = best_of([first.comm_bytes, last.comm_bytes], [first.imbalance, last.imbalance], allowed)
+        return (other, last) if is_better else (part, first)
 
     def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> Int32:
         """The best of some rounds; each balances the work as it lies after the round before.
@@ -425,13 +412,9 @@ class Portfolio:
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
     ) -> Int32:
         view, work, removed = self._by_value.view, cost.find_work(), self._removed
-        vertex, coarse = view.tiling.vertex, np.maximum(view.on_coarse(part), 0)
-        if cost.imbalance > (allowed := self.allowed(num_parts)) and len(view.hubs.hub):
-            part, most = part.copy(), allowed * float(work.sum()) / num_parts
-            part[view.hubs.hub] = view.hubs.spread(part, coarse, num_parts, work, most)
-        n = view.tiling.num_vertices
+        vertex, n = view.tiling.vertex, view.tiling.num_vertices
         found = self._by_value.improved(
-            coarse,
+            np.maximum(view.on_coarse(part), 0),
             num_parts,
             work_flops=np.bincount(vertex[~removed], work[~removed], n).astype(np.float64),
             settled=np.bincount(part[removed], work[removed], num_parts).astype(np.float64),
@@ -452,9 +435,9 @@ class Portfolio:
         every = self.layouts.cuts(num_parts, allowed)
         groups = [list(group) for _, group in itertools.groupby(every, lambda cut: cut.cut_dims)]
         chosen = dict[int, list[tuple[_Found, Cost]]]()
-        for cuts in sorted(groups, key=lambda cuts: min(cut.score for cut in cuts)):
+        for cuts in sorted(groups, key=lambda cuts: min(cut.score(allowed) for cut in cuts)):
             counted = dict[int, tuple[_Found, Cost]]()
-            for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score):
+            for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score(allowed)):
                 if not counted or cuts[i].comm_bytes <= SEARCH.guessed * least:
                     made = self._cut(cuts[i], num_parts)
                     cost = self._cost(self._placed(made, num_parts), num_parts)
@@ -479,7 +462,7 @@ class Portfolio:
         return min((c.comm_bytes for _, c in counted if c.imbalance <= allowed), default=math.inf)
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:
-        return self._count(part, num_parts, self.surface.rows(part, num_parts))
+        return self._count(part, num_parts)
 
     def _cut(self, cut: Cut, num_parts: int) -> _Found:
         """Return what ``cut`` gives."""

@@ -18,6 +18,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.coarsening.surface import SharedRows
 from commanalyzer.division.libraries.concurrency import LEAST_SECONDS, LibraryCaller
 from commanalyzer.division.options import is_large
 from commanalyzer.division.selection import Cost, Latest
@@ -27,7 +28,6 @@ from commanalyzer.foundation.quantities import format_count
 from commanalyzer.graph.contraction.dissolve import dissolve_registers, dissolving
 from commanalyzer.graph.contraction.simplify import simplified
 from commanalyzer.graph.invariants import check_dissolved
-from commanalyzer.graph.storage.slices import Sliceable
 from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.structure.singletons import SingletonKind, find_singletons, paper_counts, passes_on
@@ -91,38 +91,28 @@ class View:
         hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
         return cls(model, flat, hubs, None, work, totals, room, order)
 
-    def charge(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Charges:
-        """Return what owners move, counted unless it was before.
-
-        Args:
-            part: int32[V], owners.
-            num_parts: Number of parts p.
-            rows: Rows among which are all that join several parts; None to look for these in all rows.
-        """
+    def charge(self, part: Int32, num_parts: int) -> Charges:
+        """Return what owners int32[V] of so many parts move, counted unless it was before."""
         known = self.charges.find(part, num_parts)
         if known is None:
             give_back()
             if self.singletons is None:
+                rows = SharedRows(self.graph, part, num_parts)
                 known = charge_volume(self.graph, part, num_parts, self.removed, self.totals, rows, self.work)
             else:
                 known = charge_hpdc18(self.graph, part, num_parts, self.singletons, self.totals)
             self.charges.note(part, num_parts, known, known.nbytes)
         return known
 
-    def communication(
-        self, part: Int32, charges: Charges, rows: Sliceable | None
-    ) -> tuple[Communication, Int64]:
-        """Return what ``charges`` add up to, with all that is told apart, and int64[O], bytes of each array.
-
-        Other arguments as of :meth:`charge`.
-        """
+    def communication(self, part: Int32, charges: Charges) -> tuple[Communication, Int64]:
+        """Return what the ``charges`` of owners add up to, all told apart, and int64[O], bytes of arrays."""
         graph, removed = self.graph, self.removed
         exchanges = charges.exchanges(graph, self.totals, removed if self.singletons is None else None)
         found, object_bytes = exchanges.communication(), exchanges.bytes_per_object()
         if self.singletons is not None:
             return with_singletons(found, graph, part, self.singletons, self.totals), object_bytes
         found = with_collectives(found, charges, exchanges, graph, removed)
-        known = graph, part, removed, self.order, rows
+        known = graph, part, removed, self.order, SharedRows(graph, part, charges.num_parts)
         return with_phases(found, charges, exchanges, *known), object_bytes
 
     def cost(self, part: Int32, charges: Charges, comm_bytes: int) -> Cost:
@@ -135,12 +125,12 @@ class View:
         low_bytes = sum(int(np.dot(t.low, t.width_bytes)) for t in (charges.expand, charges.fold))
         return Cost(comm_bytes, imbalance_with_folds(*known, charges.fold_terms), work, low_bytes)
 
-    def counted_cost(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Cost:
+    def counted_cost(self, part: Int32, num_parts: int) -> Cost:
         """Return what owners cost; arguments as of :meth:`charge`."""
-        charges = self.charge(part, num_parts, rows)
+        charges = self.charge(part, num_parts)
         comm_bytes = charges.comm_bytes
         if self.singletons is not None:
-            comm_bytes = self.communication(part, charges, rows)[0].total_bytes
+            comm_bytes = self.communication(part, charges)[0].total_bytes
         return self.cost(part, charges, comm_bytes)
 
     def require_values(self, nodes: int) -> None:

@@ -62,7 +62,7 @@ def counted_at_plain(kernel: Kernel, size: int, nodes: int) -> list[int]:
     found = []
     for part in followed:
         owner = np.where(given >= 0, given, np.maximum(part, 0)).astype(np.int32)
-        found.append(view.communication(owner, view.charge(owner, nodes), None)[0].total_bytes)
+        found.append(view.communication(owner, view.charge(owner, nodes))[0].total_bytes)
     return found
 
 

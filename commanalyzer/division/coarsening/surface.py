@@ -21,11 +21,12 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, sink_of_sou
 
 @dataclass(frozen=True, slots=True)
 class SharedRows:
-    """Rows of a graph, in order; a :class:`~commanalyzer.graph.storage.slices.Sliceable`.
+    """Rows of a graph whose sinks and sources have several owners, in order; a :class:`.slices.Sliceable`.
 
     Attributes:
         graph: The graph.
-        owner: int32[V], owners; values with others than 0 to ``num_owners`` - 1 do not count.
+        owner: int32[V], parts, or vertices of a hypergraph and beyond these hubs, which are no pins; values
+            with others than 0 to ``num_owners`` - 1 do not count.
         num_owners: Number of owners.
     """
 
@@ -66,16 +67,6 @@ class Surface:
     graph: AnyGraph
     view: CoarseView
 
-    def rows(self, owner: Int32, num_owners: int) -> SharedRows:
-        """Return the rows whose sinks and sources have several owners.
-
-        Args:
-            owner: int32[V], parts, or vertices of a hypergraph and beyond these hubs, which are no pins;
-                values with others than 0 to ``num_owners`` - 1 do not count.
-            num_owners: Number of owners.
-        """
-        return SharedRows(self.graph, owner, num_owners)
-
     def movable(self, beside: Bool) -> Int64:
         """Return the anchors in some coarse vertices, ``beside`` (bool[N])."""
         tiling = self.view.tiling
@@ -102,7 +93,7 @@ class Surface:
         """
         tiling = self.view.tiling
         marked = np.zeros(len(part), np.bool_)
-        for piece in self.rows(part, num_parts).slices():
+        for piece in SharedRows(self.graph, part, num_parts).slices():
             sink = sink_of_source(piece)
             apart = (part[sink] != part[piece.source]) & (tiling.vertex[sink] >= 0)
             apart &= tiling.vertex[piece.source] >= 0

@@ -133,12 +133,6 @@ class Tiling:
         """Both kinds of anchors, or the one that there is."""
         return tuple({id(a): a for a in (self.neighbours.anchor, self.otherwise)}.values())
 
-    @property
-    def singly(self) -> Tiling:
-        """The same coarse vertices, where every value follows itself."""
-        own = np.arange(len(self.vertex), dtype=np.int32)
-        return replace(self, neighbours=replace(self.neighbours, anchor=own))
-
 
 def build_tiling(
     graph: AnyGraph,
@@ -178,13 +172,13 @@ def build_tiling(
     return Tiling(vertex, int(number[-1]), best.name, followed, near.anchor, best.groups)
 
 
-def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32, name: str = "values") -> Tiling:
+def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32) -> Tiling:
     """Return coarse vertices that are the anchors of ``near``; see :class:`Tiling` for ``otherwise``."""
     number = np.cumsum(~removed & (near.anchor == np.arange(len(removed))), dtype=np.int32)
     vertex = number[near.anchor] - np.int32(1)
     vertex[removed] = -1
     known = replace(near, task_anchor=np.zeros(0, np.int32))
-    return Tiling(vertex, int(number[-1]) if len(number) else 0, name, known, otherwise)
+    return Tiling(vertex, int(number[-1]) if len(number) else 0, "values", known, otherwise)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ import numpy as np
 from commanalyzer.division.budget import least_gain
 from commanalyzer.division.coarsening.coarse import build_nets, work_by_number
 from commanalyzer.division.coarsening.kernels import flow_bytes
-from commanalyzer.division.coarsening.surface import Surface
+from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, groups_of, tiles_of
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.division.refinement.refine import (
@@ -269,7 +269,7 @@ def _border(
     number, small = _numbered(tiling, part, num_parts, chosen, small, label)
     total = num_parts + len(small)
     number[view.hubs.hub] = total + np.arange(len(view.hubs.hub), dtype=np.int32)
-    rows, most = surface.rows(number, total), MOST_COUNTS // num_parts
+    rows, most = SharedRows(graph, number, total), MOST_COUNTS // num_parts
     nets = build_nets(graph, number, total, tiling.neighbours, np.zeros(total), rows, most, part)
     if nets is None or not nets.num_nets:
         return None

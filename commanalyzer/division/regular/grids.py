@@ -68,7 +68,6 @@ class Blocks:
         self,
         grid: tuple[int, ...],
         spread: Spread = "points",
-        order: tuple[int, ...] = (),
         sizes: tuple[int, ...] = (),
     ) -> tuple[Int64, ...]:
         """Return what each coordinate adds to the number of the part, for every extents of the family.
@@ -76,12 +75,9 @@ class Blocks:
         Args:
             grid: Number of blocks along each dimension.
             spread: Where to cut.
-            order: Dimensions, the one whose next block has the next part last; as they are if not given.
             sizes: Points of blocks that are dealt out in turn, whatever ``spread`` says; none to cut.
         """
-        strides = np.ones(len(grid), np.int64)
-        axes = order or tuple(range(len(grid)))
-        strides[list(axes[:-1])] = np.cumprod([grid[d] for d in reversed(axes[1:])])[::-1]
+        strides = np.cumprod((1, *grid[:0:-1]))[::-1]
         if sizes:
             blocks = [_in_turn(extents, grid, sizes) for extents, _ in self._groups]
         elif spread == "cyclic":

@@ -9,11 +9,10 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,13 +40,11 @@ class CutArrays:
         blocks: The arrays.
         grid: Number of blocks along each dimension.
         spread: Where they are cut.
-        order: Dimensions in the order in which parts are numbered; as they are if empty.
     """
 
     blocks: Blocks
     grid: tuple[int, ...]
     spread: Spread
-    order: tuple[int, ...]
 
     @property
     def shape_rank(self) -> int:
@@ -57,50 +54,22 @@ class CutArrays:
 
     def cuts(self) -> tuple[Int64, ...]:
         """Return what each coordinate adds to the part."""
-        return self.blocks.cuts(self.grid, self.spread, self.order)
+        return self.blocks.cuts(self.grid, self.spread)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A regular division; the same list for graphs of all sizes.
+    """A regular division and what it costs by a sketch; the same list for graphs of all sizes.
 
     Attributes:
+        pieces: Arrays that are cut; all other values follow.
+        part: int32[S], part of each value of the sketch.
+        load: float64[p], work of each part.
+        comm_bytes: Bytes by the guess; where nothing guesses them, the surface of the blocks.
+        imbalance: Largest part's work over the mean.
+        keeps_terms: The arrays are the factors of sums, which follow.
         name: ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
             cut, or the array that has most of it.
-        pieces: Arrays that are cut; all other values follow.
-        cut_dims: Number of dimensions that are divided, of the arrays that are named first.
-        comm_bytes: Bytes by the guess; 0 where nothing guesses them.
-        score: The less, the likelier it is the best.
-    """
-
-    name: str
-    pieces: tuple[CutArrays, ...]
-    cut_dims: int
-    comm_bytes: float
-    score: float
-
-    @property
-    def grain(self) -> float:
-        """Work of the largest block over the mean that whole rows make; see :meth:`Blocks.grain`."""
-        return self.pieces[0].blocks.grain(self.pieces[0].grid)
-
-    def owners(self, num_vertices: int) -> Int32:
-        """Return int32[V], owners of the elements; -1 for all other values."""
-        return _owners(self.pieces, num_vertices)
-
-
-def _owners(pieces: Iterable[CutArrays], num_vertices: int) -> Int32:
-    owner = np.full(num_vertices, -1, np.int32)
-    for piece in pieces:
-        piece.blocks.fill(piece.cuts(), owner)
-    return owner
-
-
-@dataclass(frozen=True, slots=True)
-class _Guess:
-    """What some pieces cost, by a sketch: part of each of its values, work of each part, bytes, imbalance.
-
-    With ``keeps_terms``, the arrays are the factors of sums, which follow.
     """
 
     pieces: tuple[CutArrays, ...]
@@ -109,11 +78,29 @@ class _Guess:
     comm_bytes: float
     imbalance: float
     keeps_terms: bool = False
+    name: str = ""
 
     @property
     def cut_dims(self) -> int:
         """Number of dimensions that are divided, of the arrays that are cut first."""
         return sum(g > 1 for g in self.pieces[0].grid)
+
+    @property
+    def grain(self) -> float:
+        """Work of the largest block over the mean that whole rows make; see :meth:`Blocks.grain`."""
+        return self.pieces[0].blocks.grain(self.pieces[0].grid)
+
+    def score(self, allowed: float) -> float:
+        """Bytes, times the imbalance where it is far above the limit: refinement mends a little."""
+        over = self.imbalance / allowed
+        return self.comm_bytes * (over if over > _NEARLY else 1.0)
+
+    def owners(self, num_vertices: int) -> Int32:
+        """Return int32[V], owners of the elements; -1 for all other values."""
+        owner = np.full(num_vertices, -1, np.int32)
+        for piece in self.pieces:
+            piece.blocks.fill(piece.cuts(), owner)
+        return owner
 
 
 class Layouts:
@@ -124,7 +111,6 @@ class Layouts:
         families: Arrays with shapes.
         sketch: What guesses their costs; ``None`` for the surface of blocks.
         sums: Sums of products, where these are known.
-        is_refined: Whether values are moved one by one afterwards, which mends what is hardly uneven.
     """
 
     def __init__(
@@ -133,11 +119,8 @@ class Layouts:
         families: Sequence[Sequence[Shaped]],
         sketch: Sketch | None,
         sums: Sums | None = None,
-        *,
-        is_refined: bool = False,
     ) -> None:
         self._graph, self._families, self._sketch, self._sums = graph, families, sketch, sums
-        self._is_refined = is_refined
         self._known: dict[tuple[int, ...], tuple[Blocks, _Places]] = {}
 
     @cached_property
@@ -164,7 +147,7 @@ class Layouts:
             allowed: Limit of the largest part's work over the mean.
         """
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
-        ways: dict[tuple[int, bool], list[_Guess]] = defaultdict(list)
+        ways: dict[tuple[int, bool], list[Cut]] = defaultdict(list)
         for family, done in zip(self._families, work, strict=True):
             for way, members in self._variants(family) if done >= _LEADING * max(work) else ():
                 found = self._beginnings(members, num_parts, allowed)
@@ -172,24 +155,24 @@ class Layouts:
                 # what arrays that are left out cost is not guessed: such seem cheaper than they are
                 ways[way, not rest] += found
                 if rest and self._sketch is not None:
-                    found.sort(key=lambda g: _score(g, allowed))
+                    found.sort(key=lambda g: g.score(allowed))
                     begun = found[: 2 * _STARTS]
                     ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
         complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
-        least = min((_score(guess, allowed) for guess in complete), default=math.inf)
+        least = min((guess.score(allowed) for guess in complete), default=math.inf)
         sums = list(self._along_sums(num_parts, _NEARLY * least))
         unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
         chosen = [
             g
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
-            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0, even=not self._is_refined)
+            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank, g.pieces[0].spread == "cyclic"))
-        different: dict[object, _Guess] = {}
+        different: dict[object, Cut] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
             alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
             different.setdefault(alike if self._sketch is not None else id(guess), guess)
-        return [self._cut(guess, allowed) for guess in different.values()]
+        return [self._named(guess) for guess in different.values()]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
         """All of a family that does work, those without several values per point, and those that do it.
@@ -204,25 +187,25 @@ class Layouts:
                 found.setdefault(tuple(map(id, members)), (way, members))
         return list(found.values())
 
-    def _beginnings(self, members: tuple[Shaped, ...], num_parts: int, allowed: float) -> list[_Guess]:
+    def _beginnings(self, members: tuple[Shaped, ...], num_parts: int, allowed: float) -> list[Cut]:
         """Guesses that begin with some arrays: on all grids, the best of these in other ways as well."""
         blocks = self._blocks(members)
         extents = blocks.extents
         grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
         grids.sort(key=lambda g: (surface(g, extents), g))
-        even = [self._guess((CutArrays(blocks, g, "points", ()),), num_parts) for g in grids]
-        rank = sorted(range(len(even)), key=lambda i: _score(even[i], allowed))
+        even = [self._guess((CutArrays(blocks, g, "points"),), num_parts) for g in grids]
+        rank = sorted(range(len(even)), key=lambda i: even[i].score(allowed))
         chosen = rank if self._sketch is not None else rank[:_STARTS]
         found = [even[i] for i in chosen]
         for i in rank[:_STARTS]:
             grid, cuts = grids[i], even[i].pieces[0].cuts()
             for spread in _uneven(even[i], allowed):
-                piece = CutArrays(blocks, grid, spread, ())
+                piece = CutArrays(blocks, grid, spread)
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))
         return found
 
-    def _along_sums(self, num_parts: int, most_bytes: float) -> Iterator[_Guess]:
+    def _along_sums(self, num_parts: int, most_bytes: float) -> Iterator[Cut]:
         """Yield guesses that cut the factors of long sums where all terms stay: parts send partial sums."""
         if self._sums is None or (comm_bytes := self._sums.comm_bytes * (num_parts - 1)) > most_bytes:
             return
@@ -237,18 +220,19 @@ class Layouts:
             for shaped in factors.values():
                 groups.setdefault(shaped.extents, []).append(shaped)
             pieces = tuple(
-                CutArrays(self._blocks(tuple(group)), grid, "points", ())
+                CutArrays(self._blocks(tuple(group)), grid, "points")
                 for extents, group in groups.items()
                 if extent in extents and extent >= num_parts
                 for grid in [
                     tuple(num_parts if d == extents.index(extent) else 1 for d in range(len(extents)))
                 ]
             )
-            one, other = _owners(pieces, self._graph.num_vertices)[self._sums.pairs]
+            cut = Cut(pieces, np.zeros(0, np.int32), np.zeros(num_parts), comm_bytes, 1.0, keeps_terms=True)
+            one, other = cut.owners(self._graph.num_vertices)[self._sums.pairs]
             if 2 * np.count_nonzero((one == other) & (one >= 0)) > len(one):  # it is what is summed over
-                yield _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), comm_bytes, 1.0, True)
+                yield cut
 
-    def _beside(self, guess: _Guess, rest: Iterable[int], num_parts: int, allowed: float) -> _Guess:
+    def _beside(self, guess: Cut, rest: Iterable[int], num_parts: int, allowed: float) -> Cut:
         """Return ``guess`` with the other arrays that do work, cut as costs least one after the other."""
         left = set(rest)
         for family in self._families:
@@ -257,23 +241,22 @@ class Layouts:
                 continue
             blocks = self._blocks(members)
             tried = [
-                self._guess((*guess.pieces, CutArrays(blocks, g, spread, order)), num_parts, guess)
+                self._guess((*guess.pieces, CutArrays(blocks, g, spread)), num_parts, guess)
                 for g in process_grids(num_parts, len(blocks.extents))
                 if fits(g, blocks.extents)
-                for order in _orders(g)
                 for spread in dict.fromkeys(("points", guess.pieces[0].spread))
             ]
             if tried:
-                guess = min(tried, key=lambda g: _score(g, allowed))
+                guess = min(tried, key=lambda g: g.score(allowed))
                 left -= {id(s.array) for s in members}
         return guess
 
-    def _guess(self, pieces: tuple[CutArrays, ...], num_parts: int, known: _Guess | None = None) -> _Guess:
+    def _guess(self, pieces: tuple[CutArrays, ...], num_parts: int, known: Cut | None = None) -> Cut:
         """Return what ``pieces`` cost; all but the last of them are those of ``known``."""
         if self._sketch is None:
             piece = pieces[-1]
             area = surface(piece.grid, piece.blocks.extents)
-            return _Guess(pieces, np.zeros(0, np.int32), np.zeros(num_parts), area, 1.0)
+            return Cut(pieces, np.zeros(0, np.int32), np.zeros(num_parts), area, 1.0)
         part = np.full(len(self._sketch.value), -1, np.int32) if known is None else known.part.copy()
         load = np.zeros(num_parts) if known is None else known.load.copy()
         piece = pieces[-1]
@@ -281,7 +264,7 @@ class Layouts:
         places.enter(cuts, part, load)
         total = float(load.sum())
         imbalance = float(load.max()) * num_parts / total if total > 0 else 1.0
-        return _Guess(pieces, part, load, float(self._sketch.comm_bytes(part, num_parts)), imbalance)
+        return Cut(pieces, part, load, float(self._sketch.comm_bytes(part, num_parts)), imbalance)
 
     def _blocks(self, members: tuple[Shaped, ...]) -> Blocks:
         key = tuple(map(id, members))
@@ -290,7 +273,7 @@ class Layouts:
             self._known[key] = blocks, _Places(blocks, self._sketch)
         return self._known[key][0]
 
-    def _cut(self, guess: _Guess, allowed: float) -> Cut:
+    def _named(self, guess: Cut) -> Cut:
         shapes = [len(family[0].extents) for family in self._families]
         several = len(guess.pieces) > 1 or shapes.count(len(guess.pieces[0].grid)) > 1
         text = " and ".join(self._text(piece, several) for piece in guess.pieces)
@@ -302,8 +285,7 @@ class Layouts:
         elif left:
             text += ", entries follow" if all(s.components > 1 for s in left) else ", others follow"
         text += " by work" if any(piece.spread == "work" for piece in guess.pieces) else ""
-        comm_bytes = guess.comm_bytes if self._sketch is not None else 0.0
-        return Cut(text, guess.pieces, guess.cut_dims, comm_bytes, _score(guess, allowed))
+        return replace(guess, name=text)
 
     def _text(self, piece: CutArrays, is_one_of_several: bool) -> str:
         """Name of a piece; a shape that the source does not show is one as which an array is seen."""
@@ -353,42 +335,22 @@ class _Places:
             load += np.bincount(np.ravel(sum(np.ix_(*along))), np.ravel(work), len(load))
 
 
-def _likeliest(
-    found: Sequence[_Guess], allowed: float, unseen: int, *, each_dims: bool, even: bool
-) -> Iterator[_Guess]:
+def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: bool) -> Iterator[Cut]:
     """Yield the best of some guesses, which may be ``unseen`` bytes too low.
 
-    With ``each_dims`` the best for each number of cut dimensions; with ``even`` the least bytes that are
-    balanced as well, since the score gives balance up for bytes and large graphs are hardly refined.
+    With ``each_dims`` the best for each number of cut dimensions as well.
     """
     ranked = sorted(
-        found, key=lambda g: (_score(g, allowed), max(g.imbalance, allowed), g.pieces[0].shape_rank)
+        found, key=lambda g: (g.score(allowed), max(g.imbalance, allowed), g.pieces[0].shape_rank)
     )
-    known = sorted((g for g in ranked if even and len(g.part)), key=lambda g: -g.comm_bytes)
-    cheapest = {g.cut_dims: g for g in known if g.imbalance <= allowed}
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
-        near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed) + unseen
-        is_best = guess is cheapest.get(guess.cut_dims) or (each_dims and seen[guess.cut_dims] == 1)
-        if is_best or (near and seen[guess.cut_dims] <= _KEPT):
+        near = guess.score(allowed) <= _NEARLY * ranked[0].score(allowed) + unseen
+        if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
 
 
-def _orders(grid: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield the orders of the dimensions that number the parts differently."""
-    divided = [d for d, count in enumerate(grid) if count > 1]
-    whole = [d for d, count in enumerate(grid) if count == 1]
-    for order in itertools.permutations(divided):
-        yield (*whole, *order)
-
-
-def _score(guess: _Guess, allowed: float) -> float:
-    """Bytes, times the imbalance where it is far above the limit: refinement mends a little."""
-    over = guess.imbalance / allowed
-    return guess.comm_bytes * (over if over > _NEARLY else 1.0)
-
-
-def _uneven(guess: _Guess, allowed: float) -> Sequence[Spread]:
+def _uneven(guess: Cut, allowed: float) -> Sequence[Spread]:
     """Other ways to cut: where points are uneven, by work and one by one."""
     return ("work", "cyclic") if guess.imbalance > allowed else ("work",)

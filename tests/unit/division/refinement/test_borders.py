@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.coarsening.coarse import build_coarse, build_nets, work_by_number
 from commanalyzer.division.coarsening.neighbours import Neighbours
-from commanalyzer.division.coarsening.surface import Surface
+from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, build_tiling
 from commanalyzer.division.refinement.borders import (
     _is_everywhere,
@@ -50,7 +50,7 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     number[removed] = total + np.arange(np.count_nonzero(removed))
     hubs = np.cumsum(removed) - 1
     assert number.tolist() == [total + hubs[i] if removed[i] else single[anchor[i]] for i in range(v)]
-    rows = Surface(graph, view).rows(number, total)
+    rows = SharedRows(graph, number, total)
     work = np.zeros(total)
     every, some = (build_nets(graph, number, total, tiling.neighbours, work, r) for r in (None, rows))
     assert every is not None and some is not None
@@ -88,11 +88,9 @@ def test_bytes_are_those_of_all_rows(
     part = (np.sum(np.arange(v)[:, None] >= cuts, axis=1) % num_parts).astype(np.int32)
     moved = data.draw(st.lists(st.integers(0, v - 1), max_size=2))
     part[moved] = num_parts - 1
-    tiling = build_tiling(graph, removed, (), (), max(v // 3, 1))
-    view = build_coarse(graph, removed, tiling)
     expected = charge_volume(graph, part, num_parts, removed)
     for item in (graph, LargeGraph(GraphStore.of(graph), flows)):
-        rows = Surface(item, view).rows(part, num_parts)
+        rows = SharedRows(item, part, num_parts)
         found = charge_volume(item, part, num_parts, removed, rows=rows)
         for one, other in ((found.expand, expected.expand), (found.fold, expected.fold)):
             for name in (f.name for f in fields(one)):

@@ -59,7 +59,7 @@ def test_lists_that_no_value_is_computed_from_do_no_work() -> None:
 def portfolio_of(graph: ValueGraph, parts: int, hubs: Bool | None = None) -> Portfolio:
     removed = np.zeros(graph.num_vertices, np.bool_) if hubs is None else hubs
 
-    def count(part: Int32, p: int, rows: object) -> Cost:
+    def count(part: Int32, p: int) -> Cost:
         found = count_volume(graph, part, p, removed).total_bytes
         return Cost(found, imbalance_of_work(graph.work_flops, part, p), lambda: graph.work_flops)
 
