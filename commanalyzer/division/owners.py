@@ -15,7 +15,7 @@ import numpy as np
 from commanalyzer.division.refinement.refine import balance_weights
 from commanalyzer.graph.storage.coding import Coded, encoded
 from commanalyzer.graph.storage.store import AnyGraph, GraphStore
-from commanalyzer.graph.value_graph import Bool, HomeObject, Int32, Int64
+from commanalyzer.graph.value_graph import Bool, Float64, HomeObject, Int32, Int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,49 @@ class HubTraffic:
             part: int32[N], parts of the coarse vertices.
             num_parts: Number of parts p.
         """
-        groups = int(self.group.max(initial=-1)) + 1
-        cell = self.group[self.link_hub] * num_parts + part[self.link_vertex]
-        traffic = np.bincount(cell, self.link_bytes, groups * num_parts).astype(np.int64)
-        return np.asarray(traffic.reshape(groups, num_parts).argmax(axis=1)[self.group], np.int32)
+        traffic = self._traffic(part, self.group, int(self.group.max(initial=-1)) + 1, num_parts)
+        return np.asarray(traffic.argmax(axis=1)[self.group], np.int32)
+
+    def spread(
+        self, owner: Int32, part: Int32, num_parts: int, work_flops: Float64, most_flops: float
+    ) -> Int32:
+        """Return int32[H], owners where no hub overloads a part: each is where there is room for its work.
+
+        Those with most work choose first. Hubs that belong together move together, unless they have more
+        work than the slack of a part.
+
+        Args:
+            owner: int32[V], owners of all values.
+            part: int32[N], parts of the coarse vertices.
+            num_parts: Number of parts p.
+            work_flops: float64[V], work where each value is owned.
+            most_flops: Work that a part may have.
+        """
+        count, own_work = len(self.group), work_flops[self.hub].astype(np.float64)
+        together = np.bincount(self.group, own_work, count)
+        slack = most_flops - float(work_flops.sum()) / num_parts
+        group = np.where(together[self.group] > slack, count + np.arange(count), self.group)
+        chosen, number = np.unique(group, return_inverse=True)
+        work = np.bincount(number, own_work, len(chosen)).astype(np.float64)
+        heavy = np.flatnonzero(work > 0)
+        now = np.zeros(len(chosen), np.int32)
+        now[number] = owner[self.hub]
+        settled = np.ones(len(owner), np.bool_)
+        settled[self.hub[np.isin(number, heavy)]] = False
+        load = np.bincount(owner[settled], work_flops[settled], num_parts).astype(np.float64)
+        traffic = self._traffic(part, number.astype(np.int64), len(chosen), num_parts)
+        for i in heavy[np.argsort(-work[heavy], kind="stable")]:  # one step per group of hubs
+            room, own = load + work[i] <= most_flops, now[i]
+            most = np.where(room, traffic[i], -1)
+            best = own if most[own] == most.max() else most.argmax()
+            if not room.any():
+                best = own if load[own] == load.min() else load.argmin()
+            now[i] = best
+            load[best] += work[i]
+        return now[number]
+
+    def _traffic(self, part: Int32, group: Int64, groups: int, num_parts: int) -> Int64:
+        """Return int64[G, p], bytes between each group of hubs and the values of each part."""
+        cell = group[self.link_hub] * num_parts + part[self.link_vertex]
+        traffic = np.bincount(cell, self.link_bytes, groups * num_parts)
+        return traffic.astype(np.int64).reshape(groups, num_parts)

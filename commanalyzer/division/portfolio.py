@@ -412,9 +412,13 @@ class Portfolio:
         self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
     ) -> Int32:
         view, work, removed = self._by_value.view, cost.find_work(), self._removed
-        vertex, n = view.tiling.vertex, view.tiling.num_vertices
+        vertex, coarse = view.tiling.vertex, np.maximum(view.on_coarse(part), 0)
+        if cost.imbalance > (allowed := self.allowed(num_parts)) and len(view.hubs.hub):
+            part, most = part.copy(), allowed * float(work.sum()) / num_parts
+            part[view.hubs.hub] = view.hubs.spread(part, coarse, num_parts, work, most)
+        n = view.tiling.num_vertices
         found = self._by_value.improved(
-            np.maximum(view.on_coarse(part), 0),
+            coarse,
             num_parts,
             work_flops=np.bincount(vertex[~removed], work[~removed], n).astype(np.float64),
             settled=np.bincount(part[removed], work[removed], num_parts).astype(np.float64),

@@ -14,6 +14,7 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division import portfolio as module
 from commanalyzer.division.coarsening import coarse_attempts
+from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.division.options import PortfolioOptions
 from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.selection import Cost, Latest, best_of, promising
@@ -79,6 +80,33 @@ def test_work_is_conserved(graph: ValueGraph, data: st.DataObject) -> None:
     part = data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
     total = float(graph.work_flops.sum()) or float(n)
     assert worked(graph, part, 3).sum() == pytest.approx(total)
+
+
+# --- hubs -------------------------------------------------------------------------------------------------
+
+
+def spread(graph: ValueGraph, hubs: Bool, owner: list[int], work: list[float], most: float) -> list[int]:
+    """Owners of the hubs on two nodes."""
+    part = np.array(owner, np.int32)
+    found = build_by_value(graph, hubs).hubs.spread(part, part[~hubs], 2, np.array(work), most)
+    return [int(p) for p in found]
+
+
+def test_hubs_go_where_their_work_has_room() -> None:
+    # Hub 4 is fed by 0 and 1 (part 0), hub 5 by 0; both carry as much work as a part may have.
+    graph, work = build(6, [folded(4, [0], [1]), folded(5, [0])]), [1.0, 1.0, 1.0, 1.0, 4.0, 4.0]
+    assert spread(graph, np.arange(6) >= 4, [0, 0, 1, 1, 0, 0], work, 6.5) == [0, 1]
+
+
+def test_hubs_that_belong_together_stay_together_while_they_are_light() -> None:
+    # Sum 4 makes centroid 5; part 0 has no room for them.
+    graph, light = build(6, [folded(4, [0], [1]), row(5, 4)]), [10.0, 10.0, 9.0, 9.0, 0.5, 0.5]
+    assert spread(graph, np.arange(6) >= 4, [0, 0, 1, 1, 0, 0], light, 20.6) == [1, 1]
+
+
+def test_hubs_without_work_stay() -> None:
+    graph = build(3, [folded(2, [0], [1])])
+    assert spread(graph, np.arange(3) == 2, [0, 1, 1], [1.0, 1.0, 0.0], 1.0) == [1]
 
 
 # --- failures ---------------------------------------------------------------------------------------------
