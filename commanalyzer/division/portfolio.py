@@ -195,7 +195,9 @@ class Portfolio:
     @cached_property
     def _singly(self) -> Surface:
         """The same where single values move."""
-        return replace(self.surface, view=replace(self.view, tiling=self.view.tiling.singly))
+        tiling, own = self.view.tiling, np.arange(self._graph.num_vertices, dtype=np.int32)
+        alone = replace(tiling, neighbours=replace(tiling.neighbours, anchor=own))
+        return replace(self.surface, view=replace(self.view, tiling=alone))
 
     @cached_property
     def layouts(self) -> Layouts:

@@ -14,7 +14,6 @@ import numpy as np
 
 from commanalyzer.division.budget import SEARCH
 from commanalyzer.division.regular.shapes import is_of_one_array
-from commanalyzer.graph.storage.slices import Sliceable
 from commanalyzer.graph.value_graph import Bool, Float64, Int32
 
 Entry = TypeVar("Entry")
@@ -43,10 +42,6 @@ class Cost:
             return self
         sent, least = (round(self.imbalance * b) for b in (self.comm_bytes, self.low_bytes))
         return replace(self, comm_bytes=sent, low_bytes=least, imbalance=1.0)
-
-
-# What owners of all values cost among so many parts; rows among which are all that join several.
-RowCounter = Callable[[Int32, int, Sliceable], Cost]
 
 
 class Division(Protocol):
