@@ -85,6 +85,7 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
     del follow, rank, uses, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
+    parent = _beside_readers(graph, removed, leaf & several & ~private, anchor, parent)
     task_anchor = _joined_tasks(graph, private, parent)
     own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
@@ -122,6 +123,24 @@ def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
         return np.zeros(0, np.int32)
     kernels.find_anchors(np.where(private, root, parent), root)
     return root
+
+
+def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
+    """Return ``parent`` with leaves that several private values of one place read in that place, too.
+
+    The entries of a matrix that several products of the program read are such.
+    """
+    if not leaf.any():
+        return parent
+    place, elsewhere = np.full(len(parent), -1, np.int32), np.zeros(len(parent), np.bool_)
+    for piece in row_slices(graph):
+        sink = sink_of_source(piece)
+        chosen = leaf[piece.source] & ~removed[sink]
+        source, reader = piece.source[chosen], anchor[sink[chosen]]
+        is_new = place[source] < 0
+        place[source[is_new]] = reader[is_new]
+        elsewhere[source[place[source] != reader]] = True
+    return np.where((place >= 0) & ~elsewhere, place, parent)
 
 
 def _settled(

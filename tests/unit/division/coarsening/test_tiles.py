@@ -71,10 +71,10 @@ def counter(graph: ValueGraph) -> CostOf:
 
 
 def test_a_temporary_follows_what_it_is_computed_for_and_a_leaf_its_reader() -> None:
-    # 5 = f(3), 3 = f(0), 4 = g(1, 2): registers 3 and 4 go with 5 and 6; 0 is read by 3 alone, 2 twice.
+    # 5 = f(3), 3 = f(0), 4 = g(1, 2): registers 3 and 4 go with 5 and 6; 0 is read by 3 alone, 2 twice for 6.
     graph = build(7, [row(3, 0), row(5, 3), row(4, 1, 2), row(6, 4, 2)], registers=[3, 4])
     found = find_neighbours(graph, none_removed(graph))
-    assert found.anchor.tolist() == [5, 6, 2, 5, 6, 5, 6]
+    assert found.anchor.tolist() == [5, 6, 6, 5, 6, 5, 6]
     assert found.readers.tolist() == [1, 1, 2, 1, 1, 0, 0]
 
 
@@ -319,6 +319,14 @@ def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pyt
 
 def _options(coarsen: Coarsen) -> CountOptions:
     return CountOptions((2, 4), check=True, coarsen=coarsen)
+
+
+def test_entries_that_two_products_of_a_row_read_follow_the_row() -> None:
+    # Entry 0 times 4, in two registers that are stored to 3; entry 5 is read in two places.
+    rows = [row(1, 0, 4), row(2, 0, 4, 5), row(3, 1), row(3, 2), row(4, 5)]
+    graph = build(6, rows, registers=(1, 2), inputs=(0, 4, 5))
+    anchor = find_neighbours(graph, none_removed(graph)).anchor
+    assert anchor.tolist() == [3, 3, 3, 3, 4, 5]
 
 
 def test_what_a_rule_names_keeps_its_owner_and_the_rest_follows_one_by_one() -> None:
