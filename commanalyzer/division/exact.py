@@ -29,10 +29,10 @@ from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.confidence import method_of, open_brackets
 from commanalyzer.result.results import Decomposition, groups_of
 
-# Upper end over lower end of a bracket from which on it is done by itself: a quarter decides between
-# divisions, and between machines. How many programs another number adds was not measured.
-_WIDE = 1.25
-_EVENTS = 20_000_000  # most for that, about 80 MB: runs of some 0.1 s
+# Upper end over lower end of a bracket from which on it is done by itself, in runs of so many events.
+# A quarter decides between divisions, and between machines; 20 million are about 80 MB, runs of some 0.1 s.
+# Where it takes less than a second, it is done wherever a bracket would be worth a sentence.
+_WIDE = ((1.25, 20_000_000), (1.05, 2_000_000))
 _MOST_EVENTS = 2_000_000_000  # at all, 8 GB
 _MOST_CHANGES = 8  # other divisions that are counted in this way because the first turned out dearer
 
@@ -68,8 +68,9 @@ def counted_exactly(
             hint="analyse a smaller problem, or fewer steps",
         )
     shown = [d.communication for i in divided for d in leading(groups[i])]
-    wide = any(c.high_bytes > _WIDE * c.low_bytes for c in shown)
-    if not shown or not (wide and events <= _EVENTS if request.exact is None else request.exact):
+    least = min((ratio for ratio, most in _WIDE if events <= most), default=float("inf"))
+    wide = any(c.high_bytes > least * c.low_bytes for c in shown)
+    if not shown or not (wide if request.exact is None else request.exact):
         return counted
     progress.stage(f"count {format_count(events)} events one by one", 1)
     try:

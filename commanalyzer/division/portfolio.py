@@ -508,7 +508,7 @@ class Portfolio:
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
         start, find_work = parts[cheapest], costs[cheapest].find_work
-        slack = self._options.imbalance
+        slack, allowed = self._options.imbalance, self.allowed(num_parts, division.name)
         elements = division.elements()
         is_free = elements < 0
         for surface, chosen in ((self.surface, free), (self._singly, is_free)):
@@ -518,12 +518,13 @@ class Portfolio:
             if other is None:
                 continue
             np.copyto(other, elements, where=~is_free)  # also those that follow values which are not given
-            found = self._cost(other, num_parts)
-            if SEARCH.alike * found.comm_bytes < costs[cheapest].comm_bytes:  # less is within the estimate
+            found, first = self._cost(other, num_parts), costs[cheapest]
+            # what saves less is within the estimate
+            if first.imbalance > allowed or SEARCH.alike * found.comm_bytes < first.comm_bytes:
                 parts.append(other)
                 costs.append(found)
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        return parts[best_of(volumes, excess, self.allowed(num_parts, division.name))]
+        return parts[best_of(volumes, excess, allowed)]
 
     def _followed_by_task(self, given: Int32, num_parts: int) -> Int32:
         """Owners where each task is whole beside what it exchanges most with."""

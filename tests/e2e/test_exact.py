@@ -183,3 +183,12 @@ def test_the_best_was_counted_event_by_event_where_many_turn_out_dearer() -> Non
     counted = [d.comm_bytes for d in result.decompositions if d.is_replayed and d.is_balanced]
     assert best.is_replayed
     assert best.comm_bytes == best.communication.high_bytes == min(counted)
+
+
+def test_narrow_brackets_of_short_runs_are_counted_event_by_event() -> None:
+    """Conjugate gradients of 8^3 points and 27 neighbours in 2 x 2 rods: five products, eight sums."""
+    program = ROOT / "bench/foreign/cg_rows.cpp"
+    found = commanalyzer.analyze(program, ["8", "4"], nodes=[4], program_output="discard").decomposition(4)
+    halo = 4 * (2 * 8 * 4 + 8)  # points beside two faces and an edge of each rod
+    sums, to_all = 3 * (4 + 4), 3 * (3 + 4)  # r r and p q; beta and alpha
+    assert found.communication.low_bytes == found.comm_bytes == 8 * (5 * halo + sums + to_all)
