@@ -26,7 +26,7 @@ BUDGETS = {
     "communication": 3_111,
     "division": 7_414,
     "foundation": 1_172,
-    "graph": 6_020,
+    "graph": 6_015,
     "kernels": 7_466,
     "machine": 5_715,
     "profiles": 5_404,

@@ -70,8 +70,7 @@ def _are_copies(graph: AnyGraph) -> Bool:
 def merge_stored_registers(graph: OneGraph) -> OneGraph:
     """Return ``graph`` with values that are stored unchanged merged into their homes.
 
-    Only where it is certain: one row begins the value, one row stores it, and as often as it is begun. What
-    is solved in a local array is solved in the array that it is copied to.
+    Only where it is certain: one row defines the value, one row stores it, and as often as it is made.
     """
     named = graph.is_register | graph.is_temporary
     is_copy = _are_copies(graph)
@@ -81,13 +80,10 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
     is_gone = target != np.arange(len(target))
     if not is_gone.any():
         return graph
-    work, versions = graph.work_flops.copy(), graph.versions.copy()
+    work = graph.work_flops.copy()
     np.add.at(work, target[is_gone], work[is_gone])
     work[is_gone] = 0.0
-    for rows in row_slices(graph):
-        more = is_gone[rows.row_sink] & rows.row_accumulates
-        np.add.at(versions, target[rows.row_sink[more]], rows.row_count[more])
-    return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [], versions)
+    return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [])
 
 
 def merge_replicated(graph: OneGraph) -> OneGraph:
@@ -208,8 +204,8 @@ def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:
 
 
 def _note_definitions(rows: Rows, chosen: Bool, times: UInt8, count: Int64) -> Int64:
-    """Note how many ``chosen`` rows (bool[R]) vertices have, and the count of the last; return these rows."""
-    row = np.flatnonzero(chosen)
+    """Note how many rows define ``chosen`` (bool[V]) vertices, the last one's count; return these rows."""
+    row = np.flatnonzero(chosen[rows.row_sink])
     _count(rows.row_sink[row], times)
     count[rows.row_sink[row]] = rows.row_count[row]
     return row
@@ -236,8 +232,7 @@ def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
     (times, copies), (count, stored) = np.zeros((2, v), np.uint8), np.zeros((2, v), np.int64)
     home = np.full(v, -1, np.int32)
     for rows in row_slices(graph):
-        goes_on = rows.row_accumulates & graph.is_temporary[rows.row_sink]
-        _note_definitions(rows, named[rows.row_sink] & ~goes_on, times, count)
+        _note_definitions(rows, named, times, count)
         row = _copies(rows, is_copy)
         value = _copied(rows, row)
         row, value = row[named[value]], value[named[value]]
@@ -298,7 +293,7 @@ def _nested(graph: AnyGraph, register: Bool) -> tuple[Bool, Rows | None]:
     place = np.full(v, -1, np.int32)
     for number, rows in enumerate(row_slices(graph)):
         _count(rows.source[register[rows.source]], readers)
-        row = _note_definitions(rows, register[rows.row_sink], times, count)
+        row = _note_definitions(rows, register, times, count)
         sink = rows.row_sink[row]
         usable = ~rows.row_accumulates[row] & (np.diff(rows.term_ptr)[row] > 0)
         fold[sink], place[sink] = np.where(usable, rows.row_fold[row], int(Fold.NONE)), number
