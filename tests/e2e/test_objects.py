@@ -186,3 +186,25 @@ def test_a_division_names_an_array_by_its_member(tmp_path: Path) -> None:
         program_output="discard",
     )
     assert any("m_x=block:2" in d.method for d in result.decompositions)
+
+
+def test_points_are_divided_not_the_members_of_their_structures(tmp_path: Path) -> None:
+    """Red and black points: each colour reads, in each of three sweeps, what the other made beside two cuts."""
+    (tmp_path / "points.c").write_text(
+        """#include <stdio.h>
+        struct { double u, c[4]; } g[32][32];
+        int main(void) {
+          for (int i = 0; i < 32; i++) for (int j = 0; j < 32; j++) {
+            g[i][j].u = i * 7 % 5 + j;
+            for (int k = 0; k < 4; k++) g[i][j].c[k] = 0.25 - 0.001 * (i % 3);
+          }
+          for (int s = 0; s < 6; s++)
+            for (int i = 1; i < 31; i++) for (int j = 1 + (i + s) % 2; j < 31; j += 2)
+              g[i][j].u += g[i][j].c[0] * g[i - 1][j].u + g[i][j].c[1] * g[i + 1][j].u
+                         + g[i][j].c[2] * g[i][j - 1].u + g[i][j].c[3] * g[i][j + 1].u - g[i][j].u;
+          printf("%g\\n", g[9][9].u);
+        }"""
+    )
+    found = ca.analyze(tmp_path / "points.c", nodes=4, program_output="discard").decomposition(4)
+    assert found.grid[:2] == (2, 2)
+    assert found.comm_bytes == found.communication.high_bytes == 8 * 3 * 2 * 2 * 30

@@ -24,7 +24,7 @@ from commanalyzer.division.regular.sketch import Sketch, Sums
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Float64, Int32, Int64
 
-_IDLE = 0.03  # of the work: arrays with less together follow, the balance limit has room for them
+_IDLE = 0.03  # of the work: arrays with less together follow, and so does a part; the balance limit has room
 _LEADING = 0.5  # of the most work that arrays of one shape do: a division begins with such
 _STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
@@ -338,11 +338,11 @@ class _Places:
 def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: bool) -> Iterator[Cut]:
     """Yield the best of some guesses, which may be ``unseen`` bytes too low.
 
-    With ``each_dims`` the best for each number of cut dimensions as well.
+    With ``each_dims`` the best for each number of cut dimensions as well. Fewer nodes would do where a part
+    has hardly any work, as where members of structures are divided of which one is computed.
     """
-    ranked = sorted(
-        found, key=lambda g: (g.score(allowed), max(g.imbalance, allowed), g.pieces[0].shape_rank)
-    )
+    busy = [g for g in found if g.load.min() >= _IDLE * g.load.mean()] or found
+    ranked = sorted(busy, key=lambda g: (g.score(allowed), max(g.imbalance, allowed), g.pieces[0].shape_rank))
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
