@@ -189,7 +189,7 @@ def test_a_division_names_an_array_by_its_member(tmp_path: Path) -> None:
 
 
 def test_points_are_divided_not_the_members_of_their_structures(tmp_path: Path) -> None:
-    """Red and black points: each colour reads, in each of three sweeps, what the other made beside two cuts."""
+    """Red and black points: in each of three sweeps, a colour reads what the other made beside two cuts."""
     (tmp_path / "points.c").write_text(
         """#include <stdio.h>
         struct { double u, c[4]; } g[32][32];
