@@ -143,12 +143,13 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
         frames += call.frames
         holder = call.holders.get(where, Holder())
         if holder.root is Root.VARIABLE:
-            name = _name(holder, whole, inner)
-            return _placed(replace(found, name=name, function=holder.function, place=holder.place), frames)
+            name, size = _name(holder, whole, inner), found.record_bytes or holder.record_bytes
+            found = replace(found, name=name, function=holder.function, place=holder.place, record_bytes=size)
+            return _placed(found, frames)
         if holder.seen or (holder.root is Root.PARAMETER and inner):
             name = joined_name(holder.seen, inner)
             found = replace(found, name=name, function=holder.function, place=holder.place)
-            found = _placed(found, frames)
+            found = _placed(replace(found, record_bytes=found.record_bytes or holder.record_bytes), frames)
             has_name = True
         elif not has_name:
             found = replace(found, name=call.name, function=call.function, place=call.place)

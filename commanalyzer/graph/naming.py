@@ -283,7 +283,8 @@ class Names:
             place, function = record.place, source_name(record.function)
             self.objects.append(
                 HomeObject(
-                    *(kind, name, function, place.file, place.line, size, record.key, depth, record.strides)
+                    *(kind, name, function, place.file, place.line, size, record.key, depth),
+                    *(record.strides, record.record_bytes),
                 )
             )
         elif size > self.objects[number].size_bytes:

@@ -66,6 +66,7 @@ class HomeObject:
         depth: Recursion depth of a local array, 0 for the outermost activation.
         strides: Bytes from each plane, then row to the next, where these are declared or are blocks of equal
             size that were allocated one by one.
+        record_bytes: Bytes of the structures that it is an array of, 0 for other arrays.
     """
 
     kind: HomeKind
@@ -77,6 +78,7 @@ class HomeObject:
     key: str = ""
     depth: int = 0
     strides: tuple[int, ...] = ()
+    record_bytes: int = 0
 
 
 class LoopPlace(NamedTuple):

@@ -92,6 +92,7 @@ GRAPH = (
 NAMES = (
     Stored("objects", "int64", ("objects", 8)),
     Stored("object_strides", "int64", ("objects",), -1, is_optional=True),
+    Stored("object_records", "int64", ("objects",), 0, is_optional=True),
     Stored("sites", "int64", ("sites", 7)),
     Stored("site_operations", "int64", ("sites", 2), 0, is_optional=True),
     Stored("site_loops", "int64", ("sites", 3), 0, is_optional=True),
@@ -364,6 +365,7 @@ def _name_arrays(graph: GraphStore) -> Arrays:
         "site_operations": np.array(done, dtype=np.int64).reshape(len(done), 2),
         "site_loops": np.array(loops, dtype=np.int64).reshape(len(loops), 3),
         "object_strides": np.array(strides, dtype=np.int64),
+        "object_records": np.array([o.record_bytes for o in graph.objects], dtype=np.int64),
         "text": np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8),
     }
 
@@ -426,12 +428,16 @@ def _names(arrays: Arrays) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
 
     rows = arrays["objects"].tolist()
     strides = arrays["object_strides"].tolist() if "object_strides" in arrays else [-1] * len(rows)
+    records = arrays["object_records"].tolist() if "object_records" in arrays else [0] * len(rows)
     objects = tuple(
         HomeObject(
             *(HomeKind(kind), text(name), text(function), text(file), line, size, text(key), depth),
             tuple(map(int, text(stride).split())) if stride >= 0 else (),
+            record,
         )
-        for (kind, name, function, file, line, size, key, depth), stride in zip(rows, strides, strict=True)
+        for (kind, name, function, file, line, size, key, depth), stride, record in zip(
+            rows, strides, records, strict=True
+        )
     )
     entries = arrays["sites"].tolist()
     done = arrays["site_operations"].tolist() if "site_operations" in arrays else [(0, 0)] * len(entries)

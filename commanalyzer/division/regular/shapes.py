@@ -51,7 +51,7 @@ class Array:
     Attributes:
         number: Index of the home object.
         vertex: int32[K], values that live there.
-        index: int32[K], element number of each; int64 where numbers are larger.
+        index: int32[K], element number of each, one for members of a structure; int64 if numbers are larger.
         counts: Possible numbers of elements, the likeliest first.
         rows: Elements from each plane, then row to the next, where declared or allocated one by one.
     """
@@ -132,8 +132,8 @@ def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
 
 
 def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
-    """The array that an object is; ``vertex`` ascends in offset."""
-    width, size = int(np.gcd.reduce(np.diff(offset))) or 4, place.size_bytes
+    """The array that an object is; ``vertex`` ascends in offset. Structures are elements as wholes."""
+    width, size = place.record_bytes or int(np.gcd.reduce(np.diff(offset))) or 4, place.size_bytes
     if place.kind == HomeKind.HEAP and place.strides:  # blocks with unused bytes between them
         row, within = np.divmod(offset, place.strides[0])
         length = int(within.max()) // width + 1

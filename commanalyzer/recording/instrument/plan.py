@@ -241,8 +241,10 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         parts = _parts(names, variable.name, name, common, size)
         declared = names.types.of_variable(variable.debug_expression)
         strides = names.types.row_strides(declared, place.file) or row_strides(variable.type)
+        of_record = names.types.record_bytes(declared) if names.types.is_array(declared) else 0
         record = ObjectRecord(variable.name, name, "", place, 0, size, parts=parts, strides=strides)
-        sites.globals.append(replace(record, is_constant=variable.is_constant))
+        record = replace(record, record_bytes=of_record, is_constant=variable.is_constant)
+        sites.globals.append(record)
 
 
 def _parts(
@@ -256,7 +258,8 @@ def _parts(
 
     def part(called: str, start: int, size_bytes: int, place: SourcePlace, type_: int) -> ObjectRecord:
         strides = types.row_strides(type_, place.file)
-        return ObjectRecord(f"{symbol}+{start}", called, "", place, start, size_bytes, strides=strides)
+        known = f"{symbol}+{start}", called, "", place, start, size_bytes
+        return ObjectRecord(*known, strides=strides, record_bytes=types.record_bytes(type_))
 
     found = []
     if len(variables) == 1:

@@ -65,6 +65,7 @@ class ObjectRecord:
         is_piece: The call returns a piece of a larger block, whose size nobody says.
         frames: Where the user's code makes the call, the innermost of inlined frames first.
         strides: Bytes from each plane, then row to the next, where the object has such.
+        record_bytes: Bytes of the structures that it is an array of, 0 for other arrays.
         is_constant: What lies there are literals: a variable that nothing may be stored to.
     """
 
@@ -79,6 +80,7 @@ class ObjectRecord:
     is_piece: bool = False
     frames: tuple[UserFrame, ...] = ()
     strides: tuple[int, ...] = ()
+    record_bytes: int = 0
     is_constant: bool = False
 
 

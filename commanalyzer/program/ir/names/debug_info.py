@@ -305,6 +305,12 @@ class DebugTypes:
         """The type is a structure, class or union."""
         return self._debug.fields(self.plain(type_)).get("tag") in _RECORDS
 
+    def record_bytes(self, type_: int) -> int:
+        """Bytes of the structures that an array consists of, or that a pointer points to; 0 for others."""
+        fields = self._debug.fields(self.plain(type_))
+        element = self._debug.number(fields.get("baseType", "")) if "baseType" in fields else -1
+        return self._size(element) if self.is_record(element) else 0
+
     def is_array(self, type_: int) -> bool:
         """The type is an array whose elements lie there."""
         fields = self._debug.fields(self.plain(type_))
