@@ -140,7 +140,7 @@ def test_rows_are_one_if_all_of_their_hash_is_the_same() -> None:
     (heads, cells, runs), groups = np.zeros((3, 9, 2), np.int64), np.zeros((0, 4), np.int64)
     names, table, ends = (np.zeros(n, np.int64) for n in (9, 16, 5))
     units, kept = np.zeros(0, np.int32), np.arange(9)
-    written = Written(heads, cells, units, groups, runs, names, table, kept, ends)
+    written = Written(heads, cells, units, groups, runs, names, names, table, kept, ends)
     for name, hash_ in enumerate(hashes):
         if first_place(hash_, name, 1, written) == ends[0]:
             write_head(hash_, 7, (hash_, 1), name, written)
