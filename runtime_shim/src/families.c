@@ -2,15 +2,12 @@
  * they find: stores, and the sums over inner loops that they store, in up to five loops one in the other, and up to
  * six with those of the sums.
  *
- * If every word that a loop stores to holds a value of its own, nothing that the loop does changes the shadow.
- * Then the labels of its loads can be looked up before it runs: where words hold values of their own they
- * follow from the address, where an array was copied they advance as that array does. Rounds in which all
- * labels advance by constants are a segment; all segments of the loop are one row of the log. It is counted,
- * predicted and remembered as any other, and the loop runs without hooks. The rows that it stands for are written
- * out when the graph is built; those that several loops share, or that hooks recorded, become one there. Of several
- * loops, and of sums, all rounds have to be one segment, whose labels advance by constants in each loop. Words that
- * such sums are stored to may hold copies, and hold values of their own afterwards.
- */
+ * If every word that a loop stores to holds a value of its own, nothing that it does changes the shadow, and the
+ * labels of its loads can be looked up before: they follow from the address, or advance as the array that was copied
+ * there. Rounds in which all of them advance by constants are a segment; all segments of the loop are one row of the
+ * log, counted, predicted and remembered as any other, and the loop runs without hooks. The rows that it stands for are
+ * written out when the graph is built; equal ones, also of hooks, become one there. Several loops, and sums, have to be
+ * one segment. Words that sums are stored to may hold copies, and hold values of their own afterwards. */
 #include "state.h"
 #include "streams.h"
 
@@ -349,7 +346,6 @@ static uint32_t write_over_copy(struct family *family, uint64_t *content) {
 /* Writes a family; 0 if that is not possible. */
 static uint32_t write_family(struct family *family, bool is_plain, uint64_t *content) {
   bool is_one = family->num_loops == 1 && !family->num_sums; /* then it may have several segments */
-  uint64_t round = 0;
   for (uint32_t k = 0; k < family->num_labels && is_plain; k++)
     family->labels[k].is_loaded = false; /* words are the labels that they hold */
   if ((family->is_own && !is_plain) || (!family->num_sums && !is_changing(family)))
@@ -365,7 +361,7 @@ static uint32_t write_family(struct family *family, bool is_plain, uint64_t *con
     return write_segments(family, 0, content);
   if (!look_up(family) || (!family->num_sums && !is_changing(family)))
     return 0;
-  return write_segment(family, &round, content);
+  return write_segment(family, &(uint64_t){0}, content);
 }
 
 /* Counts what a family does; if it comes again and leaves the shadow as it is, the loop is remembered. */
@@ -404,8 +400,7 @@ CA_SLOW uint32_t ca_family(uint64_t hash, uint64_t changes, uint64_t rounds, uin
   uint64_t content[MOST_WORDS];
   struct family family;
   family.period = 1;
-  family.parts = 0;
-  family.num_rest = family.num_sums = family.num_entries = family.num_labels = 0;
+  family.parts = family.num_rest = family.num_sums = family.num_entries = family.num_labels = 0;
   family.is_own = family.makes_own = false;
   uint32_t written = read_family(&family, count, given) ? write_family(&family, !changes, content) : 0;
   if (!written)

@@ -120,14 +120,11 @@ def _rows_of_family(content: tuple[int, ...], name: int, count: int) -> Iterator
                     terms = list(product(*(range(rounds) for rounds in content[at : at + inner])))
                     at += inner
                     initial = tuple(read() for _ in range(head >> 40 & 255))
-                    labels_at, columns = at, list[tuple[int, ...]]()
-                    for k in range(number):
-                        column = []
-                        for term in terms:
-                            at = labels_at + k * (1 + loops + inner)
-                            column.append(read(term))
-                        columns.append(tuple(column))
-                    groups = (tuple(zip(*columns, strict=True)),)
+                    labels_at, rows = at, list[tuple[int, ...]]()
+                    for term in terms:
+                        at = labels_at
+                        rows.append(tuple(read(term) for _ in range(number)))
+                    groups = (tuple(rows),)
                     yield _Row(0, head % (1 << 32), abi.ROW_REGISTER, initial, name, count, groups)
                     results.append(REGISTER | name)
                 else:

@@ -59,20 +59,14 @@ def _first_entry(units: Any, at: Any) -> Any:
     return at + 2 + 2 * _loops_of(units, at)
 
 
-@compiled_inline
-def _inner_loops(head: Any) -> Any:
-    """Number of the loops of a sum's terms."""
-    return ((head >> _INNER) & _LABELS) + 1
-
-
 @compiled_in_place
 def _groups_of(units: Any, at: Any) -> Any:
-    """Terms of a sum, and those that are one group: a run, or few of them, which are listed together."""
+    """Groups of a sum, terms of each, and whether these are runs; short ones are listed, in one group."""
     terms, last = np.int64(1), np.int64(1)
-    for d in range(_inner_loops(wide(units, at))):
+    for d in range(((wide(units, at) >> _INNER) & _LABELS) + 1):
         last = wide(units, at + 2 + 2 * d)
         terms *= last
-    return terms, last if last >= _SHORTEST_RUN else terms, last >= _SHORTEST_RUN
+    return (terms // last, last, True) if last >= _SHORTEST_RUN else (np.int64(1), terms, False)
 
 
 @compiled_inline
@@ -81,8 +75,7 @@ def _behind_entry(units: Any, at: Any, loops: Any) -> Any:
     head = wide(units, at)
     labels = (head >> 32) & _LABELS
     if head < 0:
-        inner = _inner_loops(head)
-        initial = (head >> _INITIAL) & _LABELS
+        inner, initial = ((head >> _INNER) & _LABELS) + 1, (head >> _INITIAL) & _LABELS
         return at + 2 * (1 + inner + initial * (1 + loops) + labels * (1 + loops + inner))
     return at + 2 * (1 + (1 + labels) * (1 + loops))
 
@@ -136,7 +129,7 @@ def _number(units: Any, at: Any, round_: Any) -> Any:
 
 @compiled_in_place
 def count_sums(heads: Any, units: Any, is_written: Any) -> Any:
-    """Numbers of families with sums, of rows, units, groups, runs and labels that they stand for; largest site.
+    """Numbers of families with sums; of their rows, units, groups, runs and listed labels; largest site.
 
     ``is_written``: result, bool per site; or empty.
     """
@@ -151,10 +144,10 @@ def count_sums(heads: Any, units: Any, is_written: Any) -> Any:
                 if len(is_written):
                     is_written[head & LOW] = True
                 if head < 0:
-                    terms, size, are_runs = _groups_of(units, at)
-                    groups += rounds * (terms // size)
-                    runs += rounds * (terms // size) * ((head >> 32) & _LABELS) * are_runs
-                    listed += rounds * terms * ((head >> 32) & _LABELS) * (not are_runs)
+                    number, size, are_runs = _groups_of(units, at)
+                    groups += rounds * number
+                    runs += rounds * number * ((head >> 32) & _LABELS) * are_runs
+                    listed += rounds * size * ((head >> 32) & _LABELS) * (not are_runs)
                 at = _behind_entry(units, at, _loops_of(units, unit))
             if sums:
                 families += 1
@@ -181,14 +174,7 @@ class Written(NamedTuple):
 
 @compiled_inline
 def first_place(hash_: Any, name: Any, count: Any, written: Any) -> Any:
-    """Where a row is: at the end if it is the first of its kind, else where that is, and counted there.
-
-    Args:
-        hash_: Of the row; who writes it puts it in its cell.
-        name: What the row is called.
-        count: How often it happened.
-        written: Rows.
-    """
+    """Where a row is: at the end if it is the first with its hash, else where that is, and counted there."""
     cells, table = written.cells, written.table
     slot = hash_ & (len(table) - 1)
     while table[slot] != 0:
@@ -218,9 +204,10 @@ def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, end: Any, cel
     heads, _, units, groups, _, _ = columns
     at, ends = write_head(heads[row, 0], heads[row, 1], cell, row, written), written.ends
     u, g, size = ends[1], ends[2], units_of(heads[row, 1])
-    written.units[u : u + size] = units[unit : unit + size]
-    written.groups[g : g + end - group] = groups[group:end]
-    written.groups[g : g + end - group, 0] = at
+    for k in range(size):
+        written.units[u + k] = units[unit + k]
+    for k in range(4 * (end - group)):
+        written.groups[g + k // 4, k % 4] = groups[group + k // 4, k % 4] if k % 4 else at
     ends[1], ends[2] = u + size, g + end - group
 
 
@@ -243,13 +230,13 @@ def _hash_of_groups(hash_: Any, group: Any, end: Any, groups: Any, runs: Any, li
 def _write_terms(units: Any, at: Any, round_: Any, written: Any) -> Any:
     """Write the groups of a sum in a round; return where they, their runs and their listed labels end."""
     head, groups, (_, _, g, n, _, i) = wide(units, at), written.groups, written.ends
-    loops, inner, width = len(round_), _inner_loops(head), (head >> 32) & _LABELS
-    terms, size, are_runs = _groups_of(units, at)
+    loops, inner, width = len(round_), ((head >> _INNER) & _LABELS) + 1, (head >> 32) & _LABELS
+    number, size, are_runs = _groups_of(units, at)
     every = np.zeros(loops + inner, np.int64)
     every[:loops] = round_
     turning = every[loops:-1] if are_runs else every[loops:]
     place = at + 2 * (1 + inner + ((head >> _INITIAL) & _LABELS) * (1 + loops))
-    for _ in range(terms // size):
+    for _ in range(number):
         groups[g, 1], groups[g, 2] = n if are_runs else i, size
         groups[g, 3] = width if are_runs else width | 1 << 32
         g += 1
@@ -273,7 +260,7 @@ def _write_sum(units: Any, at: Any, round_: Any, count: Any, written: Any) -> No
     unit, groups, kept, ends = written.units, written.groups, written.kept, written.ends
     u, name, head = ends[1], ends[4], wide(units, at)
     site, initial = head & LOW, (head >> _INITIAL) & _LABELS
-    hash_, place = mixed(site, np.int64(NONE)), at + 2 + 2 * _inner_loops(head)
+    hash_, place = mixed(site, np.int64(NONE)), at + 4 + 2 * ((head >> _INNER) & _LABELS)
     for k in range(initial):
         label = kept_label(_number(units, place, round_), kept)
         hash_ = mixed(hash_, label)
@@ -333,13 +320,7 @@ def _write_family(units: Any, unit: Any, count: Any, written: Any) -> None:
 
 @compiled
 def write_sums(columns: Any, is_written: Any, written: Any) -> None:
-    """Write all rows, those of families with sums one by one, each where it comes first.
-
-    Args:
-        columns: Of the trace.
-        is_written: bool, per site: families with sums stand for rows of it.
-        written: Result.
-    """
+    """Write all rows, each where it comes first; of sites that are ``is_written`` some are in families."""
     heads, cells, units, groups, _, _ = columns
     unit, group, end = 0, 0, 0
     for row in range(len(heads)):
@@ -363,13 +344,8 @@ def write_sums(columns: Any, is_written: Any, written: Any) -> None:
 def find_spans(heads: Any, units: Any, scratch: Any, spans: Any) -> Any:
     """Count the runs of stores in innermost loops; write, into ``spans`` if it is not empty, what they are.
 
-    Families have no sums, in this function and those below.
-
-    Args:
-        heads: Of the trace, as the next one.
-        units: Of the trace.
-        scratch: int64[255], the loops that there may be; overwritten.
-        spans: int64[n, 4], result: site, first and last sink, rounds.
+    Families have no sums, in this function and those below. ``spans`` are int64[n, 4]: site, first and last
+    sink, rounds; ``scratch``, int64[255], has room for the loops that there may be.
     """
     n, unit = 0, 0
     for row in range(len(heads)):

@@ -25,10 +25,7 @@ def strong_components(
 
     Args:
         names: Where to start.
-        inputs: What a node depends on.
-
-    Returns:
-        Components, each behind everything that it depends on.
+        inputs: What a node depends on; components come behind everything that theirs do.
     """
     number: dict[Node, int] = {}
     low: dict[Node, int] = {}

@@ -163,8 +163,7 @@ class NestReader:
         self._terms: dict[str, tuple[tuple[str, ...], tuple[Label, ...]] | None] = {}  # since its reset
 
     def read(self, line: str, inside: Sequence[str], *, is_around: bool) -> bool:
-        """Take a line; false if it does more than loading, and adding terms in the loops ``inside`` those that store
-        or, if it is not ``is_around`` these, beginning, ending and storing sums."""
+        """Take a line in loops ``inside`` those that store, around or in these; false if it does not fit."""
         is_stored = not inside and not is_around
         if isinstance(line, Spilled) and is_stored:
             self._spilled += line.uses
@@ -250,11 +249,6 @@ class _UnsteadyError(Exception):
 
 def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> list[str]:
     """What describes a store to the recorder, see ``families.c``.
-
-    Args:
-        guard: Where the code goes.
-        store: The store.
-        around: Symbols of the rounds of its loops.
 
     Raises:
         _UnsteadyError: If it cannot be described.

@@ -21,7 +21,7 @@ that changes the shadow (a copy that is new) is not remembered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise, permutations
@@ -96,7 +96,7 @@ def is_short(values: FunctionValues, loop: Loop, ends: LoopEnds) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Nest:
-    """A loop with the loops inside it; nothing branches but their ends, and ways around them for all rounds."""
+    """A loop with the loops inside it; nothing branches but their ends, and what skips one in all rounds."""
 
     loop: Loop
     loops: dict[str, Loop]
@@ -137,10 +137,9 @@ def _nest(values: FunctionValues, patch: FunctionPatch, loop: Loop, blocks: list
 def _skipped(
     values: FunctionValues, patch: FunctionPatch, loop: Loop, blocks: list[BasicBlock]
 ) -> dict[str, tuple[str, bool, str]]:
-    """Ways around inner loops that are taken in all rounds or in none, as nothing in the nest decides that."""
+    """Ways around inner loops that are taken in all rounds or in none: what decides is known before."""
     cfg, inside = values.cfg, {i.name for block in blocks for i in block.instructions}
-    asking = [b for b in blocks if len(b.terminator.targets) == 2 and b.terminator.opcode == "br"]
-    asking = [b for b in asking if b.terminator.operands[0].text not in inside]
+    asking = [b for b in blocks if b.terminator.operands and b.terminator.operands[0].text not in inside]
     guards = loop_guards(values.function, cfg) if asking else frozenset[str]()
     empty = {
         b.label for b in blocks if len(cfg.predecessors[b.label]) == 1 and _only_counts(patch, b, Computed)
