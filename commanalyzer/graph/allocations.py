@@ -166,10 +166,6 @@ def _placed(found: ObjectRecord, frames: Sequence[UserFrame]) -> ObjectRecord:
     That is the innermost call, on the path to the allocation, whose line mentions the member or variable
     that holds the block (``x = allocate(n);`` in a constructor). Where the line of none does, it is the
     outermost call of the function that the variable belongs to (``grab(&x, n)``, ``x`` on another line).
-
-    Args:
-        found: The array, with the variable's function and declaration.
-        frames: Calls of the path, the innermost first.
     """
     own = [frame for frame in frames if frame.function == found.function][-1:] or frames[-1:]
     is_member = any(separator in found.name for separator in ".%")

@@ -107,8 +107,8 @@ struct ca_cell {
  *   store: its site with the number of its labels in the upper half (8 bits) and a mask of those that are results of
  *     the round's sums, given by their number, above it; the numbers of its sink and of its labels.
  *   sum, a register value that is a reduction: its site with the number of labels of a term in the upper half (8
- *     bits), that of initial labels above it and CA_FAMILY_SUM; how many terms; the numbers of initial labels, then
- *     of the labels of a term, each with its change per term behind it. Its family has one segment. */
+ *     bits), that of initial labels above it, that of loops of terms but one above it and CA_FAMILY_SUM; the rounds of
+ *     these; numbers of initial labels, then of those of a term, with changes per round of these, too. One segment. */
 #define CA_FAMILY_SUM (1ull << 63)
 
 /* Content of a row; its labels follow those of the row before it in the label column. */

@@ -16,10 +16,9 @@ static void *free_buffers; /* released buffers, linked through their first word 
 
 static uint64_t *take_buffer(void) {
   uint64_t *buffer = free_buffers;
-  if (buffer)
-    free_buffers = *(void **)buffer;
-  else
-    buffer = ca_map((CA_BUFFER_LABELS + CA_MAX_WIDTH) * sizeof *buffer);
+  if (!buffer)
+    return ca_map((CA_BUFFER_LABELS + CA_MAX_WIDTH) * sizeof *buffer);
+  free_buffers = *(void **)buffer;
   return buffer;
 }
 

@@ -1,22 +1,18 @@
 /* Loops and loop nests that are met for the first time, whose rows follow from addresses and from the shadow that
- * they find: stores of the innermost loop, or for each j sums over k that are stored, in up to five loops one in the
- * other.
+ * they find: stores, and the sums over inner loops that they store, in up to five loops one in the other, and up to
+ * six with those of the sums.
  *
- * If every word that a loop stores to holds a value of its own, nothing that the loop does changes the shadow.
- * Then the labels of its loads can be looked up before it runs: where words hold values of their own they
- * follow from the address, where an array was copied they advance as that array does. Rounds in which all
- * labels advance by constants are a segment; all segments of the loop are one row of the log. It is counted,
- * predicted and remembered as any other, and the loop runs without hooks. The rows that it stands for are written
- * out when the graph is built; those that several loops share, or that hooks recorded, become one there. Of several
- * loops, and of sums, all rounds have to be one segment, whose labels advance by constants in each loop. Words that
- * such sums are stored to may hold copies, and hold values of their own afterwards.
- */
+ * If every word that a loop stores to holds a value of its own, nothing that it does changes the shadow, and the
+ * labels of its loads can be looked up before: they follow from the address, or advance as the array that was copied
+ * there. Rounds in which all of them advance by constants are a segment; all segments of the loop are one row of the
+ * log, counted, predicted and remembered as any other, and the loop runs without hooks. The rows that it stands for are
+ * written out when the graph is built; equal ones, also of hooks, become one there. Several loops, and sums, have to be
+ * one segment. Words that sums are stored to may hold copies, and hold values of their own afterwards. */
 #include "state.h"
 #include "streams.h"
 
-#define FEWEST_ROUNDS 8u /* of fewer, rows of their own are smaller */
-#define FEWEST_SUMS 4u   /* the same of rounds with sums */
-#define FEWEST_TERMS 4u  /* fewer are listed, see packing.c */
+#define FEWEST_ROUNDS 8u /* of fewer, rows of their own are smaller; with sums of half as many */
+#define FEWEST_TERMS 2u  /* one may be a copy, see accumulators.c */
 #define MOST_TERMS 4096u /* labels of a sum: more are packed as several groups */
 #define MOST_ENTRIES 16u
 #define MOST_LABELS 48u
@@ -53,15 +49,15 @@ struct family {
 };
 
 /* A sink or a label with these changes, behind which the next number is, as it is in the round `turn` of a period. */
-static struct ca_stream read_number(struct family *family, uint64_t first, const uint64_t *changes, uint64_t terms,
-                                    uint64_t turn) {
-  struct ca_stream stream = {.first = first, .count = family->num_loops + !!terms};
+static struct ca_stream read_number(struct family *family, uint64_t first, const uint64_t *changes,
+                                    const uint64_t *inner, uint32_t num_inner, uint64_t turn) {
+  struct ca_stream stream = {.first = first, .count = family->num_loops + num_inner};
   for (uint32_t d = 0; d < stream.count; d++) {
     uint64_t bytes = (uint64_t)((int64_t)changes[d] >> CA_UNIT_BITS);
     family->parts |= bytes;
     stream.first += (uint64_t)((int64_t)(ca_within(changes[d]) + turn * bytes) >> CA_UNIT_BITS);
     stream.strides[d] = (uint64_t)((int64_t)(bytes * family->period) >> CA_UNIT_BITS);
-    stream.rounds[d] = d < family->num_loops ? family->rounds[d] : terms;
+    stream.rounds[d] = d < family->num_loops ? family->rounds[d] : inner[d - family->num_loops];
   }
   return stream;
 }
@@ -69,8 +65,11 @@ static struct ca_stream read_number(struct family *family, uint64_t first, const
 /* Reads an entry as it is in this turn; the words that describe it, 0 if there is no room for it, or if it is packed
  * otherwise than as one run. */
 static uint32_t read_entry(struct family *family, const uint64_t *given, uint64_t turn) {
-  uint64_t head = given[0], terms = head & IS_SUM ? given[1] : 0;
-  uint32_t width = head >> 32 & 255, initial = terms ? head >> 56 & 15 : 0, at = 1, kept = 0;
+  uint64_t head = given[0], terms = !!(head & IS_SUM);
+  uint32_t inner = terms ? 1 + (head >> 60 & 3) : 0;
+  uint32_t width = head >> 32 & 255, initial = terms ? head >> 56 & 15 : 0, at = 1 + inner, kept = 0;
+  for (uint32_t d = 0; d < inner; d++)
+    terms *= given[1 + d];
   if (family->num_entries == MOST_ENTRIES || family->num_labels + initial + width > MOST_LABELS)
     return 0;
   if (head & IS_SUM && (terms < FEWEST_TERMS || terms * width > MOST_TERMS))
@@ -78,10 +77,11 @@ static uint32_t read_entry(struct family *family, const uint64_t *given, uint64_
   struct entry *entry = &family->entries[family->num_entries++];
   *entry = (struct entry){.terms = terms, .words = head >> 56 & 31, .first_label = family->num_labels};
   if (!terms)
-    entry->sink = read_number(family, ca_word(given[1]), given + 2, 0, turn);
-  at += terms ? 1 : 1 + family->num_loops;
+    entry->sink = read_number(family, ca_word(given[1]), given + 2, given, 0, turn);
+  at += terms ? 0 : 1 + family->num_loops;
   for (uint32_t k = 0; k < initial + width; k++) {
-    struct ca_stream label = read_number(family, given[at], given + at + 1, k < initial ? 0 : terms, turn);
+    struct ca_stream label =
+        read_number(family, given[at], given + at + 1, given + 1, k < initial ? 0 : inner, turn);
     label.is_loaded = head >> (40 + k) & 1;
     at += 1 + label.count;
     if (k < initial && !label.first) /* nothing, see ca_accumulator_reset */
@@ -91,7 +91,7 @@ static uint32_t read_entry(struct family *family, const uint64_t *given, uint64_
   }
   entry->num_labels = family->num_labels - entry->first_label;
   uint64_t second = terms ? kept : head >> 48 & 255;
-  entry->head = (uint32_t)head | (uint64_t)width << 32 | second << 40 | (terms ? CA_FAMILY_SUM : 0);
+  entry->head = (uint32_t)head | (uint64_t)width << 32 | second << 40;
   family->num_sums += !!terms;
   family->is_own |= head >> 63;
   return at;
@@ -111,9 +111,8 @@ static bool read_family(struct family *family, uint32_t count, const uint64_t *g
   family->num_loops = (uint32_t)given[0];
   for (uint32_t d = 0; d < family->num_loops; d++)
     rounds *= family->rounds[d] = given[1 + d];
-  if (rounds < FEWEST_SUMS || !read_entries(family, count, given, 0))
-    return false;
-  if (family->num_sums ? ca_workspace.exists : rounds < FEWEST_ROUNDS)
+  if (rounds < FEWEST_ROUNDS / 2 || !read_entries(family, count, given, 0) ||
+      (family->num_sums ? ca_workspace.exists : rounds < FEWEST_ROUNDS))
     return false;
   if (!ca_within(family->parts))
     return true;
@@ -161,11 +160,40 @@ static bool are_sinks_own(const struct family *family) {
   return true;
 }
 
+/* The loops of terms become one where the next round of one goes on as rounds inside it do: runs of terms are as long
+ * as packing.c makes them. False if such a run would begin or end within a loop. */
+static bool merge_terms(struct family *family, struct entry *entry) {
+  struct ca_stream *end = family->labels + entry->first_label + entry->num_labels;
+  struct ca_stream *labels = end - (entry->head >> 32 & 255);
+  for (uint32_t d = labels->count - 1; d-- > family->num_loops;) {
+    uint32_t last = labels->count - 1;
+    bool is_inner = d + 1 == last, goes_on = labels->rounds[d] > 1 || is_inner;
+    for (const struct ca_stream *label = labels; label < end && goes_on; label++) {
+      uint64_t way = label->strides[last];
+      for (uint32_t e = d + 1; e <= last; e++)
+        way += label->strides[e] * (label->rounds[e] - 1);
+      goes_on = label->strides[d] == way || (is_inner && (label->rounds[d] == 1 || label->rounds[last] == 1));
+    }
+    if (goes_on && !is_inner)
+      return false;
+    for (struct ca_stream *label = labels; label < end && goes_on; label++) {
+      label->strides[d] = label->strides[label->rounds[last] > 1 ? last : d];
+      label->rounds[d] *= label->rounds[last];
+      label->count--;
+    }
+  }
+  entry->head |= CA_FAMILY_SUM | (uint64_t)(labels->count - family->num_loops - 1) << 48;
+  return true;
+}
+
 /* Puts labels in the place of the words that they are loaded from; false if they do not advance by constants in
  * all loops. */
 static bool look_up(struct family *family) {
   for (uint32_t k = 0; k < family->num_labels; k++)
     if (!ca_stream_look_up(&family->labels[k]))
+      return false;
+  for (uint32_t e = 0; e < family->num_entries; e++)
+    if (family->entries[e].terms && !merge_terms(family, &family->entries[e]))
       return false;
   return true;
 }
@@ -253,22 +281,21 @@ static uint64_t *write_number(const struct ca_stream *stream, uint64_t first, ui
 /* Writes the rounds from `round` on in which all labels advance by constants; returns the words written,
  * 0 if it would stand for the same stores again and again. */
 static uint32_t write_segment(const struct family *family, uint64_t *round, uint64_t *out) {
-  uint32_t outer = family->num_loops - 1;
-  uint64_t steps[MOST_LABELS], end = family->rounds[outer], *at = out;
+  uint64_t steps[MOST_LABELS], end = family->rounds[family->num_loops - 1], *at = out;
   for (uint32_t k = 0; k < family->num_labels; k++)
     end = segment_of(&family->labels[k], *round, end, &steps[k]);
   if (!family->num_sums && end > *round + 1 && !is_moving(family, steps))
     return 0;
   *at++ = family->num_loops | (uint64_t)family->num_entries << 48;
-  for (uint32_t d = 0; d < outer; d++)
+  for (uint32_t d = 0; d + 1 < family->num_loops; d++)
     *at++ = family->rounds[d];
   *at++ = end - *round;
   for (uint32_t e = 0; e < family->num_entries; e++) {
     const struct entry *entry = &family->entries[e];
     *at++ = entry->head;
-    if (entry->terms)
-      *at++ = entry->terms;
-    else
+    for (uint32_t d = 0; entry->terms && d <= (entry->head >> 48 & 255); d++)
+      *at++ = family->labels[entry->first_label + entry->num_labels - 1].rounds[family->num_loops + d];
+    if (!entry->terms)
       at = write_number(&entry->sink, label_at(&entry->sink, *round), innermost(&entry->sink), at);
     for (uint32_t k = entry->first_label; k < entry->first_label + entry->num_labels; k++)
       at = write_number(&family->labels[k], label_at(&family->labels[k], *round), steps[k], at);
@@ -319,7 +346,6 @@ static uint32_t write_over_copy(struct family *family, uint64_t *content) {
 /* Writes a family; 0 if that is not possible. */
 static uint32_t write_family(struct family *family, bool is_plain, uint64_t *content) {
   bool is_one = family->num_loops == 1 && !family->num_sums; /* then it may have several segments */
-  uint64_t round = 0;
   for (uint32_t k = 0; k < family->num_labels && is_plain; k++)
     family->labels[k].is_loaded = false; /* words are the labels that they hold */
   if ((family->is_own && !is_plain) || (!family->num_sums && !is_changing(family)))
@@ -335,7 +361,7 @@ static uint32_t write_family(struct family *family, bool is_plain, uint64_t *con
     return write_segments(family, 0, content);
   if (!look_up(family) || (!family->num_sums && !is_changing(family)))
     return 0;
-  return write_segment(family, &round, content);
+  return write_segment(family, &(uint64_t){0}, content);
 }
 
 /* Counts what a family does; if it comes again and leaves the shadow as it is, the loop is remembered. */
@@ -366,16 +392,15 @@ static void count_row(const struct family *family, uint64_t loop_hash, uint64_t 
  *   stores: site | labels << 32 | mask of loaded labels << 40 | mask of labels that are results << 48 | words << 56 |
  * (a label is computed from a word's) << 63, the address and its changes, and for each label the word that it is
  * loaded from or the label, of the first round, and its changes; results are given by their number among the sums;
- *   sums, in at most four loops: site | labels of a term << 32 | mask of loaded ones, behind that of initial labels
- * << 40 | initial labels << 56 | 1 << 62, terms, the initial labels and the labels of a term as those of stores.
- * Changes are those per round of each loop, then, of labels of a term, per term: the bytes times those
+ *   sums: site | labels of a term << 32 | mask of loaded ones, behind that of initial labels << 40 | initial labels
+ * << 56 | further loops of terms << 60 | 1 << 62, rounds of each, initial labels, then labels of a term like stores'.
+ * Changes are those per round of each loop, of labels of a term also of those of the terms: the bytes times those
  * of a word and, where they are no multiple of these, the place in the word that the address begins with. */
 CA_SLOW uint32_t ca_family(uint64_t hash, uint64_t changes, uint64_t rounds, uint32_t count, const uint64_t *given) {
   uint64_t content[MOST_WORDS];
   struct family family;
   family.period = 1;
-  family.parts = 0;
-  family.num_rest = family.num_sums = family.num_entries = family.num_labels = 0;
+  family.parts = family.num_rest = family.num_sums = family.num_entries = family.num_labels = 0;
   family.is_own = family.makes_own = false;
   uint32_t written = read_family(&family, count, given) ? write_family(&family, !changes, content) : 0;
   if (!written)

@@ -56,28 +56,16 @@ static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width
   return terms;
 }
 
-static void pack_steady(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
-  uint64_t *out = ca_room(&acc->packed, acc->num_packed, &acc->packed_capacity, 2 + 2ull * width);
+static void pack(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms, bool is_run) {
+  uint64_t words = is_run ? 2ull * width : terms * width;
+  uint64_t *out = ca_room(&acc->packed, acc->num_packed, &acc->packed_capacity, 2 + words);
   if (!out)
     return;
   *out++ = terms;
-  *out++ = width;
-  for (uint32_t k = 0; k < width; k++) {
-    *out++ = labels[k] & ~CA_TERM;
-    *out++ = labels[width + k] - labels[k];
-  }
-  acc->num_packed += 2 + 2ull * width;
-}
-
-static void pack_list(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
-  uint64_t *out = ca_room(&acc->packed, acc->num_packed, &acc->packed_capacity, 2 + terms * width);
-  if (!out)
-    return;
-  *out++ = terms;
-  *out++ = width | LIST;
-  for (uint64_t i = 0; i < terms * width; i++)
-    *out++ = labels[i] & ~CA_TERM;
-  acc->num_packed += 2 + terms * width;
+  *out++ = is_run ? width : width | LIST;
+  for (uint64_t i = 0; i < words; i++) /* of a run, first labels and what they change by */
+    *out++ = is_run && i & 1 ? labels[width + i / 2] - labels[i / 2] : labels[is_run ? i / 2 : i] & ~CA_TERM;
+  acc->num_packed += 2 + words;
 }
 
 /* Packs the buffer's terms behind those packed before. */
@@ -87,15 +75,12 @@ void ca_pack_terms(struct ca_accumulator *acc) {
   while (left) {
     uint32_t width = width_at(labels, left);
     uint64_t terms = run_length(labels, left, width);
-    if (terms >= SHORTEST_RUN) {
-      pack_steady(acc, labels, width, terms);
-    } else {
-      /* extend the list until a run begins or the width changes */
-      while (terms * width < left && width_at(labels + terms * width, left - terms * width) == width &&
-             run_length(labels + terms * width, left - terms * width, width) < SHORTEST_RUN)
-        terms++;
-      pack_list(acc, labels, width, terms);
-    }
+    bool is_run = terms >= SHORTEST_RUN;
+    /* a list goes on until a run begins or the width changes */
+    while (!is_run && terms * width < left && width_at(labels + terms * width, left - terms * width) == width &&
+           run_length(labels + terms * width, left - terms * width, width) < SHORTEST_RUN)
+      terms++;
+    pack(acc, labels, width, terms, is_run);
     labels += terms * width;
     left -= terms * width;
   }

@@ -71,25 +71,16 @@ bool ca_streams_meet(const struct ca_stream *one, uint32_t one_words, const stru
   return low[0] < end[1] && low[1] < end[0];
 }
 
-/* Whether no word is stored to twice: each loop goes farther than those inside it. */
+static uint64_t size_of(uint64_t stride) { return (int64_t)stride < 0 ? 0 - stride : stride; }
+
+/* Whether no word is stored to twice: each loop goes farther than those with smaller strides, and the store itself. */
 bool ca_stream_is_once(const struct ca_stream *sink, uint32_t words) {
-  uint64_t way = words; /* of the loops with smaller strides, and the store itself */
-  uint32_t done = 0;
-  for (uint32_t turn = 0; turn < sink->count; turn++) {
-    uint64_t least = UINT64_MAX;
-    uint32_t next = 0;
-    for (uint32_t d = 0; d < sink->count; d++) {
-      int64_t stride = (int64_t)sink->strides[d];
-      uint64_t size = (uint64_t)(stride < 0 ? -stride : stride);
-      if (!(done >> d & 1) && (size < least || least == UINT64_MAX)) {
-        least = size;
-        next = d;
-      }
-    }
-    done |= 1u << next;
-    if (sink->rounds[next] > 1 && least < way)
+  for (uint32_t d = 0; d < sink->count; d++) {
+    uint64_t way = words, size = size_of(sink->strides[d]);
+    for (uint32_t e = 0; e < sink->count; e++)
+      way += e != d && size_of(sink->strides[e]) <= size ? size_of(sink->strides[e]) * (sink->rounds[e] - 1) : 0;
+    if (sink->rounds[d] > 1 && size < way)
       return false;
-    way += least * (sink->rounds[next] - 1);
   }
   return true;
 }

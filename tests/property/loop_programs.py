@@ -59,7 +59,10 @@ LOOPS = {
     "sums to one place": "for (int i = 0; i < rows; i++)"
     " { double s = 0.0; for (int j = 0; j < C; j++) s += m[i][j] * w[i][j]; d[t % 4] = s; }",
     "symmetric product": "for (int i = 0; i < rows; i++) for (int j = 0; j <= i; j++)"
-    " { double s = 0.0; for (int k = 0; k < C; k++) s += m[i][k] * m[j][k]; v[j][i] = s; }",
+    " { double s = 0.0; for (int k = 0; k < C; k++) s += m[i][k] * m[j][k]; v[j][i] = s / n; }",
+    "convolution": "for (int i = 0; i < rows - 2; i++) for (int j = 0; j < n % 7; j++) { double s = a[i]; for"
+    " (int k = 0; k < 3; k++) for (int l = 0; l < 3 + t % 2; l++) s += w[k][l] * m[i + k][j + l];"
+    " v[i][j] = s / n; }",
     "product of parts": "for (int i = t % 2; i < rows; i++) for (int j = 0; j < C - t % 3; j++)"
     " { double s = 0.0; for (int k = 0; k < rows; k++) s += w[i][k] * m[k][j]; v[i][j] = s; }",
     "sums added to elements": "for (int i = 0; i < rows; i++) for (int j = 0; j < rows; j++)"

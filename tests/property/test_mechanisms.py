@@ -12,7 +12,7 @@ from tests.reference.flows import describe_difference, native_chains, oracle_cha
 
 _LOOPS = (
     "stencil", "copy", "product", "dot product", "carried sum", "indirect sum", "permuted", "sparse",
-    "rounds that update", "rounds with a local array", "index changed at times",
+    "rounds that update", "rounds with a local array", "index changed at times", "convolution",
 )  # fmt: skip
 """One loop at least for every mechanism."""
 

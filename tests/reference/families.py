@@ -104,31 +104,27 @@ def _rows_of_family(content: tuple[int, ...], name: int, count: int) -> Iterator
         for round_ in product(*(range(rounds) for rounds in content[rounds_at:first])):
             at, results = first, list[int]()
 
-            def read(inner: int | None = None, round_: tuple[int, ...] = round_, loops: int = loops) -> int:
+            def read(term: tuple[int, ...] = (), round_: tuple[int, ...] = round_) -> int:
                 """The number at this place in this round (and term), moved by the strides behind it."""
                 nonlocal at
-                moved = content[at] + sum(i * content[at + 1 + d] for d, i in enumerate(round_))
-                at += 1 + loops
-                if inner is not None:
-                    moved += inner * content[at]
-                    at += 1
+                turn = *round_, *term
+                moved = content[at] + sum(i * content[at + 1 + d] for d, i in enumerate(turn))
+                at += 1 + len(turn)
                 return moved % _WORD
 
             for _ in range(entries):
                 head, number = content[at], content[at] >> 32 & 255
                 at += 1
                 if head & abi.FAMILY_SUM:
-                    terms = content[at]
-                    at += 1
+                    inner = 1 + (head >> 48 & 255)
+                    terms = list(product(*(range(rounds) for rounds in content[at : at + inner])))
+                    at += inner
                     initial = tuple(read() for _ in range(head >> 40 & 255))
-                    labels_at, columns = at, list[tuple[int, ...]]()
-                    for k in range(number):
-                        column = []
-                        for term in range(terms):
-                            at = labels_at + k * (2 + loops)
-                            column.append(read(term))
-                        columns.append(tuple(column))
-                    groups = (tuple(zip(*columns, strict=True)),)
+                    labels_at, rows = at, list[tuple[int, ...]]()
+                    for term in terms:
+                        at = labels_at
+                        rows.append(tuple(read(term) for _ in range(number)))
+                    groups = (tuple(rows),)
                     yield _Row(0, head % (1 << 32), abi.ROW_REGISTER, initial, name, count, groups)
                     results.append(REGISTER | name)
                 else:

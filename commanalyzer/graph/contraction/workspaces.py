@@ -384,12 +384,6 @@ def _least(links: tuple[Int64, NDArray[np.int32]], value: Int64, most: Int64, or
     """int64[V], the least value of any vertex that each can be reached from, or its own.
 
     In linear time, but for sorting: values are passed on in order, so each is final when it arrives.
-
-    Args:
-        links: From :func:`_links`.
-        value: int64[V].
-        most: int64[V], vertices take and pass on no value above this.
-        origins: int64, vertices whose values are passed on.
     """
     result = value.copy()
     kernels.pass_on(*links, origins[np.argsort(value[origins], kind="stable")], most, result)

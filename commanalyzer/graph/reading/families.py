@@ -104,9 +104,8 @@ def without_sums(columns: Columns) -> tuple[Columns, Int64, Int64]:
     from commanalyzer.graph.reading import family_kernels as kernels
 
     heads, _, units, groups, runs, listed = columns
-    families, rows, more_units, more_groups, more_runs, largest = kernels.count_sums(
-        heads, units, np.zeros(0, np.bool_)
-    )
+    found = kernels.count_sums(heads, units, np.zeros(0, np.bool_))
+    families, rows, more_units, more_groups, more_runs, more_listed, largest = found
     if not families:
         none = read_only(np.zeros(0, np.int64))
         return columns, none, none
@@ -123,19 +122,20 @@ def without_sums(columns: Columns) -> tuple[Columns, Int64, Int64]:
         units=np.empty(len(units) + more_units, np.int32),
         groups=np.empty((len(groups) + more_groups, 4), np.int64),
         runs=np.concatenate([runs, np.empty((more_runs, 2), np.int64)]),
+        listed=np.concatenate([listed, np.empty(more_listed, np.int64)]),
         names=np.empty(rows, np.int64),
         table=table,
         kept=np.arange(rows),
-        ends=np.array([0, 0, 0, len(runs), len(heads)], np.int64),
+        ends=np.array([0, 0, 0, len(runs), len(heads), len(listed)], np.int64),
     )
     kernels.write_sums(columns, is_written, written)
-    row, unit, group, run, _ = written.ends.tolist()
+    row, unit, group, run, _, label = written.ends.tolist()
     columns = Columns(
         heads=read_only(written.heads[:row]),
         cells=read_only(written.cells[:row]),
         units=read_only(written.units[:unit]),
         groups=read_only(written.groups[:group]),
         runs=read_only(written.runs[:run]),
-        listed=listed,
+        listed=read_only(written.listed[:label]),
     )
     return columns, read_only(written.names[:row]), read_only(written.kept)

@@ -39,7 +39,8 @@ from commanalyzer.recording.abi import (
 
 OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_FAMILY  # rows that no family stands for
 _NUM_LOOPS = 255  # bits of the first word
-_INITIAL = 40  # bit of the number of initial labels of a sum
+_INITIAL, _INNER = 40, 48  # bits of the numbers of initial labels of a sum, and of loops of its terms but one
+_SHORTEST_RUN = 4  # terms; see packing.c
 _ENTRIES = 48  # bits of the number of entries in the first word
 _LABELS = 255
 _RESULTS = 40
@@ -58,33 +59,43 @@ def _first_entry(units: Any, at: Any) -> Any:
     return at + 2 + 2 * _loops_of(units, at)
 
 
+@compiled_in_place
+def _groups_of(units: Any, at: Any) -> Any:
+    """Groups of a sum, terms of each, and whether these are runs; short ones are listed, in one group."""
+    terms, last = np.int64(1), np.int64(1)
+    for d in range(((wide(units, at) >> _INNER) & _LABELS) + 1):
+        last = wide(units, at + 2 + 2 * d)
+        terms *= last
+    return (terms // last, last, True) if last >= _SHORTEST_RUN else (np.int64(1), terms, False)
+
+
 @compiled_inline
 def _behind_entry(units: Any, at: Any, loops: Any) -> Any:
     """Where the next entry begins."""
     head = wide(units, at)
     labels = (head >> 32) & _LABELS
     if head < 0:
-        return at + 2 * (2 + ((head >> _INITIAL) & _LABELS) * (1 + loops) + labels * (2 + loops))
+        inner, initial = ((head >> _INNER) & _LABELS) + 1, (head >> _INITIAL) & _LABELS
+        return at + 2 * (1 + inner + initial * (1 + loops) + labels * (1 + loops + inner))
     return at + 2 * (1 + (1 + labels) * (1 + loops))
 
 
 @compiled_in_place
 def _size_of(units: Any, at: Any) -> Any:
-    """Rounds of a segment, entries, plain labels and labels of terms per round, sums; the place behind it."""
+    """Rounds of a segment, entries, plain labels per round, sums; the place behind it."""
     rounds, loops, entries = np.int64(1), _loops_of(units, at), wide(units, at) >> _ENTRIES
     for d in range(loops):
         rounds *= wide(units, at + 2 + 2 * d)
-    labels, widths, sums, at = 0, 0, 0, _first_entry(units, at)
+    labels, sums, at = 0, 0, _first_entry(units, at)
     for _ in range(entries):
         head = wide(units, at)
         if head < 0:
             labels += (head >> _INITIAL) & _LABELS
-            widths += (head >> 32) & _LABELS
             sums += 1
         else:
             labels += (head >> 32) & _LABELS
         at = _behind_entry(units, at, loops)
-    return rounds, entries, labels, widths, sums, at
+    return rounds, entries, labels, sums, at
 
 
 @compiled_in_place
@@ -118,54 +129,52 @@ def _number(units: Any, at: Any, round_: Any) -> Any:
 
 @compiled_in_place
 def count_sums(heads: Any, units: Any, is_written: Any) -> Any:
-    """Numbers of families with sums, of rows, units, groups and runs that they stand for; their largest site.
+    """Numbers of families with sums; of their rows, units, groups, runs and listed labels; largest site.
 
     ``is_written``: result, bool per site; or empty.
     """
-    families, rows, labels, groups, runs, largest, unit = 0, 0, 0, 0, 0, np.int64(0), 0
+    families, rows, labels, groups, runs, listed, largest, unit = 0, 0, 0, 0, 0, 0, np.int64(0), 0
     for row in range(len(heads)):
         if (heads[row, 1] >> FLAGS) & ROW_FAMILY:
-            rounds, entries, plain, widths, sums, _ = _size_of(units, unit)
+            rounds, entries, plain, sums, _ = _size_of(units, unit)
             at = _first_entry(units, unit)
             for _ in range(entries if sums else 0):
-                largest = max(largest, wide(units, at) & LOW)
+                head = wide(units, at)
+                largest = max(largest, head & LOW)
                 if len(is_written):
-                    is_written[wide(units, at) & LOW] = True
+                    is_written[head & LOW] = True
+                if head < 0:
+                    number, size, are_runs = _groups_of(units, at)
+                    groups += rounds * number
+                    runs += rounds * number * ((head >> 32) & _LABELS) * are_runs
+                    listed += rounds * size * ((head >> 32) & _LABELS) * (not are_runs)
                 at = _behind_entry(units, at, _loops_of(units, unit))
             if sums:
                 families += 1
                 rows += rounds * entries
                 labels += rounds * plain
-                groups += rounds * sums
-                runs += rounds * widths
         unit += units_of(heads[row, 1])
-    return families, rows, 2 * labels, groups, runs, largest
+    return families, rows, 2 * labels, groups, runs, listed, largest
 
 
 class Written(NamedTuple):
-    """Rows that are written out, each once: columns as those of the trace, but listed labels."""
+    """Rows that are written out, each once: columns as those of the trace."""
 
     heads: Int64
     cells: Int64
     units: Int32
     groups: Int64
     runs: Int64
+    listed: Int64
     names: Int64  # what each row is called
     table: Int64  # [2^k], 0 at first: upper half of the hash of a row, and where it is written + 1
     kept: Int64  # per name of a row the name of the first row that equals it
-    ends: Int64  # [5], how many rows, units, groups and runs are written; the next name
+    ends: Int64  # [6], how many rows, units, groups and runs are written; the next name; listed labels
 
 
 @compiled_inline
 def first_place(hash_: Any, name: Any, count: Any, written: Any) -> Any:
-    """Where a row is: at the end if it is the first of its kind, else where that is, and counted there.
-
-    Args:
-        hash_: Of the row; who writes it puts it in its cell.
-        name: What the row is called.
-        count: How often it happened.
-        written: Rows.
-    """
+    """Where a row is: at the end if it is the first with its hash, else where that is, and counted there."""
     cells, table = written.cells, written.table
     slot = hash_ & (len(table) - 1)
     while table[slot] != 0:
@@ -190,63 +199,81 @@ def write_head(sink: Any, word: Any, cell: Any, name: Any, written: Any) -> Any:
 
 
 @compiled_in_place
-def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, cell: Any, written: Any) -> None:
+def _write_recorded(columns: Any, row: Any, unit: Any, group: Any, end: Any, cell: Any, written: Any) -> None:
     """Write a recorded row with its units and groups; its runs and listed labels stay where they are."""
     heads, _, units, groups, _, _ = columns
     at, ends = write_head(heads[row, 0], heads[row, 1], cell, row, written), written.ends
-    u, g = ends[1], ends[2]
-    for k in range(units_of(heads[row, 1])):
+    u, g, size = ends[1], ends[2], units_of(heads[row, 1])
+    for k in range(size):
         written.units[u + k] = units[unit + k]
-    while group < len(groups) and groups[group, 0] == row:
-        written.groups[g, 0] = at
-        for k in range(1, 4):
-            written.groups[g, k] = groups[group, k]
-        group, g = group + 1, g + 1
-    ends[1], ends[2] = u + units_of(heads[row, 1]), g
+    for k in range(4 * (end - group)):
+        written.groups[g + k // 4, k % 4] = groups[group + k // 4, k % 4] if k % 4 else at
+    ends[1], ends[2] = u + size, g + end - group
 
 
 @compiled
-def _hash_of_whole(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> Any:
-    """Hash of a recorded row whose units and groups begin at ``unit`` and ``group``."""
-    heads, _, units, groups, runs, listed = columns
-    hash_ = hash_of_row(heads, row, units, unit, kept)
-    while group < len(groups) and groups[group, 0] == row:
-        first, width = groups[group, 1], groups[group, 3] & LOW
-        hash_ = mixed(mixed(hash_, groups[group, 2]), groups[group, 3])
-        if groups[group, 3] >> 32:
-            for k in range(first, first + groups[group, 2] * width):
+def _hash_of_groups(hash_: Any, group: Any, end: Any, groups: Any, runs: Any, listed: Any, kept: Any) -> Any:
+    """Hash of a row with these groups."""
+    for g in range(group, end):
+        first, width = groups[g, 1], groups[g, 3] & LOW
+        hash_ = mixed(mixed(hash_, groups[g, 2]), groups[g, 3])
+        if groups[g, 3] >> 32:
+            for k in range(first, first + groups[g, 2] * width):
                 hash_ = mixed(hash_, kept_label(listed[k], kept))
         else:
             for k in range(first, first + width):
                 hash_ = mixed(mixed(hash_, kept_label(runs[k, 0], kept)), runs[k, 1])
-        group += 1
     return hash_
+
+
+@compiled
+def _write_terms(units: Any, at: Any, round_: Any, written: Any) -> Any:
+    """Write the groups of a sum in a round; return where they, their runs and their listed labels end."""
+    head, groups, (_, _, g, n, _, i) = wide(units, at), written.groups, written.ends
+    loops, inner, width = len(round_), ((head >> _INNER) & _LABELS) + 1, (head >> 32) & _LABELS
+    number, size, are_runs = _groups_of(units, at)
+    every = np.zeros(loops + inner, np.int64)
+    every[:loops] = round_
+    turning = every[loops:-1] if are_runs else every[loops:]
+    place = at + 2 * (1 + inner + ((head >> _INITIAL) & _LABELS) * (1 + loops))
+    for _ in range(number):
+        groups[g, 1], groups[g, 2] = n if are_runs else i, size
+        groups[g, 3] = width if are_runs else width | 1 << 32
+        g += 1
+        for _ in range(1 if are_runs else size):
+            for k in range(width):
+                label = place + 2 * k * (1 + loops + inner)
+                if are_runs:
+                    written.runs[n, 0] = _number(units, label, every)
+                    written.runs[n, 1] = wide(units, label + 2 * (loops + inner))
+                    n += 1
+                else:
+                    written.listed[i] = _number(units, label, every)
+                    i += 1
+            _next_round(units, at, turning)
+    return g, n, i
 
 
 @compiled
 def _write_sum(units: Any, at: Any, round_: Any, count: Any, written: Any) -> None:
     """Write the register value of an entry in a round, unless it is known."""
-    unit, groups, runs, kept, ends = written.units, written.groups, written.runs, written.kept, written.ends
-    _, u, g, n, name = ends
-    head, terms = wide(units, at), wide(units, at + 2)
-    site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
-    hash_, place = mixed(site, np.int64(NONE)), at + 4
+    unit, groups, kept, ends = written.units, written.groups, written.kept, written.ends
+    u, name, head = ends[1], ends[4], wide(units, at)
+    site, initial = head & LOW, (head >> _INITIAL) & _LABELS
+    hash_, place = mixed(site, np.int64(NONE)), at + 4 + 2 * ((head >> _INNER) & _LABELS)
     for k in range(initial):
         label = kept_label(_number(units, place, round_), kept)
         hash_ = mixed(hash_, label)
         unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
         place += 2 + 2 * len(round_)
-    hash_ = mixed(mixed(hash_, terms), width)
-    for k in range(width):
-        first, stride = _number(units, place, round_), wide(units, place + 2 + 2 * len(round_))
-        runs[n + k, 0], runs[n + k, 1] = first, stride
-        hash_ = mixed(mixed(hash_, kept_label(first, kept)), stride)
-        place += 4 + 2 * len(round_)
+    group, run, listed = _write_terms(units, at, round_, written)
+    hash_ = _hash_of_groups(hash_, ends[2], group, groups, written.runs, written.listed, kept)
     if first_place(hash_, name, count, written) == ends[0]:
         flags = (ROW_REGISTER | (ROW_WIDE if initial else 0)) << FLAGS
-        row = write_head(0, site | initial << 32 | flags, (hash_, count), name, written)
-        groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3] = row, n, terms, width
-        ends[1], ends[2], ends[3] = u + 2 * initial, g + 1, n + width
+        groups[ends[2] : group, 0] = write_head(
+            0, site | initial << 32 | flags, (hash_, count), name, written
+        )
+        ends[1], ends[2], ends[3], ends[5] = u + 2 * initial, group, run, listed
 
 
 @compiled
@@ -275,7 +302,7 @@ def _write_store(units: Any, at: Any, round_: Any, results: Any, count: Any, wri
 @compiled
 def _write_family(units: Any, unit: Any, count: Any, written: Any) -> None:
     """Write all rows of a family with sums."""
-    rounds, entries, _, _, sums, _ = _size_of(units, unit)
+    rounds, entries, _, sums, _ = _size_of(units, unit)
     results, round_ = np.empty(sums, np.int64), np.zeros(_loops_of(units, unit), np.int64)
     for _ in range(rounds):
         at, found = _first_entry(units, unit), 0
@@ -293,42 +320,32 @@ def _write_family(units: Any, unit: Any, count: Any, written: Any) -> None:
 
 @compiled
 def write_sums(columns: Any, is_written: Any, written: Any) -> None:
-    """Write all rows, those of families with sums one by one, each where it comes first.
-
-    Args:
-        columns: Of the trace.
-        is_written: bool, per site: families with sums stand for rows of it.
-        written: Result.
-    """
+    """Write all rows, each where it comes first; of sites that are ``is_written`` some are in families."""
     heads, cells, units, groups, _, _ = columns
-    unit, group = 0, 0
+    unit, group, end = 0, 0, 0
     for row in range(len(heads)):
         flags, count = heads[row, 1] >> FLAGS, cells[row, 1]
-        if flags & ROW_FAMILY and _size_of(units, unit)[4]:
+        while end < len(groups) and groups[end, 0] == row:
+            end += 1
+        if flags & ROW_FAMILY and _size_of(units, unit)[3]:
             _write_family(units, unit, count, written)
         else:
             at, hash_ = written.ends[0], cells[row, 0]
             if is_written[heads[row, 1] & LOW] and not flags & OTHERS:
-                hash_ = _hash_of_whole(columns, row, unit, group, written.kept)
+                hash_ = hash_of_row(heads, row, units, unit, written.kept)
+                hash_ = _hash_of_groups(hash_, group, end, groups, written.runs, columns.listed, written.kept)
                 at = first_place(hash_, row, count, written)
             if at == written.ends[0]:
-                _write_recorded(columns, row, unit, group, (hash_, count), written)
-        unit += units_of(heads[row, 1])
-        while group < len(groups) and groups[group, 0] == row:
-            group += 1
+                _write_recorded(columns, row, unit, group, end, (hash_, count), written)
+        unit, group = unit + units_of(heads[row, 1]), end
 
 
 @compiled_in_place
 def find_spans(heads: Any, units: Any, scratch: Any, spans: Any) -> Any:
     """Count the runs of stores in innermost loops; write, into ``spans`` if it is not empty, what they are.
 
-    Families have no sums, in this function and those below.
-
-    Args:
-        heads: Of the trace, as the next one.
-        units: Of the trace.
-        scratch: int64[255], the loops that there may be; overwritten.
-        spans: int64[n, 4], result: site, first and last sink, rounds.
+    Families have no sums, in this function and those below. ``spans`` are int64[n, 4]: site, first and last
+    sink, rounds; ``scratch``, int64[255], has room for the loops that there may be.
     """
     n, unit = 0, 0
     for row in range(len(heads)):
@@ -336,7 +353,7 @@ def find_spans(heads: Any, units: Any, scratch: Any, spans: Any) -> Any:
         unit += units_of(heads[row, 1])
         while (heads[row, 1] >> FLAGS) & ROW_FAMILY and at < unit:
             loops = _loops_of(units, at)
-            rounds, entries, _, _, _, behind = _size_of(units, at)
+            rounds, entries, _, _, behind = _size_of(units, at)
             inner, round_ = wide(units, at + 2 * loops), scratch[:loops]
             if not len(spans):
                 n += rounds // inner * entries
@@ -405,7 +422,7 @@ def hash_merged(
         at, flags = unit, heads[row, 1] >> FLAGS
         unit += units_of(heads[row, 1])
         while flags & ROW_FAMILY and at < unit:
-            rounds, entries, _, _, _, behind = _size_of(units, at)
+            rounds, entries, _, _, behind = _size_of(units, at)
             round_ = scratch[: _loops_of(units, at)]
             _set_round(units, at, 0, round_)
             for _ in range(rounds):
@@ -435,7 +452,7 @@ def chunk_end(heads: Any, units: Any, groups: Any, begin: Any, most_labels: Any,
     while row < len(heads) and rows < most_rows:
         behind = unit + units_of(heads[row, 1])
         if (heads[row, 1] >> FLAGS) & ROW_FAMILY:
-            rounds, entries, width, _, _, next_ = _size_of(units, at)
+            rounds, entries, width, _, next_ = _size_of(units, at)
             fitting = min((most_rows - rows) // entries, (most_labels - labels) // max(width, 1))
             if fitting <= 0 and rows > 0:
                 break
@@ -525,7 +542,7 @@ def write_rows(trace: Any, merged: Any, begin: Any, behind: Any, scratch: Any, o
     while (row, at, turn) != behind:
         times, last = cells[row, 1], unit + units_of(heads[row, 1])
         if (heads[row, 1] >> FLAGS) & ROW_FAMILY:
-            rounds, _, _, _, _, next_ = _size_of(units, at)
+            rounds, _, _, _, next_ = _size_of(units, at)
             stop = behind[2] if row == behind[0] and at == behind[1] else rounds
             round_ = scratch[: _loops_of(units, at)]
             _set_round(units, at, turn, round_)

@@ -181,17 +181,7 @@ def next_filled(fills: Any, fill: Any, dense: Any, places: Any, result: Any) -> 
 
 @compiled_inline
 def _mark(word: Any, slot: Any, raised: Any, places: Any, marked: Any, state: Any, used: Any) -> Any:
-    """Raise the mark of a word; return how many words outside are known.
-
-    Args:
-        word: It.
-        slot: Place of the range found last in the cache.
-        raised: What the mark is raised to.
-        places: Of ranges, as for :func:`mark`.
-        marked: uint8, result.
-        state: Cache and words outside.
-        used: How many of these are known.
-    """
+    """Raise the mark of a word; return how many words outside are known."""
     starts, length, base, shift, _ = places
     cache, outside = state
     c = cache[slot]

@@ -9,7 +9,7 @@ What depends on each other, such as registers: strongly connected components, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,10 +25,7 @@ def strong_components(
 
     Args:
         names: Where to start.
-        inputs: What a node depends on.
-
-    Returns:
-        Components, each behind everything that it depends on.
+        inputs: What a node depends on; components come behind everything that theirs do.
     """
     number: dict[Node, int] = {}
     low: dict[Node, int] = {}
@@ -181,10 +178,11 @@ class ControlFlow:
         return tuple(found)
 
 
-def control_flow(function: Function) -> ControlFlow:
-    """Analyse ``function``; blocks that cannot be reached are tolerated."""
-    labels = [block.label for block in function.blocks]
-    successors = {b.label: tuple(dict.fromkeys(b.terminator.targets)) for b in function.blocks}
+def control_flow(function: Function, without: Container[str] = ()) -> ControlFlow:
+    """Analyse ``function``, but some blocks; those that cannot be reached are tolerated."""
+    blocks = {b.label: b.terminator.targets for b in function.blocks if b.label not in without}
+    labels = list(blocks)
+    successors = {b: tuple(t for t in dict.fromkeys(blocks[b]) if t not in without) for b in labels}
     predecessors = _reversed(labels, successors)
     order = _reverse_postorder(labels[0], successors)
     dominator = _immediate_dominators(order, predecessors)

@@ -9,7 +9,7 @@ at text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.loops.induction import LoopEnds
@@ -55,6 +55,15 @@ class Computed(Event):
 
 class Choice(Event):
     """One of two labels, by the condition ``what``: a register of the program, or computed from labels."""
+
+
+class Joined(Event):
+    """A phi of labels."""
+
+    def besides(self, skipped: Container[str]) -> tuple[str, ...]:
+        """Those that come from other blocks."""
+        ways = zip(self.uses, self.what.split("\n"), strict=True)
+        return tuple(label for label, block in ways if block[1:] not in skipped)
 
 
 class Spilled(Event):
@@ -214,9 +223,8 @@ class FunctionPatch:
     def join(self, out: list[str], incoming: Sequence[tuple[str, str]], *, result: str = "") -> str:
         """Append a phi of labels and the blocks that they come from, and return its register."""
         ways = ", ".join(f"[ {label}, {block} ]" for label, block in incoming)
-        return _appended(
-            out, Event, f"phi i64 {ways}", result or self.fresh(), [label for label, _ in incoming]
-        )
+        labels, blocks = zip(*incoming, strict=True)
+        return _appended(out, Joined, f"phi i64 {ways}", result or self.fresh(), labels, "\n".join(blocks))
 
     def spill(self, out: list[str], labels: Sequence[str]) -> str:
         """Append stores of ``labels`` to the scratch array and return the pointer to pass."""

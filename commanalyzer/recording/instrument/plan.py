@@ -198,13 +198,7 @@ def _plan_function(
 
 
 def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:
-    """Registers that hooks read, in program order: stored values, labels passed to calls, returned values.
-
-    Args:
-        values: Facts of the function.
-        calls: What is known about callees.
-        has_result: Callers read the label of the result.
-    """
+    """Registers that hooks read, in program order: stored values, labels passed to calls, returned values."""
     names: list[str] = []
     counts = counting_stores(values.function, values.cfg)
     for block in values.function.blocks:

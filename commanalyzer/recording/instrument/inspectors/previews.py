@@ -249,13 +249,7 @@ def _outside(
 def _preview_reads(
     values: FunctionValues, computed: Iterable[Instruction], steady: Mapping[str, Steady]
 ) -> PreviewReads | None:
-    """What a preview reads; ``None`` if it is not worth while to keep it, or too much.
-
-    Args:
-        values: Facts of the function.
-        computed: Instructions of the preview.
-        steady: Addresses that advance by a constant in an inner loop.
-    """
+    """What a preview reads; ``None`` if it is not worth while to keep it, or too much."""
     instructions = list(computed)
     if any(o.type.kind == "float" for i in instructions for o in i.operands):
         return None  # numbers are what programs compute: they change

@@ -9,9 +9,8 @@ guard (:mod:`.repeats`) offers its stores to the recorder when it is not known y
                    | known                  | yes
                    +--> original loop <-----+
 
-The same holds for a nest that stores in its innermost loop alone; labels may be loaded in those around it.
-For each j, sums over k that are stored are known as well: the guard of the outer loop offers all of them, or
-that of the outermost one where several loops lie around the sums (:class:`NestReader`).
+The same holds for a nest that stores in its innermost loop alone, or in one around loops that add up what is
+stored there: such sums are known as well (:class:`NestReader`). Labels may be loaded everywhere.
 
 Input: the events inserted into the loops. Output: the lines of the offer. Labels that are computed from
 others get their value of the first round there as they do in the loop, with addresses in place of the shadow.
@@ -19,21 +18,21 @@ others get their value of the first round there as they do in the loop, with add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from commanalyzer.program.ir.cfg import Loop
 from commanalyzer.program.ir.loops.induction import Polynomial, round_number
-from commanalyzer.recording.abi import MAX_LABELS, WORD_MASK
-from commanalyzer.recording.instrument.code import Computed, Event, FunctionPatch, HookCall, Spilled
+from commanalyzer.recording.abi import EXACT, MAX_LABELS, WORD_MASK
+from commanalyzer.recording.instrument.code import Computed, Event, FunctionPatch, HookCall, Joined, Spilled
 from commanalyzer.recording.instrument.loops.loop_code import Numbers, computed_address
 from commanalyzer.recording.instrument.loops.repeat_guards import GuardWriter, signed
 
 _ROLES = frozenset({"ca_control", "ca_address"})
-_MOST_AROUND = 4  # loops around sums
+_MOST_AROUND, _MOST_INNER, _MOST_LOOPS = 5, 4, 6  # loops around a store, those of terms, and both
 _IS_LOADED, _IS_RESULT, _WORDS = 40, 48, 56  # bits of what an entry is described by, see families.c
-_INITIAL, _IS_SUM, _IS_COMPUTED = 56, 62, 63
+_INITIAL, _INNER_LOOPS, _IS_SUM, _IS_COMPUTED = 56, 60, 62, 63
 _MOST_INITIAL = 8
+_INEXACT = str(signed(~EXACT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +62,14 @@ class LineReader:
 
     Attributes:
         numbers: Addresses in the loop.
+        skipped: Blocks that are not executed.
         addresses: By register.
         labels: By register.
         stores: In their order.
     """
 
     numbers: Numbers
+    skipped: Container[str]
     addresses: dict[str, Polynomial] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
     stores: list[Store] = field(default_factory=list)
@@ -81,6 +82,10 @@ class LineReader:
         if address is not None:
             self.addresses[line.result] = address
             return True
+        if isinstance(line, Joined):
+            ways = line.besides(self.skipped)
+            self.labels[line.result] = self.label(ways[0])
+            return len(ways) == 1
         if isinstance(line, Computed):
             if line.what not in ("and", "or") or line.constant is None:
                 return False
@@ -90,7 +95,7 @@ class LineReader:
 
     def _call(self, call: HookCall) -> bool:
         hook, arguments, result = call.what, call.uses, call.result
-        if hook == "ca_count_block" or hook.startswith("ca_term_"):
+        if hook == "ca_count_block":
             return True
         if hook == "ca_load" and arguments[0] in self.addresses:
             self.labels[result] = Label(self.addresses[arguments[0]])
@@ -109,7 +114,8 @@ class LineReader:
 
     def _mark(self, result: str, name: str, mark: tuple[str, str]) -> bool:
         label = self.label(name)
-        self.labels[result] = Label(label.source, (*label.marks, mark))
+        is_kept = isinstance(label.source, int) and mark == ("and", _INEXACT)  # no copy of a value
+        self.labels[result] = label if is_kept else Label(label.source, (*label.marks, mark))
         return True
 
 
@@ -124,13 +130,13 @@ class RoundSum:
 
     Attributes:
         site: Of the value that it makes.
-        header: Inner loop that adds its terms, one per round.
+        loops: Headers of those that add its terms, one in each round of the innermost, which is the last.
         initial: Labels of the value that it begins with.
         labels: Of a term.
     """
 
     site: str
-    header: str
+    loops: tuple[str, ...]
     initial: tuple[Label, ...]
     labels: tuple[Label, ...]
 
@@ -143,97 +149,60 @@ class NestReader:
 
     Args:
         numbers: Addresses in the nest.
-        has_sums: Inner loops may add terms; otherwise all that is stored is known as it is.
+        skipped: Blocks of it that are not executed.
 
     Attributes:
         entries: Reductions and stores, in the order of their rows.
     """
 
-    def __init__(self, numbers: Numbers, *, has_sums: bool) -> None:
-        self._has_sums = has_sums
+    def __init__(self, numbers: Numbers, skipped: Container[str]) -> None:
         self.entries: list[Entry] = []
-        self._numbers = numbers
-        self._outer = LineReader(numbers)
-        self._inner: dict[str, LineReader] = {}  # by header
+        self._lines = LineReader(numbers, skipped)
         self._spilled: list[str] = []  # labels that the next call finds in memory
         self._initial: dict[str, tuple[Label, ...]] = {}  # by storage
-        self._terms: dict[str, tuple[str, tuple[Label, ...]] | None] = {}  # by storage, since its reset
+        self._terms: dict[str, tuple[tuple[str, ...], tuple[Label, ...]] | None] = {}  # since its reset
 
-    def read_around(self, line: str) -> bool:
-        """Take a line of a loop around the outer one; false if it does more than loading."""
-        known = len(self._outer.stores)
-        return self._outer.read(line) and len(self._outer.stores) == known
-
-    def read_outer(self, line: str) -> bool:
-        """Take a line of the outer loop; false if it does more than beginning, ending and storing sums."""
-        if isinstance(line, Spilled):
+    def read(self, line: str, inside: Sequence[str], *, is_around: bool) -> bool:
+        """Take a line in loops ``inside`` those that store, around or in these; false if it does not fit."""
+        is_stored = not inside and not is_around
+        if isinstance(line, Spilled) and is_stored:
             self._spilled += line.uses
-            return self._has_sums
-        of_sums = ("ca_accumulator_", "ca_term_") if self._has_sums else ()
-        if not isinstance(line, HookCall) or not line.what.startswith(of_sums):
-            known = len(self._outer.stores)
-            taken = self._outer.read(line)
-            self.entries += (fresh := self._outer.stores[known:])
-            return taken and all(self._is_outer(store.labels) for store in fresh)
-        arguments = line.uses
+            return True
+        if isinstance(line, HookCall) and line.what.startswith("ca_term_"):
+            return self._add(line, tuple(inside))
+        if not isinstance(line, HookCall) or not line.what.startswith("ca_accumulator_"):
+            known = len(self._lines.stores)
+            taken = self._lines.read(line)
+            self.entries += (fresh := self._lines.stores[known:])
+            return taken and (is_stored or not fresh)
+        return is_stored and self._begin_or_end(line, line.uses)
+
+    def _begin_or_end(self, line: HookCall, arguments: Sequence[str]) -> bool:
         if line.what == "ca_accumulator_reset":
-            return self._begin(arguments[0], int(arguments[1]))
+            initial = tuple(self._lines.label(name) for name in self._spilled)
+            self._spilled = []
+            self._terms[arguments[0]], self._initial[arguments[0]] = None, initial
+            return len(initial) == int(arguments[1]) <= _MOST_INITIAL and _are_plain(initial)
         terms = self._terms.pop(arguments[0], None)
         if line.what != "ca_accumulator_close" or terms is None:
             return False
         number = sum(isinstance(entry, RoundSum) for entry in self.entries)
-        self._outer.labels[line.result] = Label(number)
-        header, labels = terms
-        self.entries.append(RoundSum(arguments[1], header, self._initial[arguments[0]], labels))
+        self._lines.labels[line.result] = Label(number)
+        self.entries.append(RoundSum(arguments[1], terms[0], self._initial[arguments[0]], terms[1]))
         return True
 
-    def _begin(self, storage: str, count: int) -> bool:
-        initial = tuple(self._outer.label(name) for name in self._spilled)
-        self._spilled = []
-        self._terms[storage], self._initial[storage] = None, initial
-        return len(initial) == count <= _MOST_INITIAL and self._is_outer(initial) and _are_plain(initial)
-
-    def read_inner(self, line: str, header: str) -> bool:
-        """Take a line of the inner loop at ``header``; false if it does more than adding terms."""
-        reader = self._inner.setdefault(header, LineReader(self._numbers))
-        if not isinstance(line, HookCall) or not line.what.startswith("ca_term_"):
-            return reader.read(line) and not reader.stores
+    def _add(self, line: HookCall, inside: tuple[str, ...]) -> bool:
         storage, *names = line.uses
-        if line.what == "ca_term_many" or self._terms.get(storage, ()) is not None:
+        if line.what == "ca_term_many" or not inside or self._terms.get(storage, ()) is not None:
             return False  # not begun, or the second term of a round
-        labels = tuple(reader.labels.get(name) or self._outer.label(name) for name in names)
-        self._terms[storage] = header, labels
+        labels = tuple(self._lines.label(name) for name in names)
+        self._terms[storage] = inside, labels
         return _are_plain(labels)
-
-    def _is_outer(self, labels: Iterable[Label]) -> bool:
-        """No label is that of an inner loop's last round."""
-        registers = {label.source for label in labels if isinstance(label.source, str)}
-        return all(registers.isdisjoint(reader.labels) for reader in self._inner.values())
 
 
 def _are_plain(labels: Iterable[Label]) -> bool:
     """Loaded, or registers from outside, as they are."""
     return all(not label.marks and not isinstance(label.source, int) for label in labels)
-
-
-def loops_around(loops: Mapping[str, Loop], outermost: str, *, has_sums: bool) -> list[str]:
-    """Loops one in the other, the outermost first, up to the innermost one, or to the one around sums.
-
-    None if there is no such chain, or if it is too long. Loops around sums have nothing but innermost loops
-    inside the last of them.
-    """
-    inside: dict[str, list[str]] = {header: [] for header in loops}
-    for header, inner in loops.items():
-        if header != outermost and inner.parent is not None:
-            inside[inner.parent].append(header)
-    around = [outermost]
-    while any(inside[header] or not has_sums for header in inside[around[-1]]):
-        if len(inside[around[-1]]) > 1:
-            return []
-        around += inside[around[-1]]
-    if has_sums and not inside[around[-1]]:
-        return []
-    return around if len(around) <= _MOST_AROUND + (not has_sums) else []
 
 
 def offer(
@@ -254,6 +223,9 @@ def offer(
         made: Registers with the rounds of each loop, by header.
         loop: Registers with the nest's hash, changes of the shadow and rounds of all loops, multiplied.
     """
+    inner = max(len(entry.loops) if isinstance(entry, RoundSum) else 0 for entry in entries)
+    if len(headers) > _MOST_AROUND or inner > _MOST_INNER or len(headers) + inner > _MOST_LOOPS:
+        return None
     around = [round_number(header) for header in headers]
     words = [str(len(headers)), *(made[header] for header in headers)]
     try:
@@ -261,7 +233,7 @@ def offer(
             if isinstance(entry, Store):
                 words += _store_words(guard, entry, around)
             else:
-                words += _sum_words(guard, entry, around, made[entry.header])
+                words += _sum_words(guard, entry, around, made)
     except _UnsteadyError:
         return None
     if len(words) > MAX_LABELS:
@@ -277,11 +249,6 @@ class _UnsteadyError(Exception):
 
 def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> list[str]:
     """What describes a store to the recorder, see ``families.c``.
-
-    Args:
-        guard: Where the code goes.
-        store: The store.
-        around: Symbols of the rounds of its loops.
 
     Raises:
         _UnsteadyError: If it cannot be described.
@@ -331,12 +298,15 @@ def _written_label(guard: GuardWriter, label: Label, numbers: Sequence[str]) -> 
     return value, *strides
 
 
-def _sum_words(guard: GuardWriter, sum_: RoundSum, around: Sequence[str], terms: str) -> list[str]:
+def _sum_words(
+    guard: GuardWriter, sum_: RoundSum, around: Sequence[str], made: Mapping[str, str]
+) -> list[str]:
     """What describes a sum to the recorder, see ``families.c``."""
     head = int(sum_.site) | len(sum_.labels) << 32 | len(sum_.initial) << _INITIAL | 1 << _IS_SUM
-    words = [terms]
+    head |= len(sum_.loops) - 1 << _INNER_LOOPS
+    words = [made[header] for header in sum_.loops]
     for k, label in enumerate((*sum_.initial, *sum_.labels)):
-        inner = [round_number(sum_.header)] if k >= len(sum_.initial) else []
+        inner = map(round_number, sum_.loops if k >= len(sum_.initial) else ())
         words += _written_label(guard, label, [*around, *inner])
         head |= isinstance(label.source, Polynomial) << (_IS_LOADED + k)
     return [str(signed(head)), *words]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,6 +24,7 @@ from commanalyzer.recording.instrument.code import (
     Event,
     FunctionPatch,
     HookCall,
+    Joined,
 )
 
 TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
@@ -102,19 +103,22 @@ def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Poly
     return None
 
 
-def loop_code(patch: FunctionPatch, blocks: list[BasicBlock], numbers: Numbers) -> LoopCode:
+def loop_code(
+    patch: FunctionPatch, blocks: list[BasicBlock], numbers: Numbers, skipped: Container[str] = ()
+) -> LoopCode:
     """Read the code that was inserted into ``blocks``, a loop nest.
 
     Args:
         patch: What was inserted.
         blocks: Blocks of the nest.
         numbers: What is known about integers and addresses.
+        skipped: Blocks that are not executed.
 
     Raises:
         Obstacle: If the effect of that code is not known in advance.
     """
-    reader = _CodeReader(numbers, patch.word_bytes)
-    for block in blocks:
+    reader = _CodeReader(numbers, patch.word_bytes, skipped)
+    for block in (b for b in blocks if b.label not in skipped):
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
                 raise Obstacle("the recorder has to see every time what is done", *_at(patch, blocks, line))
@@ -129,8 +133,8 @@ def _at(patch: FunctionPatch, blocks: list[BasicBlock], line: str) -> tuple[Inst
 
 
 class _CodeReader:
-    def __init__(self, numbers: Numbers, word_bytes: int) -> None:
-        self._numbers, self._word_bytes = numbers, word_bytes
+    def __init__(self, numbers: Numbers, word_bytes: int, skipped: Container[str]) -> None:
+        self._numbers, self._word_bytes, self._skipped = numbers, word_bytes, skipped
         self._code = LoopCode()
         self._addresses: dict[str, Polynomial] = {}
         self._used: dict[str, None] = {}
@@ -154,7 +158,7 @@ class _CodeReader:
             return False
         if isinstance(line, Address) or (isinstance(line, Computed) and line.what not in _ON_LABELS):
             return False
-        return self._use(line.uses)
+        return self._use(line.besides(self._skipped) if isinstance(line, Joined) else line.uses)
 
     def _is_followed(self, condition: str) -> bool:
         """A condition is computed from labels, or known in advance."""

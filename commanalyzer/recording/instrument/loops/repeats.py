@@ -23,10 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
-from itertools import pairwise
+from functools import reduce
+from itertools import pairwise, permutations
 
-from commanalyzer.program.ir.cfg import Loop
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
+from commanalyzer.program.ir.loops.guards import loop_guards
 from commanalyzer.program.ir.loops.induction import (
     LoopEnds,
     NestNumbers,
@@ -36,9 +37,9 @@ from commanalyzer.program.ir.loops.induction import (
     round_number,
 )
 from commanalyzer.program.ir.model import BasicBlock
-from commanalyzer.recording.instrument.code import FunctionPatch, HookCall, RepeatedLoop
+from commanalyzer.recording.instrument.code import Computed, Event, FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.recording.instrument.labelling.values import FunctionValues
-from commanalyzer.recording.instrument.loops.families import Entry, NestReader, Store, loops_around, offer
+from commanalyzer.recording.instrument.loops.families import Entry, NestReader, Store, offer
 from commanalyzer.recording.instrument.loops.loop_code import (
     TOKEN,
     LoopCode,
@@ -63,14 +64,14 @@ def by_polynomials(
     mechanisms: Mechanisms,
 ) -> RepeatedLoop | None:
     """The loop with a guard that computes its rounds and addresses, if they are polynomials."""
-    nest = _nest(values, loop, blocks)
+    nest = _nest(values, patch, loop, blocks)
     if nest is None:
         return None
     numbers = NestNumbers(values.function, values.cfg, loop)
     rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
     known = {header: found for header, found in rounds.items() if found is not None}
     try:
-        code = loop_code(patch, blocks, numbers)
+        code = loop_code(patch, blocks, numbers, nest.skipped)
     except Obstacle:
         return None
     if len(known) != len(rounds) or is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
@@ -95,45 +96,69 @@ def is_short(values: FunctionValues, loop: Loop, ends: LoopEnds) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Nest:
-    """A loop with the loops inside it; nothing but their ends branches."""
+    """A loop with the loops inside it; nothing branches but their ends, and what skips one in all rounds."""
 
     loop: Loop
     loops: dict[str, Loop]
     ends: dict[str, LoopEnds]
     blocks: list[BasicBlock]
+    skipped: dict[str, tuple[str, bool, str]]  # blocks on these ways: if what is so, around which loop
     short: dict[str, frozenset[str]]  # per block, loops in whose last round it is not executed
     behind: dict[str, frozenset[str]]  # per block, those that come after it in every round
 
 
-def _nest(values: FunctionValues, loop: Loop, blocks: list[BasicBlock]) -> _Nest | None:
-    cfg = values.cfg
-    loops = {h: inner for h, inner in cfg.loops.items() if h in loop.blocks}
+def _nest(values: FunctionValues, patch: FunctionPatch, loop: Loop, blocks: list[BasicBlock]) -> _Nest | None:
+    loops = {h: inner for h, inner in values.cfg.loops.items() if h in loop.blocks}
+    skipped = _skipped(values, patch, loop, blocks)
+    cfg = control_flow(values.function, skipped) if skipped else values.cfg
+    blocks_left = [b for b in blocks if b.label not in skipped]
     ends = {}
     for header, inner in loops.items():
-        found = loop_ends(cfg, inner)
+        found = loop_ends(values.cfg, inner)
         if found is None or cfg.innermost_loop[found.exiting] != header:
             return None
         ends[header] = found
     exiting = {e.exiting for e in ends.values()}
-    if any(len(cfg.successors[b.label]) != 1 and b.label not in exiting for b in blocks):
+    if any(len(cfg.successors[b.label]) != 1 and b.label not in exiting for b in blocks_left):
         return None
     short = {
-        b.label: frozenset(h for h, e in ends.items() if _is_behind(values, b.label, loops[h], e))
-        for b in blocks
+        b.label: frozenset(h for h, e in ends.items() if _is_behind(cfg, b.label, loops[h], e))
+        for b in blocks_left
     }
     if any(short[header] for header in loops):
         return None  # a loop that is not entered in the last round would have to have rounds all the same
     behind = {
-        b.label: frozenset(o.label for o in blocks if o is not b and cfg.dominates(b.label, o.label))
-        for b in blocks
+        b.label: frozenset(o.label for o in blocks_left if o is not b and cfg.dominates(b.label, o.label))
+        for b in blocks_left
     }
-    return _Nest(loop, loops, ends, blocks, short, behind)
+    return _Nest(loop, loops, ends, blocks, skipped, short, behind)
 
 
-def _is_behind(values: FunctionValues, block: str, loop: Loop, ends: LoopEnds) -> bool:
+def _skipped(
+    values: FunctionValues, patch: FunctionPatch, loop: Loop, blocks: list[BasicBlock]
+) -> dict[str, tuple[str, bool, str]]:
+    """Ways around inner loops that are taken in all rounds or in none: what decides is known before."""
+    cfg, inside = values.cfg, {i.name for block in blocks for i in block.instructions}
+    asking = [b for b in blocks if b.terminator.operands and b.terminator.operands[0].text not in inside]
+    guards = loop_guards(values.function, cfg) if asking else frozenset[str]()
+    empty = {
+        b.label for b in blocks if len(cfg.predecessors[b.label]) == 1 and _only_counts(patch, b, Computed)
+    }
+    found = {}
+    for block in (b for b in asking if b.label in guards):
+        for way, other in permutations(block.terminator.targets):
+            entered = [h for h in cfg.loops if h in loop.blocks and cfg.dominates(other, h)]
+            behind = cfg.successors[way][0]
+            if entered and way in empty and not cfg.dominates(way, behind) and behind not in cfg.loops:
+                asked, targets = block.terminator.operands[0].text, block.terminator.targets
+                found[way] = asked, way == targets[0], entered[0]
+    return found
+
+
+def _is_behind(cfg: ControlFlow, block: str, loop: Loop, ends: LoopEnds) -> bool:
     """The block is executed after the loop was found to go on."""
     is_inside = block in loop.blocks and block != ends.exiting
-    return is_inside and values.cfg.dominates(ends.exiting, block)
+    return is_inside and cfg.dominates(ends.exiting, block)
 
 
 def uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str, set[str]]:
@@ -192,6 +217,9 @@ class _RepeatWriter:
         self._patch, self._nest, self._numbers, self._code = patch, nest, numbers, code
         self._guard = GuardWriter(patch, numbers.types)
         self._made = {header: self._guard.rounds(found) for header, found in rounds.items()}
+        for condition, is_around, header in nest.skipped.values():
+            ways = ("0", self._made[header])[:: 1 if is_around else -1]
+            self._made[header] = patch.choose(self._guard.lines, condition, *ways)
 
     def write(self, identity: int, mechanisms: Mechanisms) -> RepeatedLoop | None:
         """The loop as it will be; ``identity`` is a block counter of its own."""
@@ -223,36 +251,37 @@ class _RepeatWriter:
     def _offer(self, loop: tuple[str, str, str], mechanisms: Mechanisms) -> tuple[tuple[str, ...], str]:
         """Code that offers what a loop stores, or sums and stores, and the register: it was taken."""
         nest = self._nest
-        blocks = sorted(nest.blocks, key=lambda block: -len(nest.behind[block.label]))
+        blocks = sorted(
+            (block for block in nest.blocks if block.label not in nest.skipped),
+            key=lambda block: -len(nest.behind[block.label]),
+        )
         busy = [block for block in blocks if not _only_counts(self._patch, block)]
         if any(nest.short[block.label] for block in busy):
             return (), ""
         if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
             return (), ""  # some may be left out
+        around = [nest.loop.header]
+        while len(inside := [h for h, inner in nest.loops.items() if inner.parent == around[-1]]) == 1:
+            around += inside
+        while around and not (entries := self._entries(busy, around)):
+            around.pop()
+        has_sums = any(not isinstance(entry, Store) for entry in entries)
         guard = GuardWriter(self._patch, self._numbers.types)
-        for has_sums, is_wanted in enumerate((mechanisms.range_events, mechanisms.nest_events)):
-            around, entries = self._entries(busy, has_sums=bool(has_sums)) if is_wanted else ((), ())
-            if entries:
-                taken = offer(self._patch, guard, entries, around, self._made, loop)
-                return (tuple(guard.lines), taken) if taken else ((), "")
+        if around and (mechanisms.nest_events if has_sums else mechanisms.range_events):
+            taken = offer(self._patch, guard, entries, around, self._made, loop)
+            return (tuple(guard.lines), taken) if taken else ((), "")
         return (), ""
 
-    def _entries(self, busy: list[BasicBlock], *, has_sums: bool) -> tuple[Sequence[str], Sequence[Entry]]:
-        """Loops around stores and sums, with these, if the nest does nothing else."""
-        loops, reader = self._nest.loops, NestReader(self._numbers, has_sums=has_sums)
-        around = loops_around(loops, self._nest.loop.header, has_sums=has_sums)
-        if not around:
-            return (), ()
-        inside = {label: h for h, inner in loops.items() if h not in around for label in inner.blocks}
-        innermost = loops[around[-1]].blocks
+    def _entries(self, busy: list[BasicBlock], around: Sequence[str]) -> Sequence[Entry]:
+        """Stores in loops, with sums over those inside them, if the nest does nothing else."""
+        loops, reader = self._nest.loops, NestReader(self._numbers, self._nest.skipped)
         for block in busy:
-            read = reader.read_outer if block.label in innermost else reader.read_around
-            if block.label in inside:
-                read = partial(reader.read_inner, header=inside[block.label])
-            if not all(read(line) for line in inserted_lines(self._patch, block)):
-                return (), ()
-        is_stored = any(isinstance(entry, Store) for entry in reader.entries)
-        return around, reader.entries if is_stored else ()
+            inside = [h for h, inner in loops.items() if h not in around and block.label in inner.blocks]
+            is_around = block.label not in loops[around[-1]].blocks
+            lines = inserted_lines(self._patch, block)
+            if not all(reader.read(line, inside, is_around=is_around) for line in lines):
+                return ()
+        return reader.entries if any(isinstance(entry, Store) for entry in reader.entries) else ()
 
     def _span(self, start: Polynomial, size: Polynomial) -> _Span | None:
         guard, loops = self._guard, self._nest.loops
@@ -298,8 +327,9 @@ class _RepeatWriter:
         return lines
 
 
-def _only_counts(patch: FunctionPatch, block: BasicBlock) -> bool:
-    return all(isinstance(h, HookCall) and h.what == "ca_count_block" for h in inserted_lines(patch, block))
+def _only_counts(patch: FunctionPatch, block: BasicBlock, *others: type[Event]) -> bool:
+    lines = (line for line in inserted_lines(patch, block) if not isinstance(line, others))
+    return all(isinstance(line, HookCall) and line.what == "ca_count_block" for line in lines)
 
 
 def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:

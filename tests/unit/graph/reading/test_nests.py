@@ -19,8 +19,8 @@ from tests.unit.graph.reading.test_ranges import trace_of
 
 Moving = tuple[int, ...]  # a word or label, and its changes per round of each loop
 Sum = tuple[
-    int, int, Sequence[Moving], Sequence[Moving]
-]  # site, terms; initial labels; labels, per term last
+    int, tuple[int, ...], Sequence[Moving], Sequence[Moving]
+]  # site, rounds of its loops; initial labels; labels, changes in these loops last
 Store = tuple[int, Moving, Sequence[Moving], int]  # site, sink, labels, results
 
 
@@ -29,12 +29,11 @@ def nest_content(rounds: tuple[int, ...], entries: list[Sum | Store]) -> list[in
     words = [len(rounds) | len(entries) << 48, *rounds]
     for entry in entries:
         site, second, labels, last = entry
-        if isinstance(second, int):
-            assert not isinstance(last, int)
-            words += [site | len(last) << 32 | len(labels) << 40 | FAMILY_SUM, second]
+        if not isinstance(last, int):
+            inner = len(second) - 1
+            words += [site | len(last) << 32 | len(labels) << 40 | inner << 48 | FAMILY_SUM, *second]
             words += [w for part in (*labels, *last) for w in part]
         else:
-            assert isinstance(last, int)
             words += [site | len(labels) << 32 | last << 40, *second]
             words += [w for label in labels for w in label]
     return words
@@ -88,7 +87,7 @@ def with_groups(trace: Trace, groups: list[tuple[int, int, list[tuple[int, int]]
 @pytest.mark.parametrize("first", [0, 1])
 def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
     """A sum that hooks recorded, its store, and a row that reads another register value."""
-    nest = a_nest(3, [(7, 4, [], [(200, 10, 2)]), (1, (100, 2), [(0, 0)], 1)], count=2)
+    nest = a_nest(3, [(7, (4,), [], [(200, 10, 2)]), (1, (100, 2), [(0, 0)], 1)], count=2)
     at = 1 if first else 0
     hooks = [(0, 7, ROW_REGISTER, [], 5), (102, 1, ROW_WIDE, [REGISTER | at], 5)]
     other = [(0, 9, ROW_REGISTER, [], 1), (300, 8, ROW_WIDE, [REGISTER | 3, 5], 1)]
@@ -103,7 +102,9 @@ def test_random_nests_are_written_out(seed: int) -> None:
     draw = random.Random(seed)
     rows, groups = [], list[tuple[int, int, list[tuple[int, int]]]]()
     for _ in range(8):
-        place, terms, step = 10 * draw.randrange(3), draw.randrange(4, 6), draw.choice([2, 2, 4, 0])
+        place, terms, step = 10 * draw.randrange(3), draw.randrange(2, 6), draw.choice([2, 2, 4, 0])
+        inner = (*(draw.randrange(2, 4) for _ in range(draw.choice([0, 0, 1, 2]))), terms)
+        far = (640, 64)[3 - len(inner) :]  # no loop goes on as the next one
         around = tuple(draw.randrange(1, 4) for _ in range(draw.randrange(1, 4)))
         still = (0,) * (len(around) - 1)
 
@@ -113,9 +114,9 @@ def test_random_nests_are_written_out(seed: int) -> None:
         entries: list[Sum | Store] = [
             (
                 7 + s,
-                terms,
+                inner,
                 [moving(100 + place, step)] if draw.random() < 0.5 else [],
-                [(*moving(200 + place, step), draw.choice([1, 2]))],
+                [(*moving(200 + place, step), *far, draw.choice([1, 2]))],
             )
             for s in range(draw.randrange(1, 3))
         ]
@@ -124,7 +125,7 @@ def test_random_nests_are_written_out(seed: int) -> None:
         labels.append((700 + place, *(draw.choice([0, step]) for _ in around)))
         entries.append((1, moving(100 + place, step), labels, (1 << results) - 1))
         rows.append(a_nest(around, entries, count=draw.randrange(1, 3)))
-        if draw.random() < 0.7:
+        if draw.random() < 0.7 and terms > 3 and not far:
             groups.append((len(rows), terms, [(200 + 2 * draw.randrange(8), draw.choice([1, 2]))]))
             rows.append((0, 7, ROW_REGISTER, [], 1))
             sink = 100 + 2 * draw.randrange(6)
@@ -140,7 +141,7 @@ def test_rows_are_one_if_all_of_their_hash_is_the_same() -> None:
     (heads, cells, runs), groups = np.zeros((3, 9, 2), np.int64), np.zeros((0, 4), np.int64)
     names, table, ends = (np.zeros(n, np.int64) for n in (9, 16, 5))
     units, kept = np.zeros(0, np.int32), np.arange(9)
-    written = Written(heads, cells, units, groups, runs, names, table, kept, ends)
+    written = Written(heads, cells, units, groups, runs, names, names, table, kept, ends)
     for name, hash_ in enumerate(hashes):
         if first_place(hash_, name, 1, written) == ends[0]:
             write_head(hash_, 7, (hash_, 1), name, written)

@@ -90,7 +90,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
     [
         ("stencil", ["known"]),
         ("copy", ["known"]),
-        ("plane", ["previewed", "known"]),  # there may be no columns; row by row
+        ("plane", ["known", "known"]),  # unless there are no columns; row by row
         ("square", ["known", "known"]),  # as a nest and row by row
         ("rows", ["known"]),
         ("sum", []),  # it goes on behind the loop
