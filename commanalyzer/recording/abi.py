@@ -96,7 +96,7 @@ HEADER = np.dtype(
 )
 
 
-ABI_VERSION = 21
+ABI_VERSION = 22
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
