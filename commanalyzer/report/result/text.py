@@ -533,21 +533,13 @@ def largest_names(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[
 
 def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
     """The variables whose values cause the most traffic, one line each, the largest first."""
-    total = int(item.object_bytes.sum())
-    if not total:
-        return []
-    order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
-    lines = [f"What is communicated on {item.nodes} nodes:"]
-    amounts = [
-        (int(item.object_bytes[index]), place_of_home(objects[index])) for index in order[:_TOP_OBJECTS]
-    ]
-    shown = [(amount, place) for amount, place in amounts if amount]
-    if rest := total - sum(amount for amount, _ in shown):
-        others = sum(1 for index in order[_TOP_OBJECTS:] if item.object_bytes[index])
-        shown.append((rest, f"{others} other variable{'s' if others > 1 else ''}"))
-    for amount, place in shown:
-        lines.append(f"  {format_bytes(amount):>9}  {format_percent(amount / total):>7}  {place}")
-    return lines
+    amounts, total = item.object_bytes, int(item.object_bytes.sum())
+    order = np.argsort(-amounts, kind="stable")[: np.count_nonzero(amounts)].tolist()
+    shown = [(int(amounts[index]), place_of_home(objects[index])) for index in order[:_TOP_OBJECTS]]
+    if rest := order[_TOP_OBJECTS:]:
+        shown.append((int(amounts[rest].sum()), f"{len(rest)} other variable{'s' if len(rest) > 1 else ''}"))
+    rows = [f"  {format_bytes(size):>9}  {format_percent(size / total):>7}  {place}" for size, place in shown]
+    return [f"What is communicated on {item.nodes} nodes:", *rows] if total else []
 
 
 def place_of_home(home: HomeObject) -> str:

@@ -61,17 +61,15 @@ def show_allocations(report: AllocationReport, console: Console, *, every: bool 
     )
     shown = range(len(found.nodes)) if every else decision.front
     console.print(_table(report, list(shown), every=every))
-    for line in decision_lines(report):
-        console.print(Text(line))
+    lines = decision_lines(report)
     if decision.fastest is not None:
-        console.print(Text("\nFor the fastest (half as much time again as predicted):"))
-        for line in sbatch_lines(found, decision.fastest):
-            console.print(Text(line))
+        lines += ["\nFor the fastest (half as much time again as predicted):"]
+        lines += sbatch_lines(found, decision.fastest)
         if decision.cheapest != decision.fastest and decision.cheapest is not None:
-            console.print(Text("For the cheapest:"))
-            for line in sbatch_lines(found, decision.cheapest):
-                console.print(Text(line))
-        console.print(Text("For PBS and LSF, see --json (pbs, bsub)."))
+            lines += ["For the cheapest:", *sbatch_lines(found, decision.cheapest)]
+        lines += ["For PBS and LSF, see --json (pbs, bsub)."]
+    for line in lines:
+        console.print(Text(line))
 
 
 def _table(report: AllocationReport, shown: Sequence[int], *, every: bool) -> Table:
