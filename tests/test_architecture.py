@@ -22,7 +22,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_877,
-    "cli": 4_062,
+    "cli": 4_039,
     "communication": 3_111,
     "division": 7_414,
     "foundation": 1_172,
@@ -32,8 +32,8 @@ BUDGETS = {
     "profiles": 5_404,
     "program": 9_428,
     "recording": 11_713,
-    "report": 7_564,
-    "result": 2_704,
+    "report": 7_561,
+    "result": 2_702,
     "scaling": 6_423,
     ".": 723,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 43_996,
+    "tests": 43_976,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -87,7 +87,7 @@ LAYERS = (
 ANSWERS = {
     "report.figures.methods": {"result.results"},
     "result.results": {
-        *("result.causes", "result.comparison.compare", "result.comparison.difference"),
+        *("result.causes", *(f"result.comparison.{name}" for name in ("compare", "difference", "measured"))),
         *("machine.simulation.platforms", "machine.simulation.run", "report.html.page"),
     },
 }
