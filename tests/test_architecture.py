@@ -23,18 +23,18 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_877,
     "cli": 4_039,
-    "communication": 3_111,
+    "communication": 3_109,
     "division": 7_414,
     "foundation": 1_172,
     "graph": 6_020,
     "kernels": 7_466,
-    "machine": 5_715,
+    "machine": 5_710,
     "profiles": 5_404,
     "program": 9_428,
     "recording": 11_713,
     "report": 7_561,
     "result": 2_702,
-    "scaling": 6_423,
+    "scaling": 6_420,
     ".": 723,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 43_976,
+    "tests": 43_968,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
