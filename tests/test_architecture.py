@@ -33,7 +33,7 @@ BUDGETS = {
     "program": 9_427,
     "recording": 11_709,
     "report": 7_561,
-    "result": 2_702,
+    "result": 2_701,
     "scaling": 6_420,
     ".": 723,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 43_952,
+    "tests": 43_949,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

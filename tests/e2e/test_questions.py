@@ -175,6 +175,9 @@ def test_differences_name_what_they_leave_out() -> None:
     (item,) = result.diff(result, method="blocks")
     assert item.left_out == "not compared on 2 nodes, which have no blocks"
     assert repr(item).endswith(f", {item.left_out})")
+    with pytest.raises(ConfigError, match="in common, found 2, 4 and 8"):
+        differences(result, sample_result(sample_decomposition(8)))
+    assert (Change(0, 0).ratio, Change(0, 8).ratio) == (1.0, np.inf)
 
 
 @needs_simgrid
@@ -185,17 +188,6 @@ def test_a_result_is_simulated(heat: dict[str, Path]) -> None:
     assert run.decomposition is result.decomposition(16)
     assert run.serial_s == pytest.approx(result.work.flops / 1e9)
     assert 0.0 < run.efficiency <= 1.02 * run.bound.efficiency
-
-
-def test_ratios_of_nothing() -> None:
-    assert Change(0, 0).ratio == 1.0
-    assert np.isinf(Change(0, 8).ratio)
-
-
-def test_results_without_a_common_node_count(heat: dict[str, Path]) -> None:
-    other = analyze([HEAT], args=("16", "1"), nodes=(2,))
-    with pytest.raises(ConfigError, match="in common, found 16 and 2"):
-        differences(load(heat["block2d"]), other)
 
 
 @pytest.mark.parametrize("command", ["tasks", "patterns", "features", "profile"])
