@@ -20,6 +20,13 @@ class NativeRun:
     stderr: str
 
 
+def numbers(result: NativeRun, labels: tuple[str, ...]) -> list[float]:
+    """The numbers that follow ``labels`` in the output."""
+    assert result.status == 0, result.stderr
+    words = result.stdout.split()
+    return [float(words[words.index(label) + 1]) for label in labels]
+
+
 def compile_c(source: Path, program: Path, *options: str) -> Path:
     """Compile ``source`` (C11) to ``program`` and return it; warnings are errors of the test."""
     tools = bundled_toolchain()  # with the tool's target: what zig builds for one first, it builds once

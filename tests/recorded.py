@@ -53,12 +53,7 @@ class Recorded:
     trace: Trace
 
 
-def record_source(
-    text: str,
-    *arguments: str,
-    suffix: str = ".c",
-    **options: Any,
-) -> Recorded:
+def record_source(text: str, *arguments: str, suffix: str = ".c", **options: Any) -> Recorded:
     """Compile, instrument and run ``text``; options are those of :func:`record_file`."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"program{suffix}"
@@ -124,12 +119,7 @@ def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> V
         "COMMANALYZER_WORKSPACE": str(folder / "workspace"),
     }
     run = run_target(
-        executable,
-        (),
-        stdin=subprocess.DEVNULL,
-        limits=LIMITS,
-        capture=True,
-        environment=environment,
+        executable, (), stdin=subprocess.DEVNULL, limits=LIMITS, capture=True, environment=environment
     )
     assert (run.stdout, run.exit_status) == (recorded.plain.stdout, recorded.plain.exit_status)
     return _checked_graph(read_trace(folder / "trace"), recorded.plan.sites)

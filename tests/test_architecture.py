@@ -22,19 +22,19 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_877,
-    "cli": 4_064,
-    "communication": 3_111,
+    "cli": 4_039,
+    "communication": 3_109,
     "division": 7_414,
     "foundation": 1_172,
     "graph": 6_016,
     "kernels": 7_466,
-    "machine": 5_715,
+    "machine": 5_710,
     "profiles": 5_404,
-    "program": 9_436,
-    "recording": 11_718,
-    "report": 7_584,
-    "result": 2_710,
-    "scaling": 6_423,
+    "program": 9_435,
+    "recording": 11_714,
+    "report": 7_561,
+    "result": 2_707,
+    "scaling": 6_420,
     ".": 723,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 44_041,
+    "tests": 43_971,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -87,7 +87,7 @@ LAYERS = (
 ANSWERS = {
     "report.figures.methods": {"result.results"},
     "result.results": {
-        *("result.causes", "result.comparison.compare", "result.comparison.difference"),
+        *("result.causes", *(f"result.comparison.{name}" for name in ("compare", "difference", "measured"))),
         *("machine.simulation.platforms", "machine.simulation.run", "report.html.page"),
     },
 }

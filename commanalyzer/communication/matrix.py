@@ -138,6 +138,9 @@ class Communication:
     phase_bytes: NDArray[np.int64] | None = None
     phase_messages: NDArray[np.int64] | None = None
 
+    def __repr__(self) -> str:
+        return f"Communication(p={self.num_parts}, {self.total_bytes} B, {self.total_messages} messages)"
+
     def __post_init__(self) -> None:
         p = len(self.comm_bytes)
         if self.comm_bytes.shape != (p, p) or self.messages.shape != (p, p):

@@ -218,8 +218,7 @@ KINDS: Mapping[str, ParameterKind] = {
         *("B/s", parse_bandwidth, format_bandwidth, 1e3, 1e14, "5GB/s"),
     ),
     "memory_bandwidth": ParameterKind(
-        "memory bandwidth of one node",
-        *("B/s", parse_bandwidth, format_bandwidth, 1e6, 1e15, "80GB/s"),
+        "memory bandwidth of one node", *("B/s", parse_bandwidth, format_bandwidth, 1e6, 1e15, "80GB/s")
     ),
     "memory": ParameterKind(
         "memory of one node", *("B", parse_bytes, format_bytes, 1e6, 1e16, "64GiB"), needs_unit=False
@@ -307,6 +306,10 @@ class MachineParameters:
     cores: Parameter | None = None
     units: tuple[Unit, ...] = ()
     phase_times: PhaseTimes | None = None
+
+    def __repr__(self) -> str:
+        texts = [f"{name} {x.value:g} {x.unit}" for name in KINDS if (x := getattr(self, name)) is not None]
+        return f"MachineParameters({', '.join((self.name, *texts))})"
 
     def __post_init__(self) -> None:
         for name, parameter in self.parameters.items():
@@ -416,14 +419,8 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
 
 def _parameter(entry: object, key: str, kind: ParameterKind) -> Parameter:
     table = part_of_file(entry if isinstance(entry, dict) else {"value": entry}, _Entry, key)
-    return Parameter(
-        value=_number(table.value, key, kind, table.unit),
-        unit=kind.unit,
-        source=table.source,
-        date=str(table.date),
-        note=table.note,
-        curve=_curve(table, key, kind),
-    )
+    value, curve = _number(table.value, key, kind, table.unit), _curve(table, key, kind)
+    return Parameter(value, kind.unit, table.source, str(table.date), table.note, curve)
 
 
 def _curve(table: _Entry, key: str, kind: ParameterKind) -> Curve | None:

@@ -25,8 +25,7 @@ from commanalyzer.result.comparison.measured import MeasuredPoint, MeasuredRuns
 from commanalyzer.result.results import Decomposition
 
 
-def show_measured(runs: MeasuredRuns, console: Console) -> None:
-    """Print the gap between ``runs`` and the bounds."""
+def _show_measured(runs: MeasuredRuns, console: Console) -> None:
     console.print()
     console.print(terminal_table(runs.points, _MEASURED, "Measured times and the best possible"))
     console.print(Text(f"bounds for {machine_line(runs.machine)}"))
@@ -54,7 +53,7 @@ _MEASURED: tuple[Field[MeasuredPoint], ...] = (
 )
 
 
-def measured_document(runs: MeasuredRuns) -> Json:
+def _measured_document(runs: MeasuredRuns) -> Json:
     """Entries per node count: seconds and fractions."""
     return [
         {
@@ -86,6 +85,8 @@ def show_comparison(comparison: Comparison, console: Console, *, quiet: bool = F
     if not quiet:
         _show_details(comparison, console)
     console.print(Text(comparison.verdict))
+    if comparison.measured is not None:
+        _show_measured(comparison.measured, console)
 
 
 def _show_details(comparison: Comparison, console: Console) -> None:
@@ -226,11 +227,11 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
     }
 
 
-def comparison_text(comparison: Comparison, measured: MeasuredRuns | None = None) -> str:
+def comparison_text(comparison: Comparison) -> str:
     """The document as JSON text, newline at the end; with measured times if there are any."""
     document = comparison_document(comparison)
-    if measured is not None:
-        document["measured"] = measured_document(measured)
+    if comparison.measured is not None:
+        document["measured"] = _measured_document(comparison.measured)
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 

@@ -214,6 +214,11 @@ def _loaded(dataset: object, stored: Stored) -> Array:
         raise ValueError(f"expected {stored.name} of type {stored.dtype}, found {dataset.dtype}")
     if dataset.nbytes > machine_bytes():
         raise ValueError(f"expected {stored.name} to fit into memory, found {dataset.nbytes:,} bytes")
+    sizes: list[int] = []
+    if dataset.chunks:
+        dataset.id.chunk_iter(lambda piece: sizes.append(piece.size))
+    if min(sizes, default=5) <= 4:  # HDF5 dies of a piece that is no longer than its checksum
+        raise ValueError(f"expected whole pieces of {stored.name}, found an empty one")
     return np.asarray(dataset[...])
 
 
@@ -269,11 +274,8 @@ def load(path: str | os.PathLike[str]) -> AnalysisResult:
     except ArtifactError:
         raise
     except _DAMAGE as error:
-        raise ArtifactError(
-            f"expected a complete result file, found a truncated or damaged one: {error}",
-            where=str(path),
-            hint="analyse again",
-        ) from error
+        text = f"expected a complete result file, found a truncated or damaged one: {error}"
+        raise ArtifactError(text, where=str(path), hint="analyse again") from error
 
 
 def _require_hdf5(path: Path) -> None:
@@ -294,11 +296,8 @@ def _check_kind(kind: object, schema: object, path: Path) -> None:
     if kind != KIND:
         raise ArtifactError(f"expected an HDF5 file of kind {KIND}, found {kind!r}", where=str(path))
     if not isinstance(schema, np.integer) or schema != SCHEMA:
-        raise ArtifactError(
-            f"expected schema {SCHEMA}, found {schema}",
-            where=str(path),
-            hint="read it with the version of commanalyzer that wrote it, or analyse again",
-        )
+        hint = "read it with the version of commanalyzer that wrote it, or analyse again"
+        raise ArtifactError(f"expected schema {SCHEMA}, found {schema}", where=str(path), hint=hint)
 
 
 def _put(result: AnalysisResult, file: Group) -> None:

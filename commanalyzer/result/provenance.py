@@ -25,24 +25,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 def collect_provenance(
     *, compiler: str, flags: Sequence[str], input_hashes: Sequence[tuple[str, str]], seed: int
 ) -> Provenance:
-    """Provenance of an analysis made now, here, by this version.
-
-    Args:
-        compiler: Version line of the compiler.
-        flags: The user's compiler flags.
-        input_hashes: (path as given, SHA-256) of each source.
-        seed: Seed of the random choices.
-    """
-    return Provenance(
-        tool_version=tool_version(),
-        git_revision=_git_revision(),
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        host_class=_host_class(),
-        compiler=compiler,
-        flags=tuple(flags),
-        input_hashes=tuple(input_hashes),
-        seed=seed,
-    )
+    """Provenance of an analysis made now, here, by this version; what is given is explained there."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    here = (tool_version(), _git_revision(), now, _host_class())
+    return Provenance(*here, compiler, tuple(flags), tuple(input_hashes), seed)
 
 
 def file_hash(path: Path) -> str:
@@ -65,13 +51,10 @@ def _git_revision() -> str:
 
 def _host_class() -> str:
     """Kind of machine, not its name."""
-    model = ""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    except OSError:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
         model = platform.processor()
     return " ".join(part for part in (platform.system(), platform.machine(), model) if part)
 

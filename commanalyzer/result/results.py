@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby
@@ -417,12 +417,29 @@ class AnalysisResult:
         return differences(self, after, model=model, methods=methods, nodes=nodes)
 
     def compare(
-        self, counted: AnalysisResult, *, model: str = "", method: str = "", region: str = ""
+        self,
+        counted: AnalysisResult,
+        *,
+        times: Mapping[int, float] | str | None = None,
+        machine: Machine = None,
+        model: str = "",
+        method: str = "",
+        region: str = "",
+        **parameters: Quantity | None,
     ) -> Comparison:
-        """This prediction beside a counted MPI run, with the numbering of nodes that agrees best."""
-        from commanalyzer.result.comparison.compare import compare
+        """This prediction beside a counted MPI run, with the numbering of nodes that agrees best.
 
-        return compare(self, counted, model=model, method=method, region=region)
+        Measured ``times``, ``{4: 2.8}`` or ``"1=10.2s,4=2.8s"``, are set against bounds (see :meth:`bound`).
+        """
+        from commanalyzer.result.comparison.compare import compare
+        from commanalyzer.result.comparison.measured import measured_runs
+
+        found = compare(self, counted, model=model, method=method, region=region)
+        if times is None:
+            return found
+        judged = as_machine(machine, **parameters)
+        runs = measured_runs(self, found.counted, times, judged, found.predicted.model)
+        return replace(found, measured=runs)
 
     def report(
         self,

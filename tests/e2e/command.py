@@ -33,13 +33,7 @@ def surroundings(folder: Path, extra: Mapping[str, str] | None = None) -> dict[s
     """Environment with temporary files in ``folder``/tmp and this package."""
     scratch = folder / "tmp"
     scratch.mkdir(exist_ok=True)
-    return {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "TMPDIR": str(scratch),
-        "COLUMNS": "200",
-        **(extra or {}),
-    }
+    return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch), "COLUMNS": "200", **(extra or {})}
 
 
 def commanalyzer(

@@ -19,11 +19,7 @@ P = 3
 FOUND = [wheel(), open_mpi()]
 
 
-@pytest.fixture(
-    scope="module",
-    params=FOUND,
-    ids=lambda mpi: mpi.name if mpi else "openmpi",
-)
+@pytest.fixture(scope="module", params=FOUND, ids=lambda mpi: mpi.name if mpi else "openmpi")
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     found = request.param
     if not isinstance(found, Mpi):

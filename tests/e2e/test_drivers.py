@@ -154,6 +154,7 @@ def test_one_command_response_file_standard_input_and_assembly(project: Project)
     project.run("commanalyzer-cc @words.rsp", stdin=text)
     assert project.run('"./my prog"').out == "3.5\n"
     assert [record.name for record in project.records("my prog")] == ["-"]
+    assert "__x86_64__ 1" in project.run("commanalyzer-cc -E -dM -").out  # meson asks so
     document = project.analysis("my prog", "--nodes", 2)
     assert document["recording"]["unmodelled_calls"] == {"half": 16}
     assert (
@@ -214,6 +215,20 @@ def test_openmp_functions_that_the_program_declares_itself(project: Project) -> 
     project.run("commanalyzer-cc -O2 -fopenmp -x c a.c -o prog")
     project.run("./prog", status=1)
     assert project.analysis("prog", "--nodes", 2, "--allow-failure")["recording"]["exit_status"] == 1
+
+
+def test_functions_inside_of_functions_are_named(project: Project) -> None:
+    project.write(
+        {"nest.c": "int main(int n, char **v) {\n  int f(void) { return n; }\n  return f() - 1;\n}\n"}
+    )
+    found = [commanalyzer(project.folder, "analyze", "nest.c")]
+    if shutil.which("gcc"):  # which has no IR
+        project.run("commanalyzer-cc nest.c -o nest", extra={"COMMANALYZER_CC": "gcc"})
+        found.append(commanalyzer(project.folder, "analyze", "nest"))
+        assert "with embedded IR, found only objects without: nest.c (no bitcode: nest.c:2" in found[1].err
+    for done in found:
+        assert done.status == 1 and "error: function definition is not allowed here" in done.err
+        assert "hint: functions inside of functions, which only gcc has, cannot be followed" in done.err
 
 
 def test_without_ir_it_says_how_to_build(project: Project) -> None:

@@ -97,10 +97,7 @@ def test_threads_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("includes", "body", "status"),
-    [
-        ("", f"{LOOP} return 3;", 3),
-        ("#include <unistd.h>", f"close(1); close(2); {LOOP} return 0;", 0),
-    ],
+    [("", f"{LOOP} return 3;", 3), ("#include <unistd.h>", f"close(1); close(2); {LOOP} return 0;", 0)],
     ids=["status", "closed"],
 )
 def test_endings_that_may_be_no_failures(tmp_path: Path, includes: str, body: str, status: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.command import commanalyzer
 from tests.e2e.conftest import Analyse
-from tests.native import ROOT, NativeRun, compile_c, run
+from tests.native import ROOT, NativeRun, compile_c, numbers, run
 
 FOLDER = ROOT / "workloads" / "fem2d"
 LABELS = ("sum", "norm", "momentum")
@@ -46,13 +46,6 @@ def mpi_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def numbers(result: NativeRun, labels: tuple[str, ...] = LABELS) -> list[float]:
-    """The numbers that follow ``labels`` in the output."""
-    assert result.status == 0, result.stderr
-    words = result.stdout.split()
-    return [float(words[words.index(label) + 1]) for label in labels]
-
-
 def first_mode(n: int, steps: int) -> list[float]:
     """Outputs of the scheme for the first sine mode (README of the workload)."""
     h = 1.0 / n
@@ -79,7 +72,7 @@ def mpi_run(program: Path, ranks: int, *arguments: int) -> NativeRun:
 @pytest.mark.parametrize(("n", "steps"), [(2, 0), (5, 3), (32, 200)])
 def test_the_first_mode_swings_as_computed_by_hand(program: Path, n: int, steps: int, order: str) -> None:
     result = run(program, str(n), str(steps), order)
-    assert numbers(result) == pytest.approx(first_mode(n, steps), rel=1e-9, abs=1e-12)
+    assert numbers(result, LABELS) == pytest.approx(first_mode(n, steps), rel=1e-9, abs=1e-12)
 
 
 def test_it_repeats_itself(program: Path) -> None:
@@ -101,7 +94,7 @@ def test_wrong_arguments_end_with_status_2_and_a_message(program: Path, argument
 def test_the_mpi_counterpart_agrees_and_sends_the_words_of_theory(mpi_program: Path, q: int) -> None:
     n, steps = 32, 10
     result = mpi_run(mpi_program, q * q, n, steps)
-    assert numbers(result) == pytest.approx(first_mode(n, steps), rel=1e-9)
+    assert numbers(result, LABELS) == pytest.approx(first_mode(n, steps), rel=1e-9)
     assert numbers(result, ("loop_bytes",)) == [WORD * steps * 2 * copies(n, q)]
 
 

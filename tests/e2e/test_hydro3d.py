@@ -17,7 +17,7 @@ import commanalyzer as ca
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.program.frontend.compile import compile_sources
 from tests.e2e.command import commanalyzer
-from tests.native import ROOT, NativeRun, run
+from tests.native import ROOT, NativeRun, numbers, run
 
 Doubles = NDArray[np.float64]
 SOURCES = sorted((ROOT / "workloads" / "hydro3d").glob("*.cpp"))
@@ -57,13 +57,6 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def numbers(result: NativeRun, labels: tuple[str, ...] = LABELS) -> list[float]:
-    """The numbers that follow ``labels`` in the output."""
-    assert result.status == 0, result.stderr
-    words = result.stdout.split()
-    return [float(words[words.index(label) + 1]) for label in labels]
-
-
 def mpi_run(folder: Path, ranks: int, *arguments: object) -> NativeRun:
     """Run the MPI counterpart."""
     launcher = Path(sys.executable).parent / "mpiexec"
@@ -91,7 +84,7 @@ def test_it_repeats_itself(built: Path) -> None:
 @pytest.mark.parametrize("n", [1, 4, 12])
 def test_the_initial_state_is_a_unit_cube_of_gas_with_one_hot_element(built: Path, n: int) -> None:
     h = 1.0 / n
-    time, dt, internal, kinetic, radius, origin = numbers(run(built / "hydro3d", str(n), "0"))
+    time, dt, internal, kinetic, radius, origin = numbers(run(built / "hydro3d", str(n), "0"), LABELS)
     assert (time, kinetic) == (0.0, 0.0)
     assert dt == pytest.approx(0.1 * COURANT * h / np.sqrt(ENERGY / h**3), rel=1e-12)
     assert internal == pytest.approx(ENERGY + BACKGROUND * (1.0 - h**3), rel=1e-12)
@@ -129,9 +122,9 @@ def first_velocities(n: int, dt: float) -> tuple[Doubles, Doubles]:
 
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_the_first_step_obeys_newtons_law(built: Path, n: int) -> None:
-    first_dt = numbers(run(built / "hydro3d", str(n), "0"))[1]
+    first_dt = numbers(run(built / "hydro3d", str(n), "0"), LABELS)[1]
     velocity, mass = first_velocities(n, first_dt)
-    time, dt, _, kinetic, radius, _ = numbers(run(built / "hydro3d", str(n), "1"))
+    time, dt, _, kinetic, radius, _ = numbers(run(built / "hydro3d", str(n), "1"), LABELS)
     assert time == pytest.approx(first_dt, rel=1e-12)
     assert dt == pytest.approx(GROWTH * first_dt, rel=1e-12)
     assert kinetic == pytest.approx((0.5 * mass * (velocity**2).sum(axis=0)).sum(), rel=1e-11)
@@ -195,7 +188,7 @@ def test_the_mpi_counterpart_agrees_with_the_program_and_sends_the_words_of_theo
     n, steps = 6, 4 if q == 3 else 12  # 27 ranks wait for each other by turns of the processor
     alone = run(built / "hydro3d", str(n), str(steps))
     together = mpi_run(built, q**3, n, steps, scheme)
-    assert numbers(together) == pytest.approx(numbers(alone), rel=1e-12)
+    assert numbers(together, LABELS) == pytest.approx(numbers(alone, LABELS), rel=1e-12)
     words = Words.of(n, q)
     setup, loop = numbers(together, ("setup_bytes", "loop_bytes"))
     assert setup == WORD * words.setup(scheme)

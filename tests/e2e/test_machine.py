@@ -126,12 +126,7 @@ def test_the_launcher_of_another_library_is_noticed(tmp_path: Path) -> None:
     assert "expected 4 ranks" in done.stderr
     assert "MPICH" in done.stderr
     others = _run(
-        "machine",
-        "measure",
-        "-o",
-        "m.toml",
-        folder=tmp_path,
-        variables=variables | {"SLURM_PROCID": "1"},
+        "machine", "measure", "-o", "m.toml", folder=tmp_path, variables=variables | {"SLURM_PROCID": "1"}
     )
     assert (others.returncode, others.stderr) == (1, "")
 

@@ -11,7 +11,7 @@ import pytest
 import commanalyzer as ca
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
 from tests.property.test_flows import check
-from tests.recorded import record_file
+from tests.recorded import record_file, record_source
 
 PROGRAMS = Path(__file__).parent / "objects"
 FLANGS = ("flang-new-19", "flang-19", "flang")
@@ -174,6 +174,20 @@ def test_allocatables_of_a_fortran_program() -> None:
         "z": (declared(name, "call make(z,"), 2 * VECTOR),
         "scratch": (declared(name, "allocate(scratch"), VECTOR),
     }
+
+
+_RANGE = """struct At { double x; At &operator++(); double operator*() const; bool operator!=(At) const; };
+[[gnu::noinline]] At &At::operator++() { x += 1; return *this; }
+[[gnu::noinline]] double At::operator*() const { return x; }
+[[gnu::noinline]] bool At::operator!=(At other) const { return x < other.x; }
+struct Span { double low, high; At begin() const { return {low}; } At end() const { return {high}; } };
+int main(int n, char **) { double sum = 0; for (double x : Span{n * 1., n * 9.}) sum += x; return sum != 36; }
+"""
+
+
+def test_what_the_compiler_makes_of_a_loop_over_a_range_is_a_temporary() -> None:
+    objects = record_source(_RANGE, suffix=".cpp").graph.objects
+    assert {item.name for item in objects if item.kind is HomeKind.STACK} == {"temporary"}
 
 
 def test_a_division_names_an_array_by_its_member(tmp_path: Path) -> None:

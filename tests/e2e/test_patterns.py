@@ -41,10 +41,7 @@ CASES = (
         marks=_MORE,
     ),
     pytest.param(
-        "cg/cg.c",
-        "6 2d natural 3",
-        (("int it = 0; it < iterations", 0, "sequential"),),
-        marks=_MORE,
+        "cg/cg.c", "6 2d natural 3", (("int it = 0; it < iterations", 0, "sequential"),), marks=_MORE
     ),
     pytest.param(
         "spmv/spmv.c",

@@ -88,11 +88,7 @@ class Stages:
 
 
 def recorded(
-    body: str,
-    folder: Path,
-    *,
-    stdin: Path | None = None,
-    output: ProgramOutput = "discard",
+    body: str, folder: Path, *, stdin: Path | None = None, output: ProgramOutput = "discard"
 ) -> Seen:
     """Record the program with this body of ``main``."""
     log, source = folder / "log", folder / "program.c"

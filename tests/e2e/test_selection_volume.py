@@ -39,11 +39,7 @@ def blocks(graph: ValueGraph, p: int) -> np.ndarray[tuple[int], np.dtype[np.int3
 @pytest.mark.parametrize("p", [2, 4, 8])
 @pytest.mark.parametrize(
     ("body", "width"),
-    [
-        (MINIMUM + READ_VALUE, 8),
-        (ARGUMENT + READ_INDEX, 4),
-        (ARGUMENT + READ_VALUE + READ_INDEX, 8 + 4),
-    ],
+    [(MINIMUM + READ_VALUE, 8), (ARGUMENT + READ_INDEX, 4), (ARGUMENT + READ_VALUE + READ_INDEX, 8 + 4)],
 )
 def test_reduction_read_everywhere_goes_to_one_part_and_back(body: str, width: int, p: int) -> None:
     body = body.replace("{{", "{").replace("}}", "}")

@@ -17,15 +17,7 @@ from commanalyzer.kernels.tasks.mappers import parse_mapper
 from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
 from tests.graphs import build, row
 from tests.recorded import record_file
-from tests.task_kernels import (
-    NODES,
-    Application,
-    analysed,
-    applications,
-    found_kernel,
-    graph_of,
-    unlike,
-)
+from tests.task_kernels import NODES, Application, analysed, applications, found_kernel, graph_of, unlike
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "workloads" / "tasks"
 _LISTED = {application.name: application for application in applications()}

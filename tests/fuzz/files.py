@@ -100,7 +100,7 @@ def _mutate_result(path: Path, random_: random.Random) -> None:
 def _json(content: bytes, random_: random.Random) -> bytes:
     try:
         known = json.loads(content)
-    except ValueError:  # changed before, as text
+    except (RecursionError, ValueError):  # changed before, as text
         known = None
     if known is None or random_.random() < 0.2:
         return mutations.text(content.decode(), random_).encode()

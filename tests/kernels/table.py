@@ -163,9 +163,5 @@ def _kernel(entry: Mapping[str, Any], missed: Mapping[str, Mapping[str, str]]) -
 
 def _array(name: str, entry: Mapping[str, Any]) -> DeclaredArray:
     return DeclaredArray(
-        name,
-        entry["at"],
-        tuple(entry["shape"].split()),
-        entry.get("owner", ""),
-        int(entry.get("width", 8)),
+        name, entry["at"], tuple(entry["shape"].split()), entry.get("owner", ""), int(entry.get("width", 8))
     )

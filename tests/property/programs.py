@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.property.c_ast import (
-    LIBRARY,
-    Array,
-    CType,
-    Expr,
-    Function,
-    Program,
-    Scope,
-    Storage,
-)
+from tests.property.c_ast import LIBRARY, Array, CType, Expr, Function, Program, Scope, Storage
 from tests.property.c_expressions import doubles, pick
 from tests.property.c_statements import blocks
 

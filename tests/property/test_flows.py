@@ -16,12 +16,7 @@ from tests.property.loop_programs import (
 from tests.property.programs import c_programs
 from tests.property.sampling import drawn
 from tests.recorded import Recorded, record_source
-from tests.reference.flows import (
-    describe_difference,
-    native_chains,
-    oracle_chains,
-    register_homes,
-)
+from tests.reference.flows import describe_difference, native_chains, oracle_chains, register_homes
 
 USUAL = 16  # programs
 

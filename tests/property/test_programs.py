@@ -13,10 +13,7 @@ from tests.property.programs import c_programs
 # Undefined behaviour ends the program with a signal.
 _TRAP = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-w")
 _generate = settings(
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow]
 )
 
 

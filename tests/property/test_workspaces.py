@@ -17,13 +17,7 @@ from tests.property.loop_programs import loop_programs, round_programs
 from tests.property.programs import c_programs
 from tests.property.sampling import drawn
 from tests.recorded import Recorded, record_again, record_source
-from tests.reference.flows import (
-    describe_difference,
-    home_of,
-    native_chains,
-    oracle_chains,
-    register_homes,
-)
+from tests.reference.flows import describe_difference, home_of, native_chains, oracle_chains, register_homes
 
 USUAL = 4  # programs
 

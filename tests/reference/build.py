@@ -196,13 +196,7 @@ def _fills(trace: Trace, rows: _Rows, index: WordIndex) -> _Fills:
 
 
 def _inputs(
-    rows: _Rows,
-    flat: FlatRows,
-    source: Int32,
-    sink: Int64,
-    fills: _Fills,
-    num_vertices: int,
-    num_memory: int,
+    rows: _Rows, flat: FlatRows, source: Int32, sink: Int64, fills: _Fills, num_vertices: int, num_memory: int
 ) -> Bool:
     """Homes that were read before anything was stored there; registers defined outside the region.
 

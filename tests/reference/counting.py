@@ -195,12 +195,7 @@ def choice_bytes(
     return total
 
 
-def brackets(
-    graph: ValueGraph,
-    value: int,
-    needs: set[int],
-    rows: list[RowTuple],
-) -> Counts:
+def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple]) -> Counts:
     """How often a value is sent to one part."""
     versions = max(int(graph.versions[value]), 1)
     rounds = min(rounds_of(graph, value, rows), versions)

@@ -195,10 +195,7 @@ def test_filled_ranges_are_one_row(driver: Driver) -> None:
     assert trace.heads["site"].tolist() == [8, 2]
     assert trace.heads["sink"].tolist() == [field, field]
     flags = trace.heads["flags"].tolist()
-    assert [f & (abi.ROW_FILL | abi.ROW_INPUT) for f in flags] == [
-        abi.ROW_FILL,
-        abi.ROW_FILL | abi.ROW_INPUT,
-    ]
+    assert [f & (abi.ROW_FILL | abi.ROW_INPUT) for f in flags] == [abi.ROW_FILL, abi.ROW_FILL | abi.ROW_INPUT]
     assert trace.labels.view(np.uint64).tolist() == [32, 32]  # words
 
 

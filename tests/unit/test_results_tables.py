@@ -106,6 +106,18 @@ def test_laws_of_results_and_advice(tmp_path: Path) -> None:
     for known in (laws, tmp_path / "laws.json"):
         asked = advise(known, {}, nodes="1,2", bandwidth="1GB/s", throughput=1e9, efficiency=0.5)
         assert asked.curves[0].nodes.tolist() == [1, 2] and "largest=2" in repr(asked)
+        curve = "100.0 % on 1, 94.3 % on 2"  # laws are of the mean node, which sends for 30 us
+        assert repr(asked.curves[0]) == f"Projection(strong, efficiency at most {curve})"
+    assert all("loo_error" in repr(law) and len(repr(law)) < 600 for law in laws.laws)
+
+
+def test_parts_of_results_are_shown_in_a_line() -> None:
+    """On 2 and 4 nodes 500 and 250 us of work, and 60 us of communication."""
+    bounds = RESULT.bound(bandwidth="1GB/s")
+    assert repr(bounds) == "ScalingBound(m, efficiency at most 100.0 % on 1, 89.3 % on 2, 80.6 % on 4)"
+    assert repr(bounds.machine) == "MachineParameters(m, bandwidth 1e+09 B/s, throughput 1e+09 Flop/s)"
+    assert repr(RESULT.best(4).communication) == "Communication(p=4, 180000 B, 3 messages)"
+    assert all(len(repr(point)) < 300 for point in bounds.points)
 
 
 def test_bound_refused() -> None:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.machine_options import machine_and_latency_options
 from commanalyzer.cli.parameters.output import Outputs, output_options
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from commanalyzer.machine.parameters import MachineParameters
-    from commanalyzer.result.comparison.compare import Comparison
-    from commanalyzer.result.comparison.measured import MeasuredRuns
+from commanalyzer.machine.parameters import MachineParameters
 
 
 @click.command()
@@ -35,10 +29,9 @@ if TYPE_CHECKING:
 def command(
     predicted: Path,
     counted: Path,
-    times: str | None,
     machine: MachineParameters,
     out: Outputs,
-    **given: str,
+    **given: Any,
 ) -> None:
     """Compare the result PREDICTED (analyze -o) with the result COUNTED (count -o) of an MPI run.
 
@@ -50,22 +43,6 @@ def command(
     out.check()
     from commanalyzer.report.checking import comparison_text, show_comparison
     from commanalyzer.result.artifacts import load
-    from commanalyzer.result.comparison.compare import compare
 
-    found = compare(load(predicted), load(counted), **given)  # options that are called like its arguments
-    runs = None if times is None else _measured(found, times, machine)
-
-    def show(console: Console) -> None:
-        show_comparison(found, console, quiet=out.quiet)
-        if runs is not None:
-            from commanalyzer.report.checking import show_measured
-
-            show_measured(runs, console)
-
-    out.emit(lambda: comparison_text(found, runs), show)
-
-
-def _measured(comparison: Comparison, times: str, machine: MachineParameters) -> MeasuredRuns:
-    from commanalyzer.result.comparison.measured import measured_runs, parse_times
-
-    return measured_runs(comparison, parse_times(times), machine)
+    found = load(predicted).compare(load(counted), machine=machine, **given)  # options are its arguments
+    out.emit(lambda: comparison_text(found), lambda console: show_comparison(found, console, quiet=out.quiet))

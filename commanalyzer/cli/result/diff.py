@@ -56,8 +56,6 @@ def command(
         click.echo(found[0].left_out, err=True)
     worst = max(found, key=lambda item: item.comm_bytes.ratio)
     if limit is not None and worst.comm_bytes.ratio > 1 + limit:
-        grown = shown.change_text(worst.comm_bytes)
-        click.echo(
-            f"worse than allowed: {grown} bytes on {worst.nodes} nodes (--fail-above {limit:.3%})", err=True
-        )
+        why = shown.worse_text(worst)
+        click.echo(f"worse than allowed (--fail-above {100 * limit:g}%): {why}", err=True)
         click.get_current_context().exit(EXIT_WORSE)

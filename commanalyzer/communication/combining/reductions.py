@@ -30,12 +30,7 @@ Pairs = Int32 | Int64
 
 
 def groups_to_combine(
-    operand_bytes: Int64,
-    group_bytes: Int64,
-    operand: Pairs,
-    group: Pairs,
-    *,
-    own_bytes: Int64 | None = None,
+    operand_bytes: Int64, group_bytes: Int64, operand: Pairs, group: Pairs, *, own_bytes: Int64 | None = None
 ) -> Bool:
     """Return bool[G]: the groups to combine; the operands of all others are sent. Fewest groups on a tie.
 

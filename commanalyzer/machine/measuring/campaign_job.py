@@ -112,12 +112,7 @@ def _missing(table: Path, points: Sequence[CampaignPoint], allocation: str) -> l
 
 
 def campaign_script(
-    *,
-    script: Path,
-    table: Path,
-    tool: Sequence[str],
-    nodes: Sequence[int],
-    processes: Sequence[int],
+    *, script: Path, table: Path, tool: Sequence[str], nodes: Sequence[int], processes: Sequence[int]
 ) -> str:
     """Script that submits a job per number of nodes and allocation.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -110,8 +110,8 @@ class BoundPoint:
     efficiency: float
     method: str
     comm_bytes: int
-    times: NodeTimes
-    network: Network
+    times: NodeTimes = field(repr=False)
+    network: Network = field(repr=False)
 
     @property
     def paper_time_s(self) -> float:
@@ -168,6 +168,10 @@ class ScalingBound:
     changes: tuple[BetterMachine, ...]
     placement: Placement = "best"
     unit: WorkUnit = "flop"
+
+    def __repr__(self) -> str:
+        points = ", ".join(f"{100 * x.efficiency:.1f} % on {x.num_nodes}" for x in self.points)
+        return f"ScalingBound({self.machine.name or 'machine'}, efficiency at most {points})"
 
     def largest(self, least_efficiency: float) -> BoundPoint | None:
         """Point of the most nodes whose latency-aware bound is at least that; ``None`` without any."""

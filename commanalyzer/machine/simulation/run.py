@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -198,7 +198,7 @@ class SimulatedRun:
     rounds: int
     all_rounds: int
     collectives: int
-    bound: BoundPoint
+    bound: BoundPoint = field(repr=False)
 
     @property
     def efficiency(self) -> float:
@@ -215,7 +215,7 @@ class Simulation:
         runs: In the order asked for.
     """
 
-    machine: MachineParameters
+    machine: MachineParameters = field(repr=False)
     runs: tuple[SimulatedRun, ...]
 
 
@@ -279,8 +279,7 @@ def measured_machine(
     limit_s = options.timeout_s
     throughput = host_throughput(platform, limit_s)
     found = MachineParameters(
-        platform.name,
-        throughput=Parameter(throughput, "Flop/s", "measured", note="simulated"),
+        platform.name, throughput=Parameter(throughput, "Flop/s", "measured", note="simulated")
     )
     if len(platform.hosts) < 2:
         # One node alone sends nothing: any network will do for its bounds.

@@ -226,11 +226,7 @@ def canonical_file(
 
 
 def _run_child(
-    modules: Sequence[Path],
-    labels: Sequence[str],
-    options: Sequence[str],
-    output: Path,
-    report: Path,
+    modules: Sequence[Path], labels: Sequence[str], options: Sequence[str], output: Path, report: Path
 ) -> Outcome:
     # -P and the explicit path: the user's working directory must not provide modules to the child.
     start = (

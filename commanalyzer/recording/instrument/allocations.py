@@ -122,15 +122,17 @@ class _Frame:
 
     def __init__(self, function: Function, debug: DebugInfo, patch: FunctionPatch) -> None:
         self._function, self._debug, self._patch = function, debug, patch
-        declared = (record for record in function.debug_records if record.kind == "declare")
-        self._declared = {record.register: record.variable for record in declared}
+        declared = ((r.register, r.variable) for r in function.debug_records if r.kind == "declare")
+        self._declared = {name: number for name, number in declared if not debug.is_artificial(number)}
         self._offset = 0
         self._records: list[ObjectRecord] = []
         self._copies: list[str] = []
 
     def record(self, register: str, offset: int, size: int) -> ObjectRecord:
         """A local object with its source name."""
-        variable, place = "", self._debug.subprogram_place(self._function)
+        variable, place = "temporary", self._debug.subprogram_place(self._function)
+        if self._function.debug_subprogram == -1:  # no debug information: all that is known
+            variable = register[1:]
         if register in self._declared:
             variable, place = self._debug.variable(self._declared[register])
         key = f"{self._function.name}/{register}"

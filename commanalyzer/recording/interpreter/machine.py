@@ -25,13 +25,7 @@ from commanalyzer.program.ir.loops.combinations import ExtremumStore
 from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
-from commanalyzer.recording.interpreter.activation import (
-    Counts,
-    Frame,
-    FunctionPlan,
-    Observer,
-    plan_function,
-)
+from commanalyzer.recording.interpreter.activation import Counts, Frame, FunctionPlan, Observer, plan_function
 from commanalyzer.recording.interpreter.image import Image
 from commanalyzer.recording.interpreter.instructions.arithmetic import binary
 from commanalyzer.recording.interpreter.instructions.codec import decode, encode

@@ -3,7 +3,7 @@
 Arrays of a program as pictures of ownership: value graph + owners -> owner of each element, in slices.
 
 Which arrays have a shape is found as for the structured divisions (``division/regular/shapes.py``). An array
-is shown along two dimensions, one with more in slices along its fastest two, a vector as a strip.
+is shown along two dimensions, one with more in slices along two that are divided, a vector as a strip.
 """
 
 from __future__ import annotations
@@ -91,10 +91,23 @@ def array_pictures(graph: ValueGraph, shaped: Shaped, part: Int32) -> tuple[Pict
         return (Picture(name, np.tile(shown, (rows, 1))),)
     if owner.ndim == 2:
         return (Picture(name, owner),)
-    used = np.argwhere((owner >= 0).any(axis=(-2, -1)))
+    borders = [_border(owner, axis) for axis in range(owner.ndim)]
+    order = sorted(range(owner.ndim), key=lambda axis: (10 * borders[axis] >= max(borders), axis))
+    seen = np.transpose(owner, sorted(order[:-2]) + sorted(order[-2:]))
+    used = np.argwhere((seen >= 0).any(axis=(-2, -1)))
     chosen = np.unique(np.linspace(0, len(used) - 1, MOST_SLICES).round().astype(np.int64))
-    places = used[chosen].tolist()
-    return tuple(Picture(f"{name}[{', '.join(map(str, p))}, :, :]", owner[tuple(p)]) for p in places)
+    pictures = []
+    for place in used[chosen].tolist():
+        at = dict(zip(sorted(order[:-2]), map(str, place), strict=True))
+        index = ", ".join(at.get(axis, ":") for axis in range(owner.ndim))
+        pictures.append(Picture(f"{name}[{index}]", seen[tuple(place)]))
+    return tuple(pictures)
+
+
+def _border(owner: NDArray[np.int32], axis: int) -> int:
+    """How many neighbours along ``axis`` have different owners; most of it is where it is divided."""
+    lines = np.moveaxis(owner, axis, 0)
+    return int(((lines[1:] != lines[:-1]) & (lines[1:] >= 0) & (lines[:-1] >= 0)).sum())
 
 
 def centres(shaped: Shaped, part: Int32, num_parts: int) -> NDArray[np.float64] | None:

@@ -27,15 +27,7 @@ from commanalyzer.report.figures.scaling import (
     draw_laws,
     draw_speedup,
 )
-from commanalyzer.report.html.blocks import (
-    Chapter,
-    Content,
-    Figures,
-    Points,
-    Section,
-    Table,
-    Words,
-)
+from commanalyzer.report.html.blocks import Chapter, Content, Figures, Points, Section, Table, Words
 from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.kernels.task_files import tasks_chart
 from commanalyzer.report.kernels.text import kernel_fields

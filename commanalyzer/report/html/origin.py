@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from commanalyzer.foundation.quantities import (
-    format_bytes,
-    format_count,
-    format_seconds,
-)
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_seconds
 from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
 from commanalyzer.report.html.blocks import Content, Facts, Folded, Head, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject

@@ -87,8 +87,7 @@ def overview_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sectio
     """Numbers that stand out, and sentences; bounds are those of the first machine."""
     found = bounds[0] if bounds else None
     sentences = [_amount(subject), *_causes(subject), *_growth(subject)]
-    names = largest_names(subject.largest, subject.result.store.objects)
-    sentences += advice_lines(subject.candidates(subject.largest), ", ".join(names))
+    sentences += advice_lines(subject.candidates(subject.largest))
     sentences += _efficiency(subject, found)
     sentences += _caution(subject)
     return Section(

@@ -18,15 +18,7 @@ from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.values import Profile
 from commanalyzer.report.figures.chart import INK, LINE, MUTED, SERIES, Chart, grid_lines
-from commanalyzer.report.html.blocks import (
-    Chapter,
-    Content,
-    Figures,
-    Folded,
-    Points,
-    Section,
-    Words,
-)
+from commanalyzer.report.html.blocks import Chapter, Content, Figures, Folded, Points, Section, Words
 from commanalyzer.report.html.page import Page
 from commanalyzer.report.profiles.text import (
     accuracy_fields,

@@ -116,6 +116,23 @@ def methods_text(item: Difference) -> str:
     return f"on {item.nodes} nodes: {before if before == after else f'{before} before, {after} after'}"
 
 
+def worse_text(item: Difference) -> str:
+    """What grew on some nodes: all bytes, those of one variable and those that one line needs."""
+    grown = [
+        (f"on {item.nodes} nodes", item.comm_bytes),
+        *sorted(((VARIABLES[0].cell(v), v.comm_bytes) for v in item.variables), key=_growth)[-1:],
+        *sorted(((LINES[0].cell(t), t.comm_bytes) for t in item.lines), key=_growth)[-1:],
+    ]
+    return "; ".join(
+        f"{name} {format_bytes(x.before)} before, {format_bytes(x.after)} after ({change_text(x)})"
+        for name, x in grown
+    )
+
+
+def _growth(named: tuple[str, Change]) -> float:
+    return named[1].after - named[1].before
+
+
 def differences_json(found: Sequence[Difference]) -> str:
     """The document ``commanalyzer.difference/1``."""
     return json.dumps({"schema": SCHEMA, "differences": _document(found)}, indent=1) + "\n"

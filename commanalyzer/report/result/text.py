@@ -54,14 +54,13 @@ def _entries(communication: Communication) -> list[str]:
     cells = [
         [format_bytes(value) if value else "." for value in row] for row in communication.comm_bytes.tolist()
     ]
-    width = max((len(cell) for row in cells for cell in row), default=1)
-    width = max(width, len(str(communication.num_parts - 1)))
-    label = max(4, len(str(communication.num_parts - 1)))
-    head = " ".join(f"{column:>{width}}" for column in range(communication.num_parts))
-    lines = ["Sent from node (row) to node (column):", f"{'':>{label}}  {head}"]
-    for index, row in enumerate(cells):
-        lines.append(f"{index:>{label}}  " + " ".join(f"{cell:>{width}}" for cell in row))
-    return lines
+    nodes = [str(node) for node in range(communication.num_parts)]
+    width = max(len(cell) for row in (nodes, *cells) for cell in row)
+    lines = [
+        f"{name:>{max(4, len(nodes[-1]))}}  " + " ".join(f"{cell:>{width}}" for cell in row)
+        for name, row in zip(("", *nodes), (nodes, *cells), strict=True)
+    ]
+    return ["Sent from node (row) to node (column):", *lines]
 
 
 def _summary(communication: Communication) -> list[str]:
@@ -88,15 +87,10 @@ _FLUSH: TableLook = {**PLAIN, "pad_edge": False}
 _WORTH_SAYING = 1.1
 
 
-def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]:
-    """Sentences about the candidates of one node count and model.
-
-    Args:
-        candidates: All of them, exactly one of them best.
-        arrays: Names of the arrays that cross most, for the comparison.
-    """
+def advice_lines(candidates: list[Decomposition]) -> list[str]:
+    """Sentences about all candidates of one node count and model, exactly one of them best."""
     best = next(d for d in candidates if d.best)
-    lines = _comparison(candidates, arrays)
+    lines = _comparison(candidates)
     bound = best.lower_bound_bytes
     if bound and best.comm_bytes:
         lines.append(
@@ -106,13 +100,12 @@ def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]
     return lines
 
 
-def _comparison(candidates: list[Decomposition], arrays: str) -> list[str]:
-    """Blocks against slabs."""
+def _comparison(candidates: list[Decomposition]) -> list[str]:
+    """Blocks against slabs; what is divided where the name of the division says it."""
     cheapest = cheapest_regular(candidates)
     if cheapest is None:
         return []
-    of = f" of {arrays}" if arrays and " of " not in cheapest.method else ""
-    lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
+    lines = [f"Cheapest regular division: {cheapest.method}, {format_bytes(cheapest.comm_bytes)}"]
     slabs = [d for d in candidates if d.grid and sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]
     for slab in sorted(slabs, key=lambda d: d.comm_bytes)[:1]:
         if slab.comm_bytes >= _WORTH_SAYING * max(cheapest.comm_bytes, 1):
@@ -522,7 +515,7 @@ def _show_largest(result: AnalysisResult, console: Console) -> None:
     for line in object_lines(item, result.store.objects):
         console.print(Text(line))
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-    for line in advice_lines(candidates, ", ".join(largest_names(item, result.store.objects))):
+    for line in advice_lines(candidates):
         console.print(Text(line))
     console.print()
     for line in matrix_lines(item.communication):
@@ -540,21 +533,13 @@ def largest_names(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[
 
 def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
     """The variables whose values cause the most traffic, one line each, the largest first."""
-    total = int(item.object_bytes.sum())
-    if not total:
-        return []
-    order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
-    lines = [f"What is communicated on {item.nodes} nodes:"]
-    amounts = [
-        (int(item.object_bytes[index]), place_of_home(objects[index])) for index in order[:_TOP_OBJECTS]
-    ]
-    shown = [(amount, place) for amount, place in amounts if amount]
-    if rest := total - sum(amount for amount, _ in shown):
-        others = sum(1 for index in order[_TOP_OBJECTS:] if item.object_bytes[index])
-        shown.append((rest, f"{others} other variable{'s' if others > 1 else ''}"))
-    for amount, place in shown:
-        lines.append(f"  {format_bytes(amount):>9}  {format_percent(amount / total):>7}  {place}")
-    return lines
+    amounts, total = item.object_bytes, int(item.object_bytes.sum())
+    order = np.argsort(-amounts, kind="stable")[: np.count_nonzero(amounts)].tolist()
+    shown = [(int(amounts[index]), place_of_home(objects[index])) for index in order[:_TOP_OBJECTS]]
+    if rest := order[_TOP_OBJECTS:]:
+        shown.append((int(amounts[rest].sum()), f"{len(rest)} other variable{'s' if len(rest) > 1 else ''}"))
+    rows = [f"  {format_bytes(size):>9}  {format_percent(size / total):>7}  {place}" for size, place in shown]
+    return [f"What is communicated on {item.nodes} nodes:", *rows] if total else []
 
 
 def place_of_home(home: HomeObject) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +61,15 @@ def show_allocations(report: AllocationReport, console: Console, *, every: bool 
     )
     shown = range(len(found.nodes)) if every else decision.front
     console.print(_table(report, list(shown), every=every))
-    for line in decision_lines(report):
-        console.print(Text(line))
+    lines = decision_lines(report)
     if decision.fastest is not None:
-        console.print(Text("\nFor the fastest (half as much time again as predicted):"))
-        for line in sbatch_lines(found, decision.fastest):
-            console.print(Text(line))
+        lines += ["\nFor the fastest (half as much time again as predicted):"]
+        lines += sbatch_lines(found, decision.fastest)
         if decision.cheapest != decision.fastest and decision.cheapest is not None:
-            console.print(Text("For the cheapest:"))
-            for line in sbatch_lines(found, decision.cheapest):
-                console.print(Text(line))
-        console.print(Text("For PBS and LSF, see --json (pbs, bsub)."))
+            lines += ["For the cheapest:", *sbatch_lines(found, decision.cheapest)]
+        lines += ["For PBS and LSF, see --json (pbs, bsub)."]
+    for line in lines:
+        console.print(Text(line))
 
 
 def _table(report: AllocationReport, shown: Sequence[int], *, every: bool) -> Table:
@@ -160,7 +158,7 @@ def _name(found: Configurations, index: int) -> str:
 def allocations_json(report: AllocationReport) -> str:
     """JSON text; NaN, which JSON has not, is null."""
     found, decision = report.found, report.decision
-    names = (*_WHOLE, *_FLOATS, *_FLAGS)
+    names = (*_WHOLE, *_FLOATS, *_FLAGS, "cores", "time_s", "efficiency")
     content = {
         "schema": SCHEMA,
         "program": report.program,
@@ -169,21 +167,11 @@ def allocations_json(report: AllocationReport) -> str:
         "serial_s": _plain(found.serial_s),
         "configurations": {
             **{name: [_plain(v) for v in getattr(found, name).tolist()] for name in names},
-            "cores": found.cores.tolist(),
-            "time_s": [_plain(v) for v in found.time_s.tolist()],
-            "efficiency": [_plain(v) for v in found.efficiency.tolist()],
             "core_hours": [_plain(v) for v in found.core_hours(report.limits.cores_per_node).tolist()],
             "not_allowed": [list(why) for why in decision.reasons],
         },
         "limits": {name: getattr(report.limits, name) for name in AllocationLimits.__dataclass_fields__},
-        "decision": {
-            "front": list(decision.front),
-            "fastest": decision.fastest,
-            "cheapest": decision.cheapest,
-            "largest": decision.largest,
-            "least_efficiency": decision.least_efficiency,
-            "break_cores": decision.break_cores,
-        },
+        "decision": {name: value for name, value in asdict(decision).items() if name != "reasons"},
         **{
             key: [] if decision.fastest is None else list(sbatch_lines(found, decision.fastest, system=name))
             for key, name in (("sbatch", "Slurm"), ("pbs", "PBS"), ("bsub", "LSF"))
@@ -226,14 +214,8 @@ def load_allocations(path: Path) -> AllocationReport:
         raise ArtifactError(
             f"expected a complete document of allocations, found a damaged one: {error!r}", where=str(path)
         ) from error
-    return AllocationReport(
-        str(data.get("program", "")),
-        str(data.get("machine", "")),
-        str(data.get("model", "")),
-        found,
-        limits,
-        decision,
-    )
+    program, machine, model = (str(data.get(name, "")) for name in ("program", "machine", "model"))
+    return AllocationReport(program, machine, model, found, limits, decision)
 
 
 def _limits(entry: Mapping[str, object]) -> AllocationLimits:

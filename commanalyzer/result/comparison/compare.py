@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
+from commanalyzer.result.comparison.measured import MeasuredRuns
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 EXACT_PARTS = 7
@@ -189,6 +190,7 @@ class Comparison:
         candidates: All predicted decompositions for that many parts, the compared one included.
         relabelling: Part that plays each rank.
         predicted_bytes: int64[p, p], predicted matrix in the order of ranks.
+        measured: Times of the MPI program against the bounds; ``None`` where none were given.
     """
 
     prediction: AnalysisResult
@@ -197,6 +199,7 @@ class Comparison:
     candidates: tuple[Decomposition, ...]
     relabelling: Relabelling
     predicted_bytes: Int64
+    measured: MeasuredRuns | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -279,12 +282,7 @@ class Comparison:
 
 
 def compare(
-    predicted: AnalysisResult,
-    counted: AnalysisResult,
-    *,
-    model: str = "",
-    method: str = "",
-    region: str = "",
+    predicted: AnalysisResult, counted: AnalysisResult, *, model: str = "", method: str = "", region: str = ""
 ) -> Comparison:
     """Comparison of the predicted decomposition for as many parts as there were ranks.
 

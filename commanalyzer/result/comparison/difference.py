@@ -174,8 +174,7 @@ def _difference(
         lower_bound_bytes=Change(left.lower_bound_bytes, right.lower_bound_bytes),
         efficiency_bound=Change(*bounds),
         variables=_variables(
-            *(_per_variable(before, left), _per_variable(after, right)),
-            _places(before) | _places(after),
+            *(_per_variable(before, left), _per_variable(after, right)), _places(before) | _places(after)
         ),
     )
 

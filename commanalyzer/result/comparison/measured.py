@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
-from commanalyzer.foundation.quantities import format_seconds, parse_seconds
+from commanalyzer.foundation.quantities import format_percent, format_seconds, parse_seconds
 from commanalyzer.machine.machine_file import as_machine
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
-from commanalyzer.result.comparison.compare import Comparison
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 _LARGEST_MISMATCH = 3.0
 
@@ -73,6 +73,10 @@ class MeasuredRuns:
     machine: MachineParameters
     remarks: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        reached = ", ".join(f"{format_percent(x.reached)} on {x.num_nodes}" for x in self.points)
+        return f"MeasuredRuns(of the bound is reached: {reached})"
+
 
 def parse_times(text: str) -> dict[int, float]:
     """Seconds by node count, from ``1=10.2s,4=2.8s`` or a file with lines ``nodes,seconds``.
@@ -119,43 +123,42 @@ def _entry(entry: str, separator: str, where: str) -> tuple[int, float]:
 
 
 def measured_runs(
-    comparison: Comparison, times: Mapping[int, float], machine: MachineParameters | None = None
+    prediction: AnalysisResult,
+    counted: Decomposition,
+    times: Mapping[int, float] | str,
+    machine: MachineParameters | None = None,
+    model: str = "",
 ) -> MeasuredRuns:
     """Measured times against the bounds of the prediction.
 
     Args:
-        comparison: Prediction and counted run; the counted bytes enter where its node count was measured.
-        times: T_p in seconds by node count, of the same part of the program that was analysed.
+        prediction: Its bounds are meant.
+        counted: Counted part of a run; its bytes enter where its node count was measured.
+        times: T_p in seconds by node count, of the same part of the program that was analysed; or as
+            :func:`parse_times` has them.
         machine: Parameters that go before those of the prediction.
+        model: Communication model of the prediction; its leading one when empty.
 
     Raises:
         ConfigError: If a node count is not in the prediction.
         MachineModelError: If the machine is incomplete or there is no work.
     """
-    prediction, model = comparison.prediction, comparison.predicted.model
+    times = parse_times(times) if isinstance(times, str) else times
     known = prediction.machine.replaced_by(as_machine(machine))
     remarks = []
     if 1 in times and prediction.work.amount:
-        rate = Parameter(
-            prediction.work.amount / times[1],
-            f"{prediction.work.unit.capitalize()}/s",
-            "measured",
-            note="work over time on one node",
-        )
+        value, unit = prediction.work.amount / times[1], f"{prediction.work.unit.capitalize()}/s"
+        rate = Parameter(value, unit, "measured", note="work over time on one node")
         remarks += _doubt_throughput(known.throughput, rate.value)
         known = known.updated(throughput=rate)
     found = prediction.bound(known, nodes=times, model=model)
     points = {point.num_nodes: point for point in found.points}
-    actual = (comparison.counted.method, comparison.counted.communication)
-    counted = scaling_bound(prediction.work.amount, [actual], known).points[-1]
+    actual = (counted.method, counted.communication)
+    point = scaling_bound(prediction.work.amount, [actual], known).points[-1]
+    known_s = {point.num_nodes: point.time_s} if point.num_nodes > 1 else {}
     result = tuple(
-        MeasuredPoint(
-            bound=points[nodes],
-            time_s=times[nodes],
-            serial_s=points[nodes].serial_s,
-            counted_s=counted.time_s if nodes == counted.num_nodes > 1 else None,
-        )
-        for nodes in sorted(times)
+        MeasuredPoint(points[nodes], time_s, points[nodes].serial_s, known_s.get(nodes))
+        for nodes, time_s in sorted(times.items())
     )
     remarks += _doubt_bounds(result)
     return MeasuredRuns(result, known, tuple(remarks))

@@ -126,9 +126,7 @@ def write_metis_graph(path: Path, adjacency: Adjacency) -> None:
         ArtifactError: If the file cannot be written.
     """
     numbers, lines = interleave(
-        integer_work(adjacency.work_flops),
-        adjacency.pointer,
-        (adjacency.neighbour + 1, adjacency.edge_bytes),
+        integer_work(adjacency.work_flops), adjacency.pointer, (adjacency.neighbour + 1, adjacency.edge_bytes)
     )
     header = f"{adjacency.num_vertices} {adjacency.num_edges} 011\n"
     write_text(path, header + number_lines(numbers, lines), force=True)

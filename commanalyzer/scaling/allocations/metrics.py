@@ -166,10 +166,7 @@ _NAMES = ("U1", "U2", "U3")
 
 
 def phase_metrics(
-    messages: Messages,
-    placement: Placement,
-    units: Sequence[Unit] = (),
-    network: Topology | None = None,
+    messages: Messages, placement: Placement, units: Sequence[Unit] = (), network: Topology | None = None
 ) -> dict[str, float]:
     """Metrics of one phase.
 
@@ -235,7 +232,4 @@ def _routed(
     factors = network.link_factors
     used = routes >= 0
     load = np.bincount(routes[used], np.broadcast_to(size[:, None], routes.shape)[used], len(factors))
-    return {
-        "LT": float((load / factors).max(initial=0.0)),
-        "D": float(network.steps(routes).max(initial=0)),
-    }
+    return {"LT": float((load / factors).max(initial=0.0)), "D": float(network.steps(routes).max(initial=0))}

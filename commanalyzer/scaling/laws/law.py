@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -49,7 +49,7 @@ class Formula:
     loo_error: float = 0.0
     holdout_error: float = 0.0
     residual_error: float = 0.0
-    covariance: tuple[float, ...] = ()
+    covariance: tuple[float, ...] = field(default=(), repr=False)
     degrees_of_freedom: int = 0
 
     def __post_init__(self) -> None:
@@ -124,7 +124,7 @@ class Law:
     metric: str
     parameters: tuple[str, ...]
     formula: Formula
-    alternatives: tuple[Formula, ...]
+    alternatives: tuple[Formula, ...] = field(repr=False)
     lowest: tuple[float, ...]
     highest: tuple[float, ...]
     num_points: int

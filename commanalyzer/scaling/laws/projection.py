@@ -79,6 +79,10 @@ class Projection:
     missing: tuple[str, ...]
     lacking: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        curve = ", ".join(f"{100 * e:.1f} % on {p}" for p, e in zip(self.nodes, self.efficiency, strict=True))
+        return f"Projection({self.kind}, efficiency at most {curve})"
+
     @property
     def has_memory(self) -> NDArray[np.bool_]:
         """bool[P], the program fits, as far as is known."""

@@ -207,11 +207,7 @@ def weighted_problem(x: Floats, y: Floats, terms: Sequence[Term], search: Search
 
 
 def _grown(
-    x: Floats,
-    y: Floats,
-    propose: Callable[[tuple[Term, ...]], Sequence[Term]],
-    search: Search,
-    power: float,
+    x: Floats, y: Floats, propose: Callable[[tuple[Term, ...]], Sequence[Term]], search: Search, power: float
 ) -> tuple[float, Formula] | None:
     chosen: tuple[Term, ...] = ((),)
     tried = 1

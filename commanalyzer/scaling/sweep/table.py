@@ -138,6 +138,9 @@ class SweepTable:
     parameters: tuple[str, ...]
     columns: Mapping[str, Array]
 
+    def __repr__(self) -> str:
+        return f"SweepTable({len(self)} rows, parameters {', '.join(self.parameters)})"
+
     def __post_init__(self) -> None:
         expected = (*self.parameters, *NAMES)
         if tuple(self.columns) != expected:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.program.frontend.drivers.records import SECTION, Record, decode_records
+from commanalyzer.program.frontend.inputs.sources import hint_of
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -262,10 +263,12 @@ def read_program(path: Path) -> EmbeddedProgram:
     run_paths: dict[Path, None] = {}
     _follow(path, elf, images, run_paths)
     if not any(image.of_kind("module") for image in images):
+        known = ", ".join(f"{r.name} ({r.note})" for image in images for r in image.of_kind("object"))
+        found = f"only objects without: {known}" if known else "none"
         raise ConfigError(
-            "expected an executable with embedded IR, found none",
+            f"expected an executable with embedded IR, found {found}",
             where=str(path),
-            hint=_HOW_TO_BUILD,
+            hint=hint_of(known, _HOW_TO_BUILD),
         )
     return EmbeddedProgram(tuple(images), tuple(run_paths))
 

@@ -215,7 +215,10 @@ def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
         words = [*words, "-idirafter", str(include_directory())]  # commanalyzer.h, which compiles to nothing
     if not underlying.bundled:
         return words
+    # -E reads standard input in the wrapper's language, zig in none
+    is_bare = command.action == "pass" and Argument(("-",), "object") in command.arguments
     return [
+        *(("-x", underlying.language) if is_bare else ()),
         *words,
         *(openmp_flags(command.parallel) if compiled else ()),
         *(underlying.include_flags if compiled else ()),

@@ -108,15 +108,18 @@ def _compiled(command: Sequence[str], source: Path, module: Path) -> str:
         raise CompileError(
             f"the compiler refused the source:\n{output.last_lines() or 'no message'}",
             where=str(source),
-            hint=_hint(output.stderr),
+            hint=hint_of(output.stderr, 'pass include paths and definitions with --cflags "-I... -D..."'),
         )
     return output.stderr.strip()
 
 
-def _hint(messages: str) -> str:
+def hint_of(messages: str, otherwise: str) -> str:
+    """What to do about what a compiler says."""
     if _MPI_HEADER.search(messages):
         return (
             "a program that calls MPI is parallel already: commanalyzer count -- mpiexec -n 4 PROGRAM "
             "counts what it sends; analyze takes its sequential version"
         )
-    return 'pass include paths and definitions with --cflags "-I... -D..."'
+    if "function definition is not allowed here" in messages:
+        return "functions inside of functions, which only gcc has, cannot be followed: move them out of it"
+    return otherwise

@@ -237,8 +237,7 @@ class FunctionReader:
             return
         if not self.instructions or self.instructions[-1].opcode not in TERMINATORS:
             raise IrError(
-                f"expected block %{self.label} to end in a terminator",
-                where=f"line {self.label_line + 1}",
+                f"expected block %{self.label} to end in a terminator", where=f"line {self.label_line + 1}"
             )
         last = self.instructions[-1].last_line
         self.blocks.append(BasicBlock(self.label, tuple(self.instructions), self.label_line, last))

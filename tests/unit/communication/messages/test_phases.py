@@ -95,10 +95,7 @@ def test_two_buffers_that_take_turns_are_no_phases() -> None:
 
 def test_steps_that_can_overlap_have_no_phases() -> None:
     # a0 from itself, a1 from a0 of the other part, 4 and 5 from a1 of the other part: a pipeline.
-    graph = _loop(
-        [(0, (), 0), (1, (), 0), (2, (1,), 1), (3, (0,), 1), (4, (3,), 2), (5, (2,), 2)],
-        6,
-    )
+    graph = _loop([(0, (), 0), (1, (), 0), (2, (1,), 1), (3, (0,), 1), (4, (3,), 2), (5, (2,), 2)], 6)
     assert _phases(graph, (0, 1) * 3).phase_bytes is None
 
 

@@ -8,13 +8,7 @@ import pytest
 from commanalyzer.division.libraries.hypergraph import Hypergraph
 from commanalyzer.division.libraries.mtkahypar import partition_hypergraph
 from commanalyzer.foundation.errors import PartitionError
-from commanalyzer.graph.value_graph import pointer_from_counts
-
-
-def hypergraph(nets: list[list[int]], weights: list[int], work: list[float]) -> Hypergraph:
-    lengths = np.array([len(n) for n in nets], dtype=np.int64)
-    pins = np.array([v for n in nets for v in n], dtype=np.int64)
-    return Hypergraph(pointer_from_counts(lengths), pins, np.array(weights), np.array(work))
+from tests.unit.division.refinement.test_refine import hypergraph
 
 
 def groups(size: int, num_groups: int, heavy: int, light: int) -> Hypergraph:

@@ -14,12 +14,7 @@ from commanalyzer.division.coarsening.coarse import build_coarse, build_nets, wo
 from commanalyzer.division.coarsening.neighbours import Neighbours
 from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, build_tiling
-from commanalyzer.division.refinement.borders import (
-    _is_everywhere,
-    _least_gain,
-    _numbered,
-    refine_borders,
-)
+from commanalyzer.division.refinement.borders import _is_everywhere, _least_gain, _numbered, refine_borders
 from commanalyzer.division.refinement.refine import LEAST_GAIN
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import ValueGraph

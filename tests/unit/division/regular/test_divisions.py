@@ -46,10 +46,7 @@ def test_elements_nodes_and_corners_of_a_mesh_are_one_family() -> None:
 def test_strides_show_the_rows_of_an_array_that_is_no_square() -> None:
     # Five rows of eight: each point inside reads itself, the one above and the one below.
     rows = tuple((40 + i, i - 8, i, i + 8) for i in range(8, 32))
-    assert extents(with_arrays(("u", 40), ("v", 40), rows=rows))[0] == {
-        "u": ((5, 8), 1),
-        "v": ((5, 8), 1),
-    }
+    assert extents(with_arrays(("u", 40), ("v", 40), rows=rows))[0] == {"u": ((5, 8), 1), "v": ((5, 8), 1)}
 
 
 def one_array(place: HomeObject, offsets: Sequence[int]) -> ValueGraph:

@@ -11,11 +11,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.flows import SourceRole
-from commanalyzer.graph.contraction.workspaces import (
-    readings,
-    workspace_pieces,
-    write_workspaces,
-)
+from commanalyzer.graph.contraction.workspaces import readings, workspace_pieces, write_workspaces
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
 from commanalyzer.program.ir.names.debug_info import SourcePlace

@@ -34,10 +34,7 @@ def forest(table: RunTable) -> TrainedModel:
 def test_arrays_predict_what_scikit_learn_predicts(table: RunTable, kind: str, components: int) -> None:
     options = TrainingOptions(kind, components=components)  # type: ignore[arg-type]
     inputs = fit_scaling(table, options.names, components).inputs(table)
-    given: dict[str, dict[str, Any]] = {
-        "forest": {"n_estimators": 20},
-        "neighbours": {"weights": "distance"},
-    }
+    given: dict[str, dict[str, Any]] = {"forest": {"n_estimators": 20}, "neighbours": {"weights": "distance"}}
     parameters = given.get(kind, {})
     theirs = _regressor(options.kind, parameters).fit(inputs, table.speedups)
     own = _plain(options.kind, theirs, inputs, table.speedups)

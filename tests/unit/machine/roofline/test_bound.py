@@ -12,10 +12,7 @@ from commanalyzer.machine.roofline.bound import scaling_bound
 
 # R = 1 GFlop/s, B_c = 1 GB/s, L = 1 us
 MACHINE = MachineParameters(
-    "m",
-    bandwidth=Parameter(1e9, "B/s"),
-    throughput=Parameter(1e9, "Flop/s"),
-    latency=Parameter(1e-6, "s"),
+    "m", bandwidth=Parameter(1e9, "B/s"), throughput=Parameter(1e9, "Flop/s"), latency=Parameter(1e-6, "s")
 )
 
 

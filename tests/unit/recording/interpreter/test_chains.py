@@ -86,10 +86,7 @@ def test_narrow_stores_always_create_values_at_their_word(run: Run) -> None:
   store i32 %w, ptr @c
 """
     text = "@a = global i8 1\n@b = global [8 x i8] zeroinitializer\n@c = global i32 0"
-    assert run(text, body=body).chains == {
-        chain(at("@b", 4), at("@a")): 1,
-        chain(at("@c"), at("@b", 4)): 1,
-    }
+    assert run(text, body=body).chains == {chain(at("@b", 4), at("@a")): 1, chain(at("@c"), at("@b", 4)): 1}
 
 
 def test_vector_stores_make_one_chain_per_element(run: Run) -> None:

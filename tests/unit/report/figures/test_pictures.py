@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -59,16 +60,28 @@ def test_a_rectangle_is_found_by_its_rows() -> None:
     assert picture.owner[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-@pytest.mark.parametrize("extents", [(5, 5, 5), (5, 1, 5, 5)])
-def test_more_than_two_dimensions_are_shown_in_slices(extents: tuple[int, ...]) -> None:
-    graph = memory_graph(125)
+@pytest.mark.parametrize(
+    ("extents", "cut", "names"),
+    [
+        ((4, 4, 4), (0, 1, 2), [f"u[{k}, :, :]" for k in range(4)]),
+        ((4, 4, 4), (0, 2), [f"u[:, {k}, :]" for k in range(4)]),
+        ((4, 4, 2, 2), (0, 1), [f"u[:, :, {j}, {k}]" for j in (0, 1) for k in (0, 1)]),
+        ((2, 4, 2, 2), (1,), [f"u[{j}, :, {k}, :]" for j in (0, 1) for k in (0, 1)]),
+    ],
+)
+def test_slices_are_along_what_is_divided(
+    extents: tuple[int, ...], cut: tuple[int, ...], names: list[str]
+) -> None:
+    graph = memory_graph(math.prod(extents))
     shaped = replace(shaped_arrays(graph)[0], extents=extents)
-    part = (np.arange(125) // 25).astype(np.int32)
-    pictures = array_pictures(graph, shaped, part)
-    others = ", 0" * (len(extents) - 3)
-    assert [p.name for p in pictures] == [f"u[{k}{others}, :, :]" for k in (0, 1, 3, 4)]
-    assert [np.unique(p.owner).tolist() for p in pictures] == [[0], [1], [3], [4]]
-    assert centres(shaped, part, 5) is None
+    owner = np.zeros(extents, dtype=np.int32)
+    for axis in cut:
+        owner += (np.indices(extents)[axis] >= extents[axis] // 2) << axis
+    pictures = array_pictures(graph, shaped, owner.ravel())
+    assert [p.name for p in pictures] == names
+    for p in pictures:
+        assert p.owner.tolist() == eval(p.name, {"u": owner}).tolist()
+    assert centres(shaped, owner.ravel(), 8) is None
 
 
 def test_a_vector_is_a_strip() -> None:

@@ -22,8 +22,8 @@ def candidate(
 
 def test_slabs_are_compared_with_the_cheapest_blocks() -> None:
     items = [candidate("blocks 2x2", 100, best=True), candidate("slabs 4", 250)]
-    assert advice_lines(items, "u") == [
-        "Cheapest regular division: blocks 2x2 of u, 300 B",
+    assert advice_lines(items) == [
+        "Cheapest regular division: blocks 2x2, 300 B",
         "1D slabs (slabs 4) move 2.5 times more than blocks 2x2",
     ]
 

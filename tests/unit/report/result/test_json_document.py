@@ -103,7 +103,5 @@ def test_machine() -> None:
             "curve": {"nodes": [2.0, 4.0], "message_bytes": [], "values": [1e9, 9e8]},
         },
         **dict.fromkeys(("overlap", "throughput", "message_overhead", "gap", "allreduce", "bcast")),
-        "latency": {
-            **{"value": 1e-6, "unit": "s", "source": "given", "date": "", "note": "", "curve": None},
-        },
+        "latency": {**{"value": 1e-6, "unit": "s", "source": "given", "date": "", "note": "", "curve": None}},
     }

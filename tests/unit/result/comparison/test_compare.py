@@ -57,9 +57,7 @@ def test_the_document_of_a_comparison() -> None:
     }
     assert document["accuracy"] == 1 - 27 / 73
     assert document["agreement_is_exact"] is True
-    assert document["objects"] == [
-        {"name": "u", "function": "", "file": "größe.c", "line": 3, "bytes": 100},
-    ]
+    assert document["objects"] == [{"name": "u", "function": "", "file": "größe.c", "line": 3, "bytes": 100}]
     assert document["candidates"] == [
         {"model": "volume", "method": "metis cut", "comm_bytes": 80, "accuracy": 1 - 7 / 73},
         {"model": "volume", "method": "blocks", "comm_bytes": 100, "accuracy": 1 - 27 / 73},

@@ -10,9 +10,8 @@ import pytest
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.checking import comparison_text, show_measured
+from commanalyzer.report.checking import comparison_text, show_comparison
 from commanalyzer.report.result.text import make_console
-from commanalyzer.result.comparison.compare import Comparison, compare
 from commanalyzer.result.comparison.measured import measured_runs, parse_times
 from commanalyzer.result.results import AnalysisResult, WorkCounts
 from tests.counted import counted_from
@@ -23,15 +22,13 @@ MACHINE = MachineParameters(
     "m", bandwidth=Parameter(1e9, "B/s"), throughput=Parameter(1e9, "Flop/s"), latency=Parameter(1e-6, "s")
 )
 
+COUNTED = counted_from(np.array([[0, 160_000], [0, 0]]))
+
 
 def _prediction() -> AnalysisResult:
     """1 ms of work; node 0 sends 60 kB to node 1, and with four nodes also 1 to 2 and 2 to 3."""
     items = [sample_decomposition(p, pair_bytes=60_000) for p in (2, 4)]
     return replace(sample_result(*items), work=WorkCounts(1_000_000, 0, 0, 0))
-
-
-def _comparison() -> Comparison:
-    return compare(_prediction(), counted_from(np.array([[0, 160_000], [0, 0]])))
 
 
 @pytest.mark.parametrize("text", ["1=10.2s,4=800ms, 2 = 5.5", "times.csv"])
@@ -63,7 +60,7 @@ def test_times_refused(text: str, found: str) -> None:
 def test_gap_by_hand() -> None:
     # Sent in one direction on 2 nodes: bound 500 + 60 + 1 us. Of the counted run only the mean node is
     # known: it sends 80 kB in half a message, so it must take 500 + 80.5 us.
-    runs = measured_runs(_comparison(), {2: 700e-6, 4: 400e-6}, MACHINE)
+    runs = measured_runs(_prediction(), COUNTED.best(2), {2: 700e-6, 4: 400e-6}, MACHINE)
     two, four = runs.points
     assert two.efficiency == pytest.approx(1000 / 1400)
     assert two.bound.time_s == pytest.approx(561e-6)
@@ -79,7 +76,7 @@ def test_gap_by_hand() -> None:
 
 
 def test_time_on_one_node_is_the_throughput() -> None:
-    runs = measured_runs(_comparison(), {1: 2e-3, 2: 1.2e-3}, MACHINE)
+    runs = measured_runs(_prediction(), COUNTED.best(2), {1: 2e-3, 2: 1.2e-3}, MACHINE)
     assert runs.machine.throughput is not None
     assert runs.machine.throughput.value == pytest.approx(5e8)
     one, two = runs.points
@@ -90,30 +87,33 @@ def test_time_on_one_node_is_the_throughput() -> None:
 
 
 def test_wrong_units_are_noticed() -> None:
-    (remark,) = measured_runs(_comparison(), {1: 1.0, 2: 0.6}, MACHINE).remarks
+    (remark,) = measured_runs(_prediction(), COUNTED.best(2), {1: 1.0, 2: 0.6}, MACHINE).remarks
     assert "0.001 times the throughput" in remark
-    (remark,) = measured_runs(_comparison(), {2: 300e-6}, MACHINE).remarks
+    (remark,) = measured_runs(_prediction(), COUNTED.best(2), {2: 300e-6}, MACHINE).remarks
     assert "faster (300 us) than the bound allows (561 us)" in remark
 
 
 def test_refused() -> None:
     with pytest.raises(ConfigError, match="found 3 ") as caught:
-        measured_runs(_comparison(), {3: 1.0}, MACHINE)
+        measured_runs(_prediction(), COUNTED.best(2), {3: 1.0}, MACHINE)
     assert "--nodes 3" in caught.value.hint
     with pytest.raises(MachineModelError, match="no bandwidth"):
-        measured_runs(_comparison(), {2: 1.0})
+        measured_runs(_prediction(), COUNTED.best(2), {2: 1.0})
 
 
 def test_text_and_document() -> None:
-    comparison = _comparison()
-    runs = measured_runs(comparison, {1: 1e-3, 2: 700e-6, 4: 400e-6}, MACHINE)
     stream = io.StringIO()
-    show_measured(runs, make_console(stream))
+    comparison = _prediction().compare(COUNTED, times="1=1ms,2=700us,4=400us", machine=MACHINE)
+    show_comparison(comparison, make_console(stream), quiet=True)
     text = stream.getvalue()
     assert "80.1 %" in text
     assert "19.5 us," in text
     assert "not counted, 89 us" in text
-    entries = json.loads(comparison_text(comparison, runs))["measured"]
+    entries = json.loads(comparison_text(comparison))["measured"]
     assert [entry["nodes"] for entry in entries] == [1, 2, 4]
     assert entries[1]["traffic_excess_s"] == pytest.approx(19.5e-6)
-    assert "measured" not in json.loads(comparison_text(comparison))
+    assert (
+        repr(comparison.measured)
+        == "MeasuredRuns(of the bound is reached: 100.0 % on 1, 80.1 % on 2, 77.8 % on 4)"
+    )
+    assert "measured" not in json.loads(comparison_text(_prediction().compare(COUNTED)))

@@ -11,8 +11,7 @@ from commanalyzer.scaling.sweep.executors import array_ranges, slurm_script
 
 
 @pytest.mark.parametrize(
-    ("indices", "text"),
-    [([0], "0"), ([0, 1, 2], "0-2"), ([1, 3, 4, 9], "1,3-4,9"), ([5, 7], "5,7")],
+    ("indices", "text"), [([0], "0"), ([0, 1, 2], "0-2"), ([1, 3, 4, 9], "1,3-4,9"), ([5, 7], "5,7")]
 )
 def test_ranges(indices: list[int], text: str) -> None:
     assert array_ranges(indices) == text

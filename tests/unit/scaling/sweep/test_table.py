@@ -36,7 +36,7 @@ def test_columns_have_their_types_and_exact_values(tmp_path: Path) -> None:
     two_lines().save(tmp_path / "table.csv")
     for place in (tmp_path, tmp_path / "table.csv", tmp_path / "sweep.json"):
         table = load_table(place)
-        assert table.parameters == ("n", "kind") and len(table) == 2
+        assert repr(table) == "SweepTable(2 rows, parameters n, kind)"
         assert table.column("n").dtype == np.float64 and table.column("n").tolist() == [64.0, 128.0]
         assert table.column("kind").tolist() == ["banded", "banded"]
         assert table.column("nodes").dtype == np.int64 and table.column("nodes").tolist() == [4, 16]
