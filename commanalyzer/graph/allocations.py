@@ -137,19 +137,22 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
     """The allocation with the name that the outermost frame with one gives it, else its own description."""
     found, inner, whole = path[-1], "", -1
     where = min(found.holders, default=RESULT)
-    has_name = False
+    has_name, is_result = False, True
     frames = list[UserFrame]()
     for call in reversed(path):
         frames += call.frames
         holder = call.holders.get(where, Holder())
+        if is_result:  # the first pointer that is kept is that to the block; others lead to it
+            found = replace(found, record_bytes=holder.record_bytes)
+            is_result = holder.root is Root.RESULT
         if holder.root is Root.VARIABLE:
-            name, size = _name(holder, whole, inner), found.record_bytes or holder.record_bytes
-            found = replace(found, name=name, function=holder.function, place=holder.place, record_bytes=size)
+            name = _name(holder, whole, inner)
+            found = replace(found, name=name, function=holder.function, place=holder.place)
             return _placed(found, frames)
         if holder.seen or (holder.root is Root.PARAMETER and inner):
             name = joined_name(holder.seen, inner)
             found = replace(found, name=name, function=holder.function, place=holder.place)
-            found = _placed(replace(found, record_bytes=found.record_bytes or holder.record_bytes), frames)
+            found = _placed(found, frames)
             has_name = True
         elif not has_name:
             found = replace(found, name=call.name, function=call.function, place=call.place)

@@ -306,9 +306,9 @@ class DebugTypes:
         return self._debug.fields(self.plain(type_)).get("tag") in _RECORDS
 
     def record_bytes(self, type_: int) -> int:
-        """Bytes of the structures that an array consists of, or that a pointer points to; 0 for others."""
+        """Bytes of the structures that an array has, or that a pointer points to; 0 for others."""
         fields = self._debug.fields(self.plain(type_))
-        element = self._debug.number(fields.get("baseType", "")) if "baseType" in fields else -1
+        element = self._debug.number(fields.get("baseType", ""))
         return self._size(element) if self.is_record(element) else 0
 
     def is_array(self, type_: int) -> bool:
