@@ -30,7 +30,7 @@ BUDGETS = {
     "kernels": 7_466,
     "machine": 5_710,
     "profiles": 5_404,
-    "program": 9_435,
+    "program": 9_440,
     "recording": 11_714,
     "report": 7_561,
     "result": 2_707,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 43_971,
+    "tests": 43_972,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -36,10 +36,11 @@ def test_centroids_are_reduced_and_spread() -> None:
         WORKLOADS / "kmeans" / "kmeans.c", [400, 2, 3, 5], nodes=8, program_output="discard"
     )
     traffic = node_traffic(result.best(8).communication)
-    assert (traffic.collective_rounds, traffic.collective_partners) == (4, 7)
+    # five sums, each spread for the next iteration or, the last, for the distances that are printed
+    assert (traffic.collective_rounds, traffic.collective_partners) == (5, 7)
     assert traffic.messages[:-1].tolist() == [0] * 8
     found = result.bound(MACHINE).points[-1]
-    assert found.times.latency_s == pytest.approx(4 * 3 * 1e-5)
+    assert found.times.latency_s == pytest.approx(5 * 3 * 1e-5)
     assert found.times.limit == "collectives"
 
 

@@ -305,6 +305,11 @@ def _rounds(left: Polynomial, right: Polynomial, predicate: str, number: str) ->
     first, second = left.without([number]), right.without([number])
     if any(symbol.startswith("#") for symbol in (first - second).symbols | step.symbols):
         return None
+    is_moving = any(symbol.startswith("#") for symbol in first.symbols)  # both ends alike
+    if is_moving and predicate in _UNSIGNED:
+        return None
+    if is_moving:
+        first, second = first - second, Polynomial.number(0)
     if predicate == "ne":
         return Rounds(first, second, step, True)
     direction, inclusive = (_SIGNED | _UNSIGNED).get(predicate, (0, 0))
