@@ -108,7 +108,7 @@ class Portfolio:
     ) -> None:
         self._graph = graph
         self._removed = removed
-        self._count = count
+        self._cost = count
         self._options = options
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
@@ -466,9 +466,6 @@ class Portfolio:
         """Bytes of the best balanced one, infinite where there is none."""
         allowed = self.allowed(num_parts)
         return min((c.comm_bytes for _, c in counted if c.imbalance <= allowed), default=math.inf)
-
-    def _cost(self, part: Int32, num_parts: int) -> Cost:
-        return self._count(part, num_parts)
 
     def _cut(self, cut: Cut, num_parts: int) -> _Found:
         """Return what ``cut`` gives."""

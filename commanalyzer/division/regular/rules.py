@@ -167,7 +167,7 @@ def _members(
     if rule.name != "*":
         named = arrays_called(graph.objects, arrays, rule.name, f"{_OPTION} {rule.text}")
     if rule.extents:
-        return _given(named, rule)
+        return _given(graph, named, rule)
     numbers = {id(a) for a in named}
     for family in sorted(families, key=len, reverse=True):
         members = [s for s in family if id(s.array) in numbers]
@@ -182,7 +182,7 @@ def _members(
     )
 
 
-def _given(named: Sequence[Array], rule: Rule) -> list[Shaped]:
+def _given(graph: AnyGraph, named: Sequence[Array], rule: Rule) -> list[Shaped]:
     """Arrays with the shape of the rule; of ``*``, those that can have it."""
     points = math.prod(rule.extents)
     counts = [next((c for c in a.counts if c % points == 0), 0) for a in named]
@@ -193,6 +193,7 @@ def _given(named: Sequence[Array], rule: Rule) -> list[Shaped]:
             f"expected a shape of {misfit.counts[0]} elements (or a part of them per component), "
             f"found {grid_name(rule.extents)}",
             where=f"{_OPTION} {rule.text}",
+            hint="structures are elements as wholes" if graph.objects[misfit.number].record_bytes else "",
         )
     return fitting
 
