@@ -222,5 +222,5 @@ def test_points_are_divided_not_the_members_of_their_structures(tmp_path: Path) 
     found = ca.analyze(tmp_path / "points.c", nodes=4, program_output="discard").decomposition(4)
     assert found.grid == (2, 2)
     with pytest.raises(ca.CommAnalyzerError, match="32x160"):
-        ca.analyze(tmp_path / "points.c", nodes=4, decompose=["g[32x160]=block:2x2"], program_output="discard")
+        ca.analyze(tmp_path / "points.c", decompose=["g[32x160]=block:2x2"], program_output="discard")
     assert found.comm_bytes == found.communication.high_bytes == 8 * 3 * 2 * 2 * 30
