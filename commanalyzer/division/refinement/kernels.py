@@ -84,6 +84,29 @@ def count_pins(hyper: Any, parts: Any) -> None:
         state[e, TOUCHED] = end - first
 
 
+@compiled_in_place
+def add_pins(hyper: Any, chosen: Any, has_new: Any) -> None:
+    """Enter vertices that were placed since into the tables, and say which nets have a new one (bool[E])."""
+    vertex_pointer, net, state, slot, part = (
+        hyper.vertex_pointer,
+        hyper.net,
+        hyper.state,
+        hyper.slot,
+        hyper.part,
+    )
+    for v in chosen:
+        for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
+            e = net[j]
+            has_new[e] = True
+            k, end = state[e, FIRST], state[e, FIRST] + state[e, TOUCHED]
+            while k < end and slot[k, PART] != part[v]:
+                k += 1
+            if k == end:
+                slot[k, PART], slot[k, PINS] = part[v], 0
+                state[e, TOUCHED] += 1
+            slot[k, PINS] += 1
+
+
 @compiled_inline
 def pins_in(e: Any, b: Any, hyper: Any) -> Any:
     """Return the pins of net ``e`` in part ``b``."""
@@ -96,7 +119,7 @@ def pins_in(e: Any, b: Any, hyper: Any) -> Any:
 
 
 @compiled_in_place
-def elect(hyper: Any, waiting: Any, votes: Any, near: Any, best: Any, lead: Any) -> None:
+def elect(hyper: Any, waiting: Any, has_new: Any, votes: Any, near: Any, best: Any, lead: Any) -> None:
     """Let the placed pins of the nets of each waiting vertex vote for their parts.
 
     Each net has its bytes as votes, which its placed pins share.
@@ -104,13 +127,19 @@ def elect(hyper: Any, waiting: Any, votes: Any, near: Any, best: Any, lead: Any)
     Args:
         hyper: Hypergraph with tables of the placed vertices.
         waiting: Vertices.
+        has_new: bool[E], nets of which more pins are placed than at the last call: only their vertices vote.
         votes: float64[p], zeros; they are zeros again afterwards.
         near: int64[p], scratch.
-        best: Output, the part with most votes, the lowest of equal ones, -1 if there is none.
-        lead: Output, its votes beyond those of the second, of all bytes of the vertex; -1 likewise.
+        best: Kept up, the part with most votes, the lowest of equal ones, -1 if there is none.
+        lead: Kept up, its votes beyond those of the second, of all bytes of the vertex; -1 likewise.
     """
     vertex_pointer, net, state, slot = hyper.vertex_pointer, hyper.net, hyper.state, hyper.slot
     for i in range(len(waiting)):
+        j, end = vertex_pointer[waiting[i]], vertex_pointer[waiting[i] + 1]
+        while j < end and not has_new[net[j]]:
+            j += 1
+        if j == end:
+            continue
         count, total, most, second = 0, 0.0, 0.0, 0.0
         for j in range(vertex_pointer[waiting[i]], vertex_pointer[waiting[i] + 1]):
             e = net[j]

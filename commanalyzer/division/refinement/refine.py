@@ -159,20 +159,24 @@ def _place(divided: kernels.Divided, num_parts: int) -> None:
     have no pin with a part are laid side by side, evenly.
     """
     owner, votes, near = divided.part, np.zeros(num_parts), np.zeros(num_parts, np.int64)
+    kernels.count_pins(divided, num_parts)
+    waiting = np.flatnonzero(owner < 0)
+    if not len(waiting):
+        return
+    part, lead = np.full(len(waiting), -1, np.int32), np.full(len(waiting), -1.0)
+    has_new = np.ones(len(divided.state), np.bool_)
     for _ in range(_MOST_ROUNDS):
-        kernels.count_pins(divided, num_parts)
-        waiting = np.flatnonzero(owner < 0)
-        if not len(waiting):
-            return
-        part, lead = np.empty(len(waiting), np.int32), np.empty(len(waiting))
-        kernels.elect(divided, waiting, votes, near, part, lead)
-        reached = [c for c in _CONFIDENCES if c <= lead.max()]
+        kernels.elect(divided, waiting, has_new, votes, near, part, lead)
+        reached = [c for c in _CONFIDENCES if c <= lead.max(initial=-1.0)]
         if not reached:
             break
         sure = lead >= reached[0]
-        owner[waiting[sure]] = part[sure]
-    alone = np.flatnonzero(owner < 0)
-    owner[alone] = np.arange(len(alone)) * num_parts // len(alone)
+        chosen = waiting[sure]
+        owner[chosen] = part[sure]
+        waiting, part, lead = waiting[~sure], part[~sure], lead[~sure]
+        has_new[:] = False
+        kernels.add_pins(divided, chosen, has_new)
+    owner[waiting] = np.arange(len(waiting)) * num_parts // max(len(waiting), 1)
     kernels.count_pins(divided, num_parts)
 
 
