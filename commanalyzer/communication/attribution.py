@@ -42,7 +42,6 @@ def traffic_of_lines(
     """Return all lines that cause communication, those that need most first.
 
     Args:
-        graph: The graph that was charged.
         part: int32[V], owner of each vertex.
         charges: Transfers between the parts.
         by_loop: The lines where loops begin stand for all that is in these; what is in none has no line.

@@ -76,11 +76,8 @@ def work_by_value(
     """Return float64[V], floating-point operations that are done where each value is owned.
 
     Args:
-        graph: Value graph.
         work: Its :func:`term_work`.
         removed: bool[V], hubs: they have no say in where a term is computed.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
         folded: Sinks and parts that combine contributions to them; other terms are computed by the owner.
         readers: int32[V], ``GraphTotals.readers``, where terms whose operands several parts own are computed
             at the rarest of them; None where the sink's owner computes these.
@@ -108,11 +105,8 @@ def imbalance_with_folds(
     Takes no pass over the rows: only terms that are combined are computed elsewhere than where their sink is.
 
     Args:
-        graph: Value graph.
         work: Its :func:`term_work`.
         removed: bool[V], hubs.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
         folded: int32[K] twice, sinks and parts that combine contributions to them.
         fold_terms: int64[K], number of these terms, each as often as its row happened.
     """
@@ -173,8 +167,6 @@ def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
 
     Args:
         work: float64[V], as :func:`work_by_value` attributes it.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
     """
     return _imbalance(np.bincount(part, work, num_parts).astype(np.float64))
 

@@ -28,7 +28,6 @@ class Charges:
     """Everything that is communicated: values sent to their readers, partial results sent to their owner.
 
     Attributes:
-        num_parts: Number of parts p.
         expand: Values sent to the parts that read them (lambda - 1 of the value's net), in ascending order of
             value and receiver.
         fold: Combined contributions sent to the owner of a reduction.
@@ -59,7 +58,6 @@ class Charges:
         """Return the transfers by pair of parts and array.
 
         Args:
-            graph: The graph that was charged.
             totals: Its totals; computed if not given.
             hubs: bool[V], values that are told apart; None for none.
         """

@@ -29,7 +29,6 @@ def with_collectives(
         communication: Communication of ``charges``.
         charges: Every transfer of the decomposition.
         exchanges: The same, hubs told apart.
-        graph: The graph that was charged.
         hubs: bool[V], hub values.
     """
     if not exchanges.is_hub.any():

@@ -30,7 +30,6 @@ def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8
     Args:
         graph: Value graph with dissolved registers.
         part: int32[V], owner of every vertex; the owner of a singleton is the root of its collective.
-        num_parts: Number of parts p.
         singletons: Result of :func:`.singletons.find_singletons` on the same graph.
 
     Raises:

@@ -21,8 +21,6 @@ def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool 
     part folds into t and holds v or receives it.
 
     Args:
-        graph: The graph that was counted.
-        part: int32[V], owners.
         charges: Transfers of the counter.
         removed: bool[V], singletons whose flows are booked elsewhere; None for none.
 

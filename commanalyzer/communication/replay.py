@@ -40,10 +40,8 @@ def replayed(
 
     Args:
         charges: What was counted for these owners.
-        graph: The graph that was counted.
         kept: bool[R], the rows of the recording that became those of ``graph``.
         timeline: When its rows happened.
-        part: int32[V], owners.
         hubs: bool[V], values that do not decide where a term is computed.
         totals: Totals of ``graph``.
 

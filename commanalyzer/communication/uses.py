@@ -68,7 +68,6 @@ class Lines:
 
     Args:
         num_vertices: Number of values V.
-        num_parts: Number of parts p.
         is_fold: Whether they are contributions: ``fresh`` and ``terms`` of :class:`PairUses` are asked for.
 
     Attributes:
@@ -133,7 +132,6 @@ class UseTable:
 
     Args:
         owners: Who may compute terms.
-        num_parts: Number of parts p.
         removed: bool[V], values whose flows are left out; None for none.
         versions: int64[V], for graphs whose values are used many times over: what no further use changes is
             not entered again. None not to note that.

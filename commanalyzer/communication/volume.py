@@ -57,9 +57,7 @@ def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None
     """Return the communication matrix of one decomposition in the ``volume`` model.
 
     Args:
-        graph: Value graph with terms.
         part: int32[V], owner of every vertex, hubs included.
-        num_parts: Number of parts p.
         hubs: bool[V], vertices that do not decide where a term is computed; None for none.
 
     Raises:
@@ -76,17 +74,20 @@ def charge_volume(
     totals: GraphTotals | None = None,
     rows: Sliceable | None = None,
     work: TermWork | None = None,
+    *,
+    reads_others: bool = False,
 ) -> Charges:
     """Return every transfer of one decomposition; arguments and errors as :func:`count_volume`.
 
     Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
     combined: finding the least cost of these takes a maximum flow. The totals of ``graph`` and the work of
     its terms are computed if not given and needed. Where ``rows`` are given, only these are looked at: all
-    others have one owner each.
+    others have one owner each. Operands of sums that are sent for others are there, unless sums read other
+    versions (``reads_others``): only the order of events tells.
     """
     check_parts(graph, part, num_parts)
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
-    owned = _Owned(graph, totals or totals_of(graph), part, num_parts)
+    owned = _Owned(graph, totals or totals_of(graph), part, num_parts, reads_others)
     owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
     decisions = owned.totals.decisions
     versions = graph.versions if graph.num_flows >= _REUSED * graph.num_vertices else None
@@ -124,10 +125,12 @@ class _Owned:
     totals: GraphTotals
     part: Int32
     num_parts: int
+    reads_others: bool
 
     def settled(self, rows: Rows, uses: UseTable, owners: TermOwners) -> Charges:
         """Return every transfer where open ``rows`` are settled with ``owners``; ``uses`` are used up."""
-        folded = settle(self.graph, self.totals, rows, owners, uses, self.num_parts)
+        known = self.num_parts, self.reads_others
+        folded = settle(self.graph, self.totals, rows, owners, uses, *known)
         return self.charged(uses, folded, splits_terms=len(owners.readers) > 0)
 
     def charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:

@@ -64,7 +64,6 @@ def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *
     """Complain before a graph is divided that needs more memory than the user allows.
 
     Args:
-        graph: Value graph.
         limit: What the user allows, bytes; None for no limit.
         hint: What to do instead.
         is_tiled: Divisions are found on coarse vertices.
@@ -89,7 +88,6 @@ def affordable_jobs(
     """Return how many divisions may be made at a time, at least one.
 
     Args:
-        graph: Value graph.
         limit: Memory that the user allows, bytes; None for that of the machine.
         wanted: As many as there would be without a limit.
         is_tiled: Divisions are found on coarse vertices.
@@ -161,9 +159,6 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
 
     Args:
         store: Value graph as recorded.
-        work: Work W, operations.
-        options: What to count.
-        progress: Told about steps.
 
     Raises:
         PartitionError: If a node count is impossible.

@@ -48,10 +48,8 @@ def counted_exactly(
 
     Args:
         counted: What was counted by rows.
-        request: What to record.
         recorded: What was divided.
         options: What was counted.
-        progress: Told about stages.
 
     Raises:
         ConfigError: If it is asked for and there are too many events.
@@ -143,9 +141,15 @@ class _Replay:
     def counted(self, item: Decomposition) -> Decomposition:
         """One division with what it sends, event by event."""
         view, part = self.view, item.part[self.same]
-        charges = view.charge(part, item.nodes)
         assert isinstance(view.graph, ValueGraph)  # it was made to be expanded
-        exact = replayed(charges, view.graph, self.kept, self.timeline, part, view.removed, view.totals)
+        known = view.graph, self.kept, self.timeline, part, view.removed, view.totals
+        charges = view.charge(part, item.nodes)
+        exact, imbalance = replayed(charges, *known), item.imbalance
+        # Whether sums find their operands where these are sent for others, too, is known only now.
+        charges = view.charge(part, item.nodes, reads_others=True)
+        other = replayed(charges, *known)
+        if other.comm_bytes < exact.comm_bytes:
+            exact, imbalance = other, view.cost(part, charges, other.comm_bytes).imbalance
         found, object_bytes = view.communication(part, exact)
         ends = found.low_bytes, found.high_bytes, round(self.recorded.recording.doubt * found.total_bytes)
         communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))
@@ -156,5 +160,7 @@ class _Replay:
             object_bytes=object_bytes,
             intensity=intensity,
             efficiency_bound=bound,
+            imbalance=imbalance,
+            is_balanced=item.is_balanced or imbalance <= 1.0 + self.options.imbalance,
             is_replayed=True,
         )

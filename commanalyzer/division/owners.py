@@ -109,7 +109,6 @@ class HubTraffic:
 
         Args:
             part: int32[N], parts of the coarse vertices.
-            num_parts: Number of parts p.
         """
         traffic = self._traffic(part, self.group, int(self.group.max(initial=-1)) + 1, num_parts)
         return np.asarray(traffic.argmax(axis=1)[self.group], np.int32)
@@ -125,7 +124,6 @@ class HubTraffic:
         Args:
             owner: int32[V], owners of all values.
             part: int32[N], parts of the coarse vertices.
-            num_parts: Number of parts p.
             work_flops: float64[V], work where each value is owned.
             most_flops: Work that a part may have.
         """

@@ -93,9 +93,7 @@ class Portfolio:
     """Candidates of one graph; what does not depend on the number of parts is computed once.
 
     Args:
-        graph: Value graph.
         removed: bool[V], hubs.
-        options: What to try.
         count: What owners cost.
         wanted: Coarse vertices to aim at; 0 for as many as are divided well.
 

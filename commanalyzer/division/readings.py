@@ -33,9 +33,6 @@ def decompose_both(
     Args:
         store: The graph with the likely reading.
         other: The graph with the other one.
-        flops: Work W.
-        options: What to count.
-        progress: Told about steps.
 
     Returns:
         What was counted, ``volume`` brackets with both, and how many times as many bytes the other moves.

@@ -193,8 +193,6 @@ class Latest(Generic[Entry]):
         """Remember ``entry`` of ``part`` int32[V], and forget that of the owners noted longest ago.
 
         Args:
-            part: int32[V], owners.
-            num_parts: Number of parts p.
             entry: What is known of them.
             nbytes: Memory that it takes; nothing is remembered that takes too much alone.
         """

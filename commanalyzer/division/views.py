@@ -44,7 +44,6 @@ class View:
     """A graph as one model sees it.
 
     Attributes:
-        model: Model.
         graph: What is partitioned and counted.
         removed: bool[V], hubs or singletons: they are not partitioned.
         singletons: Values that the paper's model treats apart; None in the ``volume`` model.
@@ -68,8 +67,6 @@ class View:
         """Return the view of a graph as recorded.
 
         Args:
-            model: Model.
-            graph: Value graph.
             high: Threshold of the singleton scores.
             may_be_tiled: A large graph is divided by tiles: it stays coded.
             jobs: Cores that may be used at a time.
@@ -91,17 +88,21 @@ class View:
         hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
         return cls(model, flat, hubs, None, work, totals, room, order)
 
-    def charge(self, part: Int32, num_parts: int) -> Charges:
-        """Return what owners int32[V] of so many parts move, counted unless it was before."""
-        known = self.charges.find(part, num_parts)
+    def charge(self, part: Int32, num_parts: int, *, reads_others: bool = False) -> Charges:
+        """Return what owners int32[V] of so many parts move, counted unless it was before.
+
+        ``reads_others`` as of :func:`charge_volume`.
+        """
+        known = None if reads_others else self.charges.find(part, num_parts)
         if known is None:
             give_back()
             if self.singletons is None:
-                rows = SharedRows(self.graph, part, num_parts)
-                known = charge_volume(self.graph, part, num_parts, self.removed, self.totals, rows, self.work)
+                found = self.removed, self.totals, SharedRows(self.graph, part, num_parts), self.work
+                known = charge_volume(self.graph, part, num_parts, *found, reads_others=reads_others)
             else:
                 known = charge_hpdc18(self.graph, part, num_parts, self.singletons, self.totals)
-            self.charges.note(part, num_parts, known, known.nbytes)
+            if not reads_others:
+                self.charges.note(part, num_parts, known, known.nbytes)
         return known
 
     def communication(self, part: Int32, charges: Charges) -> tuple[Communication, Int64]:

@@ -37,6 +37,7 @@ from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.frontend.inputs.executable import compile_executable, has_executable
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
+from commanalyzer.program.ir.names.debug_info import is_fortran
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.abi import PIECE
 from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
@@ -124,8 +125,6 @@ def record(
     """Run the program of ``request`` natively and instrumented, and build its graph.
 
     Args:
-        request: What to record.
-        progress: Told of every stage.
         mechanisms: What makes recording fast; the graph does not depend on it.
 
     Raises:
@@ -220,7 +219,7 @@ class _Recorder:
         if not request.private_temporaries:
             return first
         places = places_copied_to(first.trace, first.store.vertices(), self.sites)
-        likely, other = self._as_told(first.store, *readings(first.store, places))
+        likely, other = self._as_told(first.store, *_decided(first.store, *readings(first.store, places)))
         shown, more = self._named(first, likely), np.zeros(0, PIECE)
         for _ in range(_MOST_COPIED if shown is not first else 0):
             (filled,) = self._as_told(shown.store, filled_from_workspaces(shown.store), is_private=False)
@@ -275,6 +274,21 @@ class _Recorder:
         return _Recorded(trace, store, workspaces)
 
 
+def _decided(store: GraphStore, likely: Bool, other: Bool) -> tuple[Bool, Bool]:
+    """Both readings with all words of a temporary of Fortran of which one of them has some.
+
+    What the compiler allocated for a statement holds nothing behind it: there is no doubt.
+    """
+    is_made = [
+        place.kind is HomeKind.HEAP and place.name.startswith("temporary") and is_fortran(place.file)
+        for place in store.objects
+    ]
+    home = store.vertices().home_object
+    found = np.bincount(home[likely | other], minlength=len(is_made)) > 0
+    every = (found & np.array(is_made, np.bool_))[home]
+    return likely | every, other | every
+
+
 def _finished(
     request: AnalysisRequest,
     frontend: FrontendResult,
@@ -311,8 +325,6 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
     """Operations executed in the analysed region: block executions times what a block contains.
 
     Args:
-        trace: Recording.
-        table: What blocks contain.
         sites: Sites of its graph: which operations serve values.
         weights: What operations count for, as the user said.
     """

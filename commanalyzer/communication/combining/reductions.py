@@ -82,7 +82,13 @@ _ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed l
 
 
 def settle(
-    graph: AnyGraph, totals: GraphTotals, rows: Rows, owners: TermOwners, sent: UseTable, num_parts: int
+    graph: AnyGraph,
+    totals: GraphTotals,
+    rows: Rows,
+    owners: TermOwners,
+    sent: UseTable,
+    num_parts: int,
+    reads_others: bool,
 ) -> PairUses:
     """Enter all expansions that some rows need, and return their fold contributions.
 
@@ -92,11 +98,11 @@ def settle(
         rows: Rows of it that fold.
         owners: Who may compute terms.
         sent: What other rows need; added to.
-        num_parts: Number of parts p.
+        reads_others: Whether sums read other versions of their operands than other rows.
     """
     folds = Lines(graph.num_vertices, num_parts, is_fold=True)
     remote = _runs(graph, rows, owners, sent.lines, folds)
-    groups, combined = _cheaper_to_fold(graph, totals, rows, remote, sent.lines, len(folds))
+    groups, combined = _cheaper_to_fold(graph, totals, rows, remote, sent.lines, len(folds), reads_others)
     first, row, runs = sent.number_rows(rows.num_rows), 0, 0
     fold = np.where(combined[groups.group], remote.fold, np.int32(-1))
     while True:
@@ -138,7 +144,13 @@ def _runs(graph: AnyGraph, rows: Rows, owners: TermOwners, sent: Lines, folds: L
 
 
 def _cheaper_to_fold(
-    graph: AnyGraph, totals: GraphTotals, rows: Rows, remote: kernels.Runs, sent: Lines, num_folds: int
+    graph: AnyGraph,
+    totals: GraphTotals,
+    rows: Rows,
+    remote: kernels.Runs,
+    sent: Lines,
+    num_folds: int,
+    reads_others: bool,
 ) -> tuple[_Groups, Bool]:
     """Return groups of runs, and bool[G], sending what they combine to costs less than sending operands.
 
@@ -150,7 +162,7 @@ def _cheaper_to_fold(
     items = np.diff(remote.item_end, prepend=0)
     item, group, uses = remote.item, np.repeat(groups.group, items), np.zeros(len(sent), np.int64)
     np.maximum.at(uses, item, np.repeat(rows.row_count[remote.row], items))
-    item_bytes = _sending_bytes(graph, sent, uses)
+    item_bytes = _sending_bytes(graph, sent, uses, reads_others)
     is_clear = _clearly_cheaper(item, group, item_bytes, groups)
     rest = np.flatnonzero(~is_clear[group])
     rest = rest[order_by(group[rest], len(is_clear))[1]]
@@ -195,9 +207,10 @@ def _groups(
     return _Groups(group, message_bytes, own_bytes)
 
 
-def _sending_bytes(graph: AnyGraph, sent: Lines, uses: Int64) -> Int64:
+def _sending_bytes(graph: AnyGraph, sent: Lines, uses: Int64, reads_others: bool) -> Int64:
     """Bytes of sending what each line of ``sent`` stands for so often, beside what is sent anyway."""
     value, have = sent.table.view(np.int32)[:, VALUE], sent.table[:, MOST]
     limit = np.maximum(graph.versions[value], 1)  # matters for what is paid for in part only
     new = np.maximum(np.minimum(uses, limit) - np.minimum(have, limit), 0)
-    return np.asarray(np.where(have > 0, new, uses) * graph.width_bytes[value])
+    is_shared = (have > 0) & ~(reads_others & (have < limit))
+    return np.asarray(np.where(is_shared, new, uses) * graph.width_bytes[value])

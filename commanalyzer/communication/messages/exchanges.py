@@ -27,7 +27,6 @@ class Exchanges:
     """All transfers of each kind, pair of parts, statement and array (hub values apart) as one.
 
     Attributes:
-        num_parts: Number of parts p.
         num_homes: Number of arrays O.
         is_expand: bool[N], values that are sent; else contributions.
         is_hub: bool[N], values that travel by collectives.
@@ -67,8 +66,6 @@ class Exchanges:
 
         Args:
             kinds: Contributions and values that are sent.
-            num_parts: Number of parts p.
-            graph: The graph that was charged.
             totals: Its totals.
             hubs: bool[V], hub values; None for none.
         """

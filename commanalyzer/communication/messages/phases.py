@@ -90,7 +90,6 @@ def reads_of_sites(graph: AnyGraph, main: Int32) -> tuple[Int64, Bool, Bool]:
     """Return which sites read values of which other ones, and which do so before these are stored first.
 
     Args:
-        graph: Value graph.
         main: int32[V], site that makes each value, -1 for none.
 
     Returns:
@@ -158,7 +157,6 @@ def with_phases(
         communication: Communication of ``charges``.
         charges: Every transfer of the decomposition.
         exchanges: The same, hubs told apart.
-        graph: The graph that was charged.
         part: int32[V], owner of each value.
         hubs: bool[V], values that travel by collectives: they belong to no phase.
         order: Order of the statements of ``graph``.

@@ -50,7 +50,6 @@ class CoarseView:
     owner of the coarse vertex; hubs go where most of what they exchange is.
 
     Attributes:
-        tiling: Coarse vertices.
         adjacency: Affinity graph, edges weigh bytes.
         hubs: Traffic of the values that take no part.
         hypergraph: Nets; ``None`` where there would be too many pins. Its vertices are the coarse ones, then
@@ -130,9 +129,7 @@ def build_coarse(
     """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``.
 
     Args:
-        graph: Value graph.
         removed: bool[V], hubs.
-        tiling: Coarse vertices.
         links: What :func:`coarse_links` found; found if not given.
         with_terms: Whether terms of reductions are vertices of the hypergraph.
     """
@@ -159,7 +156,6 @@ def build_by_value(
     """Return the view whose vertices are all values but hubs (``removed``), in their order.
 
     Args:
-        graph: Value graph.
         removed: bool[V], hubs.
         near: What :func:`~.neighbours.find_neighbours` found; found if not given.
         with_terms: Whether terms of reductions are vertices of the hypergraph.
@@ -213,7 +209,6 @@ def build_nets(
     """Return the nets between coarse vertices; ``None`` where they are too many or have too many pins.
 
     Args:
-        graph: Value graph.
         number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
         num_coarse: Number of coarse vertices N.
         near: Uses of the values.

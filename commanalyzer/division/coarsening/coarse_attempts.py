@@ -35,7 +35,6 @@ class CoarsePartitioners:
 
     Attributes:
         view: The coarse graph.
-        options: What to try.
     """
 
     view: CoarseView
@@ -137,7 +136,6 @@ class CoarsePartitioners:
 
         Args:
             part: int32[N], parts of the coarse vertices, -1 for those to be placed.
-            num_parts: Number of parts p.
             fixed: bool[N], vertices that keep their part; None for none, and passes go on while they gain.
             work_flops: float64[N], work where each is, as far as the parts stay the same: terms move for the
                 balance, too; None for that of the hypergraph.

@@ -42,9 +42,7 @@ def find_links(
     """Return the links of all pairs of numbers; ``None`` as soon as there are too many.
 
     Args:
-        graph: Value graph.
         number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
-        num_coarse: Coarse vertices N.
         num_numbers: These and hubs.
         readers: int32[V], source entries that read each value.
         most: Links between two coarse vertices that may be found; None for any number.

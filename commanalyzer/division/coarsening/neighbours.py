@@ -64,7 +64,6 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them.
 
     Args:
-        graph: Value graph.
         removed: bool[V], hubs.
         with_terms: Whether terms of sums will have places of their own: their operands do not follow sums.
     """

@@ -24,7 +24,6 @@ class SharedRows:
     """Rows of a graph whose sinks and sources have several owners, in order; a :class:`.slices.Sliceable`.
 
     Attributes:
-        graph: The graph.
         owner: int32[V], parts, or vertices of a hypergraph and beyond these hubs, which are no pins; values
             with others than 0 to ``num_owners`` - 1 do not count.
         num_owners: Number of owners.
@@ -60,7 +59,6 @@ class Surface:
     """Rows of a graph at the borders of parts: all others move nothing, and join no two parts.
 
     Attributes:
-        graph: Value graph.
         view: Its coarse view.
     """
 
@@ -85,12 +83,7 @@ class Surface:
         return beside[:-1]
 
     def ends(self, part: Int32, num_parts: int) -> Int64:
-        """Return the anchors at both ends of flows between parts.
-
-        Args:
-            part: int32[V], owners.
-            num_parts: Number of parts p.
-        """
+        """Return the anchors at both ends of flows between parts."""
         tiling = self.view.tiling
         marked = np.zeros(len(part), np.bool_)
         for piece in SharedRows(self.graph, part, num_parts).slices():

@@ -42,7 +42,6 @@ def with_tasks(graph: AnyGraph, removed: Bool, anchor: Int32, readers: Int32, ti
     shares with others.
 
     Args:
-        graph: Value graph.
         removed: bool[V], hubs.
         anchor: int32[V], anchors where tasks stay together.
         readers: int32[V], source entries that read each value.
@@ -147,7 +146,6 @@ def build_tiling(
     """Return coarse vertices of ``graph``, about ``wanted`` of them if its arrays can be tiled.
 
     Args:
-        graph: Value graph.
         removed: bool[V], hubs.
         arrays: Arrays of the program.
         families: Arrays with shapes, most dimensions first.

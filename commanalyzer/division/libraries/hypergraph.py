@@ -148,7 +148,6 @@ def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> t
     That is int64[T], of each term that is a vertex of its own the operand that the fewest others read.
 
     Args:
-        graph: Value graph.
         vertex: int64[V], vertex of each value, -1 for hubs.
         work_flops: float64[N], work of each vertex.
     """

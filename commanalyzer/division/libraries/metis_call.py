@@ -23,7 +23,6 @@ def divide(
     """Return int32[N], parts by METIS's k-way method.
 
     Args:
-        num_parts: Number of parts p.
         pointer: [N + 1].
         neighbour: [2 E], neighbours of all vertices.
         vertex_weight: [N].

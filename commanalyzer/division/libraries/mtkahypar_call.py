@@ -30,7 +30,6 @@ def divide(
     """Return int32[N], parts with a small connectivity metric.
 
     Args:
-        num_parts: Number of parts p.
         net_pointer: [M + 1].
         pin: [P], vertices of all nets.
         vertex_weight: [N].

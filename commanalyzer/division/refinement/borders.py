@@ -49,7 +49,6 @@ def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int3
     """Return int32[V], owners of all values: given ones, and for others where most of their bytes go.
 
     Args:
-        graph: Value graph.
         vertex: int32[V], -1 for hubs, which have no say.
         anchor: int32[V], values that follow the same one have one owner.
         given: int32[V], owners, -1 for values that follow.
@@ -157,9 +156,6 @@ def follow_borders(
     """Return owners where single free values beside borders follow the others; ``None`` if borders are long.
 
     Args:
-        surface: Graph and coarse view.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
         allowed_imbalance: Allowed excess of the largest part's work over the mean.
         work_flops: () -> float64[V], work where each value is owned.
         is_free: bool[V], values that follow.
@@ -188,9 +184,6 @@ def refine_borders(
     Those are better that move fewer bytes or, where a part has too much work, share it more evenly.
 
     Args:
-        surface: Graph and coarse view.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
         allowed_imbalance: Allowed excess of the largest part's work over the mean.
         work_flops: () -> float64[V], work where each value is owned, asked for once if there is something to
             refine; None for that of the graph.
@@ -292,9 +285,6 @@ def _numbered(
     several parts, refinement would begin with another division than the one it is given.
 
     Args:
-        tiling: Coarse vertices.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
         chosen: int64[C], anchors that may move.
         first: int64[G], a value of each group of these.
         label: int32[C], group of each of them.
@@ -315,7 +305,6 @@ def _is_everywhere(tiling: Tiling, movable: int) -> bool:
     """Whether most of a large dense graph (a matrix product) is at a border: single moves save little.
 
     Args:
-        tiling: Coarse vertices.
         movable: Anchors beside a border.
     """
     near = tiling.neighbours

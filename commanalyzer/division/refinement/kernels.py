@@ -126,7 +126,6 @@ def elect(hyper: Any, waiting: Any, has_new: Any, votes: Any, near: Any, best: A
 
     Args:
         hyper: Hypergraph with tables of the placed vertices.
-        waiting: Vertices.
         has_new: bool[E], nets of which more pins are placed than at the last call: only their vertices vote.
         votes: float64[p], zeros; they are zeros again afterwards.
         near: int64[p], scratch.

@@ -75,7 +75,6 @@ def refine(
         hypergraph: Nets and work.
         nets: Its :func:`~commanalyzer.division.libraries.hypergraph.incidence`.
         part: int32[N], part of each vertex, -1 for those to be placed.
-        num_parts: Number of parts p.
         imbalance: Allowed excess of the largest part's work over the mean.
         fixed: bool[N], vertices that keep their part; None for none.
         num_values: Vertices from it on are terms, which are where their operands are and do not move for the

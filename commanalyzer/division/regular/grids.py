@@ -49,7 +49,6 @@ class Blocks:
     """Divisions of one family into blocks: what does not depend on the process grid is computed once.
 
     Args:
-        graph: Value graph.
         family: Arrays of related shapes.
         followed_flops: float64[V], work on each element with what follows it; on itself if not given.
     """

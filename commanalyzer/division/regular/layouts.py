@@ -107,7 +107,6 @@ class Layouts:
     """Regular divisions of one graph.
 
     Args:
-        graph: Value graph.
         families: Arrays with shapes.
         sketch: What guesses their costs; ``None`` for the surface of blocks.
         sums: Sums of products, where these are known.
@@ -143,7 +142,6 @@ class Layouts:
         """Return the divisions that may be best, for each number of cut dimensions the likeliest first.
 
         Args:
-            num_parts: Number of parts p.
             allowed: Limit of the largest part's work over the mean.
         """
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]

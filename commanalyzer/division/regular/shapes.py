@@ -339,7 +339,6 @@ def tally_distances(
     one in its place when a loop goes on, the innermost first.
 
     Args:
-        graph: Value graph.
         index: int[V], place of each vertex in its array; private results get that of their element.
         arrays: Number of arrays.
         owner: int32[V], array of each vertex, -1 for none; changed likewise.

@@ -32,7 +32,6 @@ def leaders(vertex: Int32 | Int64, anchor: Int32, is_element: Bool, num_vertices
         vertex: int[V], vertex of each value, -1 for none.
         anchor: int32[V], the value that each value follows.
         is_element: bool[V], elements of arrays.
-        num_vertices: Number of vertices N.
     """
     lead = np.full(num_vertices, -1, np.int64)
     own = np.flatnonzero((vertex >= 0) & is_element)
@@ -106,7 +105,6 @@ class Sketch:
     Args:
         hypergraph: Nets and work.
         lead: int64[N], the value that leads each vertex, -1 for none.
-        num_values: Number of values V.
         work_flops: float64[V], work where each value leads; by the hypergraph if not given.
         unseen_bytes: Bytes that one more part may cost beside these nets: those of hubs, which have none.
 

@@ -56,7 +56,6 @@ def patched(module: Module, patches: Mapping[str, FunctionPatch], text: Sequence
     """Return the module's lines with the patches of all functions in them, without debug information.
 
     Args:
-        module: The module.
         patches: By function name.
         text: Its lines; between functions, they are taken from here.
     """

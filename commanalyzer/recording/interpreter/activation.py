@@ -28,7 +28,6 @@ class FunctionPlan:
     """A function, prepared.
 
     Attributes:
-        function: The function.
         blocks: Instructions by label.
         selectors: (block, predecessor) -> conditions whose sources select the phis of the block.
         count_indices: First line of a counting store -> the index operands of its address.

@@ -60,7 +60,6 @@ class Paths:
     """Paths of one program.
 
     Args:
-        module: The program.
         library: What external functions do.
 
     Attributes:

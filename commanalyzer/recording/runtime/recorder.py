@@ -37,7 +37,6 @@ class ProgramRuns:
     """Starts the program of a request, always with the same arguments and input.
 
     Attributes:
-        request: What to run it with.
         stdin: File with its standard input; ``None`` to inherit ours.
     """
 
@@ -66,8 +65,6 @@ class ProgramRuns:
         """Record the program; what it prints is discarded.
 
         Args:
-            instrumented: Executable that records.
-            trace: File to write.
             workspace: List of the words whose lifetimes are named.
 
         Raises:
@@ -92,7 +89,6 @@ class ProgramRuns:
         """Run the program's profile run; what it prints is discarded.
 
         Args:
-            instrumented: Executable that measures.
             variables: What it is told, by name without ``COMMANALYZER_``.
 
         Raises:
@@ -126,7 +122,6 @@ def recorder_environment(trace: Path, memory_limit_bytes: int | None) -> dict[st
     """What the recorder is told: its file, and the memory beyond half of which it uses that file.
 
     Args:
-        trace: File to write.
         memory_limit_bytes: Limit of the run's memory; without one, a quarter of what the machine has left.
     """
     allowed = memory_limit_bytes or psutil.virtual_memory().available // 4  # the rest is for the graph

@@ -135,7 +135,6 @@ def overlaps(
 
     Args:
         values: Facts of the function.
-        loop: The loop.
         blocks: Its blocks.
         computed: What the preview computes.
         module: The module; says the types of accesses: most pairs are apart by them.

@@ -84,7 +84,6 @@ class Previewed:
     """A loop that can be previewed.
 
     Attributes:
-        loop: The loop.
         ends: Its edges.
         blocks: Its blocks, in printed order.
         code: What its inserted code does.
@@ -156,7 +155,6 @@ def previewed(
         loop: A loop without side effects other than stores.
         edges: Its edges.
         blocks: Its blocks.
-        module: The module.
 
     Raises:
         Obstacle: If it cannot know enough or would be useless.

@@ -197,7 +197,6 @@ class FunctionValues:
     """Data-flow facts of one function.
 
     Attributes:
-        function: The function.
         cfg: Its control flow.
         definitions: Instruction results by register.
         parameters: Position of each parameter register that can hold a value.

@@ -32,7 +32,6 @@ class LoopCopies:
     """The copies of one function's loops.
 
     Args:
-        function: The function.
         repeated: Its loops that get a copy.
         text: Gives a line of the original.
     """
