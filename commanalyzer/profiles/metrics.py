@@ -53,11 +53,7 @@ class Metrics:
 
 
 def metrics_of(rank: RankProfile, processes: int) -> Metrics:
-    """Metrics of a rank.
-
-    Args:
-        rank: Its profile.
-        processes: Number of processes of the run.
+    """Metrics of a rank of a run of so many processes.
 
     Reference: *IBM Exascale Extrapolator manual*, Table 2 and Appendix B.2.
     """

@@ -33,10 +33,8 @@ _COMMUNICATION = frozenset(("mpiInstructionMix", "mpiDataExchanged", "mpiCommuni
 def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposition) -> Profile:
     """The sequential profile divided among the owners of a division.
 
-    Args:
-        profile: One rank.
-        result: Analysis of the same run.
-        division: One of its decompositions.
+    ``profile`` is of one rank, ``result`` an analysis of the same run, ``division`` one of its
+    decompositions.
 
     Raises:
         ProfileError: If the profile has several ranks, or the result has no value graph.

@@ -38,12 +38,8 @@ def show_bound(
 ) -> None:
     """Print ``found``; only the table with ``quiet``.
 
-    Args:
-        found: Bounds.
-        program: Name of the program.
-        efficiency: Least acceptable efficiency.
-        console: Where to print.
-        quiet: Leave out machine, advice and what a better machine brings.
+    ``efficiency`` is the least acceptable one; machine, advice and what a better machine brings are left out
+    if ``quiet``.
     """
     if not quiet:
         console.print(
@@ -164,13 +160,7 @@ def _changes(found: ScalingBound) -> Table:
 
 
 def bound_text(found: ScalingBound, result: AnalysisResult, efficiency: float) -> str:
-    """JSON text of the contract document of ``found``: seconds, bytes, fractions.
-
-    Args:
-        found: Bounds.
-        result: What they are bounds of.
-        efficiency: Least acceptable efficiency.
-    """
+    """JSON text of ``found``: seconds, bytes, fractions; ``efficiency`` is the least acceptable one."""
     largest, between = found.largest(efficiency), found.crossing_nodes(efficiency)
     content: dict[str, Json] = {
         "schema": SCHEMA,
@@ -217,13 +207,7 @@ def _point(point: BoundPoint) -> Json:
 
 
 def show_machine(machine: MachineParameters, console: Console, *, every: bool = False) -> None:
-    """Print ``machine``.
-
-    Args:
-        machine: What to show.
-        console: Where to.
-        every: Also the values over node counts and message sizes.
-    """
+    """Print ``machine``; with ``every``, also the values over node counts and message sizes."""
     console.print(Text(machine.name or "machine", style="bold"))
     fields: tuple[Field[tuple[str, Parameter]], ...] = (
         worded("parameter", lambda item: item[0], no_wrap=True),
@@ -291,12 +275,9 @@ class SimulationReport:
     """What a report of simulated runs shows.
 
     Attributes:
-        program: Name of the program.
         platform: Topology or file.
         simulator: Version line of SimGrid.
-        options: How it was simulated.
         simulation: Runs, and what was measured on the platform.
-        provenance: Origin.
     """
 
     program: str

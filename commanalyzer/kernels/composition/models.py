@@ -146,13 +146,7 @@ def _renumbered(term: Term, old: Sequence[str], new: Sequence[str]) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Where one sum is the largest.
-
-    Attributes:
-        low: Smallest value of the parameter.
-        high: Largest value; the next piece begins here.
-        total: The sum.
-    """
+    """Where one sum is the largest: values of the parameter, at the last of which the next piece begins."""
 
     low: float
     high: float
@@ -164,12 +158,7 @@ def pieces_between(
 ) -> tuple[Piece, ...]:
     """The exact maximum as pieces with their crossing points, as MPI chooses algorithms of collectives.
 
-    Args:
-        model: Composed model.
-        parameter: The parameter that varies.
-        low: Its smallest value, positive.
-        high: Its largest value.
-        values: The other parameters.
+    ``low``, the smallest value of the parameter, is positive; ``values`` are the other parameters.
 
     Raises:
         ConfigError: If the range is empty or not positive.

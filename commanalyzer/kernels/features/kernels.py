@@ -91,12 +91,6 @@ def measure_kernels(
 ) -> tuple[MeasuredKernel, ...]:
     """What a run executed, for each of ``nests``.
 
-    Args:
-        module: The program.
-        nests: Its kernels.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
         TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.

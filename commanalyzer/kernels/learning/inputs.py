@@ -27,12 +27,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 @dataclass(frozen=True, slots=True)
 class TaskWeight:
-    """What a task contributes.
-
-    Attributes:
-        items: Work items.
-        instructions: Of one work item, by the loop heuristic or measured.
-    """
+    """What a task contributes: work items, and instructions of one (loop heuristic or measured)."""
 
     items: float
     instructions: float
@@ -189,12 +184,7 @@ def predict_application(
 ) -> Application:
     """Speed-up of the application of a task graph from those of its kernels.
 
-    Args:
-        graph: Tasks of a run, with the mappers and bytes of their edges.
-        runs: Kernels on some numbers of devices.
-        speedups: float64[N], of these.
-        overheads: Table of rho, for Eq. 3.
-        machine: Bandwidth, latency and throughput, for the rule ``time``.
+    ``speedups``: float64[N], of ``runs``; ``overheads``: for Eq. 3; ``machine``: for the rule ``time``.
 
     Raises:
         ConfigError: If a task has no kernel among the runs, or a pair no overhead.

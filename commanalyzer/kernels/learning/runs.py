@@ -109,9 +109,7 @@ class RunTable:
 def read_runs(path: Path, machine: str = "") -> RunTable:
     """Table of runs in a CSV or JSON Lines file.
 
-    Args:
-        path: ``*.csv``, or ``*.jsonl`` with one object per line.
-        machine: Only runs of this machine, where the table has several.
+    Only runs of ``machine``, where the table has several.
 
     Raises:
         ArtifactError: If the file cannot be read.

@@ -113,10 +113,7 @@ def leave_kernels_out(
 ) -> Floats:
     """float64[N], speed-up of every run by a model that has seen no run of its kernel.
 
-    Args:
-        table: Runs of several kernels.
-        options: How to train.
-        parameters: Of the model; the defaults if left out.
+    The table has several kernels; without ``parameters`` the model has its defaults.
     """
     chosen = _defaults(options.kind) if parameters is None else parameters
     found = np.empty(len(table))

@@ -45,12 +45,7 @@ class Carried:
 
 
 class FunctionRegisters:
-    """What registers of a function are computed from and used for.
-
-    Args:
-        function: The function.
-        cfg: Its control flow.
-    """
+    """What registers of a function are computed from and used for."""
 
     def __init__(self, function: Function, cfg: ControlFlow) -> None:
         self._cfg = cfg

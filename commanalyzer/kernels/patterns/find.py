@@ -75,14 +75,7 @@ class Stage:
 
 
 class Body:
-    """The parts of a loop's body, and what each needs of others.
-
-    Args:
-        function: Function with the loop.
-        cfg: Its control flow.
-        loop: The loop.
-        registers: Of all functions, by name.
-    """
+    """The parts of a loop's body, and what each needs of others."""
 
     def __init__(
         self, function: Function, cfg: ControlFlow, loop: Loop, registers: Mapping[str, FunctionRegisters]
@@ -121,11 +114,7 @@ class Body:
                         self.add_flow(own, sink)
 
     def stages(self, count: LoopCount) -> tuple[Stage, ...]:
-        """Stages in order; empty where they gain nothing.
-
-        Args:
-            count: What the loop did.
-        """
+        """Stages in order; empty where they gain nothing."""
         needs = self._needs
         groups = strong_components(sorted(needs, key=_order), lambda p: sorted(needs[p], key=_order))
         found: list[tuple[list[Part], bool]] = []
@@ -289,12 +278,7 @@ def find_patterns(
 ) -> tuple[FoundPattern, ...]:
     """Patterns of the loops that ran and of the functions that called themselves, by source line.
 
-    Args:
-        module: Parsed module.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
+    Executing more than ``max_instructions`` or using more than ``max_memory_bytes`` is refused.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -321,8 +305,6 @@ class ObservedRun(Generic[Seen]):
     """A run and what its observer has seen.
 
     Attributes:
-        observer: Its observer.
-        machine: The machine, after the run.
         registers: Of its functions, by name.
         updates: Stores that combine a loaded value with others: line -> lines of such loads.
     """

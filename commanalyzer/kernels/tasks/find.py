@@ -121,11 +121,7 @@ class FlowTable:
 def flow_table(words: WordUses, task: Ints, word_object: Ints, is_kept: Bools) -> FlowTable:
     """Flows of the words that are kept.
 
-    Args:
-        words: All words.
-        task: Per word.
-        word_object: Per word.
-        is_kept: Per word: it is of a buffer, and no update of a reduction.
+    ``is_kept``, per word: it is of a buffer, and no update of a reduction.
     """
     sink = np.flatnonzero((words.source >= 0) & is_kept)
     source = words.source[sink]
@@ -143,12 +139,7 @@ def moved_bytes(
 ) -> tuple[Ints, Ints]:
     """Bytes that each edge needs from other nodes, and those of them that no earlier task has brought.
 
-    Args:
-        flows: The flows.
-        edge: Edge, per flow.
-        num_edges: Number of edges.
-        node: Node of each word access; ``num_nodes`` for reads by all nodes.
-        num_nodes: Number of nodes.
+    ``edge``: per flow; ``node``: of each word access, ``num_nodes`` for reads by all nodes.
     """
     everywhere = node[flows.sink] == num_nodes
     flow = np.concatenate((np.flatnonzero(~everywhere), np.repeat(np.flatnonzero(everywhere), num_nodes)))
@@ -169,11 +160,7 @@ def moved_bytes(
 def folded_bytes(task: Ints, word: Ints, node: Ints, sizes: Ints) -> dict[int, int]:
     """Bytes of partial results that nodes other than one send for the words of reductions, by task.
 
-    Args:
-        task: Per contribution.
-        word: Word that is contributed to.
-        node: Node that contributes.
-        sizes: Bytes of the word.
+    Per contribution: task, word that is contributed to, node that contributes, bytes of the word.
     """
     contributed = np.unique(np.stack((task, word, node, sizes)), axis=1)
     words = np.unique(np.stack((task, word, sizes)), axis=1)
@@ -226,10 +213,7 @@ def assembled(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> tup
 
     A read by all nodes, of what all work items need, has the number of nodes.
 
-    Args:
-        module: The program.
-        analysis: Its run, cut into tasks.
-        nodes: Numbers of nodes for which moved bytes are counted.
+    Moved bytes are counted for each of the numbers of ``nodes``.
     """
     assembler = _Assembler(module, analysis, nodes)
     return assembler.graph(), assembler.node
@@ -493,15 +477,9 @@ def find_tasks(
 ) -> TaskGraph:
     """The task graph of a program, with the range mappers of its kernels.
 
-    Args:
-        module: Parsed module.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-        nodes: Numbers of nodes for which moved bytes are counted.
-        regions: Functions and marks whose executions are the tasks; by default outermost kernel loops are.
-            The module must have been compiled with these regions, so that they are still there.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
+    Executions of ``regions``, functions and marks, are the tasks; by default outermost kernel loops are. The
+    module must have been compiled with these regions, so that they are still there. Moved bytes are counted
+    for each of the numbers of ``nodes``; more than ``max_instructions`` or ``max_memory_bytes`` is refused.
 
     Raises:
         ConfigError: If there is no kernel: no loop that could be one, or no such region was executed.

@@ -59,13 +59,7 @@ class MeasurementPlan:
 
 
 def measure_network(comm: Communicator[R], plan: MeasurementPlan, progress: Progress) -> tuple[Series, ...]:
-    """All series of the network, on rank 0; empty elsewhere. One rank per node is assumed.
-
-    Args:
-        comm: At least 2 ranks.
-        plan: How much to measure.
-        progress: Told of every stage.
-    """
+    """All series of the network, on rank 0; empty elsewhere. One rank per node is assumed."""
     found: list[Series] = []
     counts = rank_counts(comm.size)
     for count in counts:

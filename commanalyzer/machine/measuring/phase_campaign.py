@@ -104,13 +104,8 @@ def measure_points(
 ) -> None:
     """Measure points on a communicator; ``keep`` is called on rank 0 as soon as one is done.
 
-    Args:
-        world: All ranks of the job.
-        node: Node of every rank, 0 ... N - 1.
-        positions: Place of each node in the network.
-        points: Same on all ranks; those that need more nodes or processes than there are, are left out.
-        allocation: Name of the job.
-        keep: Writes a point.
+    ``node``: that of every rank, 0 ... N - 1; ``positions``: place of each node in the network. Points that
+    need more nodes or processes than there are, are left out.
     """
     layout = np.asarray(node)
     slot = np.array([int((layout[:r] == layout[r]).sum()) for r in range(len(layout))])

@@ -61,12 +61,8 @@ def torus_elements(
 ) -> Iterator[str]:
     """Lines of the zone: hosts, routers, links, routes.
 
-    Args:
-        prefix: Names of the hosts before their number; along the first side numbers are neighbours.
-        sides: Nodes along each dimension, > 1 each.
-        throughput: Speed of a node, Flop/s.
-        bandwidth: Of links and interfaces in each direction, B/s.
-        latency_s: Of a step, seconds.
+    Names of hosts begin with ``prefix``; ``sides``, > 1 each, are nodes along each dimension, along the first
+    numbers are neighbours. ``throughput`` is in Flop/s, ``bandwidth`` in B/s, each direction.
     """
     count, last = math.prod(sides), len(sides) - 1
     yield '<zone id="machine" routing="DijkstraCache">'
@@ -232,12 +228,7 @@ def topology_sides(topology: str, num_hosts: int) -> tuple[int, ...]:
 
 
 def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platform:
-    """Smallest platform of a topology with at least ``num_hosts`` nodes.
-
-    Args:
-        topology: One of ``TOPOLOGIES``.
-        num_hosts: Least number of nodes, >= 1.
-        link: Links and nodes.
+    """Smallest platform of one of ``TOPOLOGIES`` with at least ``num_hosts`` >= 1 nodes.
 
     Raises:
         ConfigError: If the topology is unknown or the number of nodes is out of range.
@@ -318,9 +309,7 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 def read_platform(path: Path, host_file: Path | None = None) -> Platform:
     """Platform described by a file of SimGrid.
 
-    Args:
-        path: XML file.
-        host_file: Names of the hosts to use, one per line; ``None`` for all hosts of the file.
+    ``host_file`` has the names of the hosts to use, one per line; without, all hosts of the file are used.
 
     Raises:
         ConfigError: If a file cannot be read or is no platform, or has no hosts.

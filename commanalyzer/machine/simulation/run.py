@@ -60,13 +60,8 @@ def matching_bandwidth(
 ) -> float:
     """Effective bisection bandwidth per node, B/s: message size over mean time of all ranks and matchings.
 
-    Args:
-        platform: Network.
-        num_ranks: Ranks on its first hosts, >= 2.
-        seed: Of the matchings.
-        timeout_s: Wall-clock limit, seconds.
-        count: Matchings.
-        message_bytes: Size of the messages.
+    Ranks are on its first hosts, at least 2; ``timeout_s`` is a wall-clock limit, ``count`` that of
+    matchings.
 
     Raises:
         ConfigError: If there are fewer than two ranks, or no SimGrid.
@@ -208,12 +203,7 @@ class SimulatedRun:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Decompositions on a platform.
-
-    Attributes:
-        machine: What was measured on the platform.
-        runs: In the order asked for.
-    """
+    """Decompositions on a platform, in the order asked for, and what was measured on the platform."""
 
     machine: MachineParameters = field(repr=False)
     runs: tuple[SimulatedRun, ...]
@@ -226,14 +216,7 @@ def simulate(
     options: SimulationOptions,
     progress: Progress,
 ) -> Simulation:
-    """Simulate decompositions of a prediction on a platform.
-
-    Args:
-        result: The prediction.
-        decompositions: Which of its decompositions.
-        platform: Network with at least as many hosts as nodes.
-        options: How.
-        progress: Told about steps.
+    """Simulate decompositions of a prediction on a platform with at least as many hosts as nodes.
 
     Raises:
         ConfigError: If there is no SimGrid, too few hosts, or the result is a counted run.
@@ -267,10 +250,7 @@ def measured_machine(
     hosts in the order of the platform, wherever ranks are placed; random matchings use the
     hosts of the ranks.
 
-    Args:
-        platform: Network.
-        placed: The platform with hosts in the order of the ranks, by node count.
-        options: Seed and time limit.
+    ``placed``: the platform with hosts in the order of the ranks, by node count.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.
@@ -323,12 +303,8 @@ def replayed_time(
 ) -> float:
     """Simulated time of a schedule on a platform, seconds; of the whole program where it is a part of it.
 
-    Args:
-        schedule: Messages in rounds.
-        work_flop: float[p], work of each node in all rounds of the program.
-        platform: Network.
-        timeout_s: Wall-clock limit, seconds.
-        keep: Folder for platform, hosts, traces and ``timeline.json``; ``None`` for none.
+    ``work_flop``: float[p], work of each node in all rounds of the program; ``timeout_s``: wall-clock limit;
+    ``keep``: folder for platform, hosts, traces and ``timeline.json``.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.

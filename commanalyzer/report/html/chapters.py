@@ -95,7 +95,6 @@ class LawsRequest:
     """Laws to show and what to project.
 
     Attributes:
-        document: The laws.
         sizes: Problem of the projection, values of the program's parameters; empty for no projection.
         nodes: Node counts of the projection.
         weak_parameter: Parameter that weak scaling grows; empty for strong scaling only.

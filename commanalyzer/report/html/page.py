@@ -245,14 +245,7 @@ class NamedResult:
 
 @dataclass(frozen=True, slots=True)
 class FurtherChapters:
-    """What a page shows besides results.
-
-    Attributes:
-        laws: Scaling laws, and what to project with them.
-        tasks: Task graph.
-        training: What a model was trained on.
-        allocations: Allocations.
-    """
+    """What a page shows besides results."""
 
     laws: LawsRequest | None = None
     tasks: TaskGraph | None = None
@@ -271,12 +264,7 @@ class FurtherChapters:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A report before it is rendered.
-
-    Attributes:
-        title: Title of the page.
-        chapters: One per result, the comparison first where there are several.
-    """
+    """A report before it is rendered: a chapter per result, the comparison first where there are several."""
 
     title: str
     chapters: tuple[Chapter, ...]
@@ -297,12 +285,8 @@ def make_page(
 ) -> Page:
     """Return the report of one result or several.
 
-    Args:
-        results: Predictions and counted runs.
-        machines: Machines of the bounds; each result's own when there is none.
-        folders: Where source files are looked for.
-        throughput: Throughput of one node, Flop/s, for machines that do not say it.
-        further: What else to show.
+    ``machines`` are those of the bounds, each result's own when there is none; source files are looked for in
+    ``folders``; ``throughput``, Flop/s, is for machines that do not say it.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.

@@ -39,12 +39,7 @@ LARGEST_PRINTED = 8
 
 
 def matrix_lines(communication: Communication, *, full: bool = False) -> list[str]:
-    """Lines that show ``communication``.
-
-    Args:
-        communication: Matrix of p nodes.
-        full: Print every entry even for many nodes.
-    """
+    """Lines that show ``communication``; with ``full``, every entry even for many nodes."""
     if communication.num_parts <= LARGEST_PRINTED or full:
         return _entries(communication)
     return _summary(communication)
@@ -157,15 +152,7 @@ _TOP_CALLS = 12
 def show_counted(
     result: AnalysisResult, counted: CountedRun, console: Console, *, quiet: bool, every: bool
 ) -> None:
-    """Print what was counted.
-
-    Args:
-        result: Result of the count.
-        counted: Its counts per call.
-        console: Where to.
-        quiet: Only the table of regions.
-        every: All calls, not only those with the most bytes.
-    """
+    """Print what was counted: only regions if ``quiet``; ``every`` call or those with the most bytes."""
     if not quiet:
         _show_run(result, counted, console)
     console.print(_regions(result))
@@ -333,11 +320,8 @@ def show_result(
 ) -> None:
     """Print ``result``.
 
-    Args:
-        result: What to show.
-        console: Where to.
-        quiet: Only the table of decompositions.
-        every: All candidates, not only the best of each node count and model.
+    ``quiet``: only the table of decompositions; ``every``: all candidates, not only the best of each node
+    count and model.
     """
     if result.counted is not None:
         show_counted(result, result.counted, console, quiet=quiet, every=every)

@@ -37,8 +37,6 @@ class AllocationReport:
     """Configurations of a program on a machine, and what was chosen.
 
     Attributes:
-        program: Its name.
-        machine: Name of the machine.
         model: What predicted communication.
         found: All configurations.
         limits: What they must keep to.

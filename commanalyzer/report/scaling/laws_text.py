@@ -44,12 +44,8 @@ def show_laws(
 ) -> None:
     """Print laws, what explains the data as well, predictions and second opinions.
 
-    Args:
-        document: Laws.
-        targets: Values of parameters to predict at; empty for none.
-        others: Laws of somebody else, by metric.
-        console: Where to print.
-        quiet: Only the tables of laws and predictions.
+    ``targets``: values of parameters to predict at; ``others``: laws of somebody else, by metric; ``quiet``:
+    only the tables of laws and predictions.
     """
     console.print(terminal_table(document.laws, LAWS, "Scaling laws"))
     for line in (line for law in document.laws if not quiet for line in _remarks(law)):
@@ -148,8 +144,6 @@ class ProjectionReport:
     """What laws say of larger problems on a machine.
 
     Attributes:
-        document: Laws.
-        machine: Machine.
         curves: Strong scaling, which the advice is about, and others.
         advice: What to ask for.
         cores_per_node: For core-hours.

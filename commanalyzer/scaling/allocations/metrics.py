@@ -125,9 +125,7 @@ def injection_of(machine: MachineParameters) -> InjectionModel:
 def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionModel:
     """Parameters with the least squares of the logarithm of predicted over measured time.
 
-    Args:
-        metrics: float64[n] by name.
-        time_s: float64[n], measured.
+    ``metrics``: float64[n] by name; ``time_s``: float64[n], measured.
 
     Raises:
         FitError: If a metric is missing or there are fewer than eight phases between nodes.
@@ -168,14 +166,7 @@ _NAMES = ("U1", "U2", "U3")
 def phase_metrics(
     messages: Messages, placement: Placement, units: Sequence[Unit] = (), network: Topology | None = None
 ) -> dict[str, float]:
-    """Metrics of one phase.
-
-    Args:
-        messages: Of the phase.
-        placement: Of its processes.
-        units: Neighbourhoods of the network.
-        network: Routes of the network, where they are known.
-    """
+    """Metrics of one phase."""
     size = messages.size_bytes.astype(np.float64)
     source, target = placement.node[messages.sender], placement.node[messages.receiver]
     between = source != target

@@ -63,14 +63,8 @@ def slurm_script(
 ) -> str:
     """Script that analyses points.
 
-    Args:
-        script: Where it will be.
-        indices: Points to analyse, increasing.
-        tool: Command that starts this tool.
-        arguments: Arguments of ``commanalyzer sweep`` as the user gave them.
-        directory: Directory of the sweep.
-        folder: Working directory, absolute.
-        options: Further options of ``sbatch``.
+    ``arguments`` are those of ``commanalyzer sweep`` as the user gave them, ``folder`` is the absolute
+    working directory, ``options`` are further ones of ``sbatch``.
     """
     extra = "".join(f"#SBATCH {option}\n" for option in options)
     return _SCRIPT.format(

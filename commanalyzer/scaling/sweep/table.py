@@ -296,12 +296,8 @@ def table_lines(
 ) -> tuple[dict[str, Cell], ...]:
     """Lines of ``result``.
 
-    Args:
-        result: An analysis.
-        parameters: Program parameters of the point.
-        per_point: Costs of the tool itself by column.
-        per_division: (``partition_s``, ``count_s``) by (nodes, model).
-        file: Where the result is.
+    ``per_point``: costs of the tool itself by column; ``per_division``: (``partition_s``, ``count_s``) by
+    (nodes, model).
     """
     common = {**parameters, **_of_recording(result), **(per_point or {}), "result": file}
     lines = []
