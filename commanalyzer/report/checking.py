@@ -17,6 +17,7 @@ from rich.text import Text
 from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.machine import machine_line
+from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.result.text import object_lines
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
@@ -58,17 +59,12 @@ def _measured_document(runs: MeasuredRuns) -> Json:
     return [
         {
             "nodes": point.num_nodes,
-            "time_s": point.time_s,
-            "serial_s": point.serial_s,
-            "efficiency": point.efficiency,
+            **picked(point, "time_s serial_s efficiency"),
             "bound_time_s": point.bound.time_s,
             "bound_efficiency": point.bound.efficiency,
             "eq4_efficiency": point.bound.paper_efficiency,
-            "reached": point.reached,
-            "traffic_excess_s": point.traffic_excess_s,
-            "other_excess_s": point.other_excess_s,
-            "binds": point.bound.times.binds,
-            "limit": point.bound.times.limit,
+            **picked(point, "reached traffic_excess_s other_excess_s"),
+            **picked(point.bound.times, "binds limit"),
         }
         for point in runs.points
     ]
@@ -181,9 +177,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
         "schema": SCHEMA,
         "nodes": predicted.nodes,
         "predicted": {
-            "model": predicted.model,
-            "method": predicted.method,
-            "comm_bytes": predicted.comm_bytes,
+            **picked(predicted, "model method comm_bytes"),
             "messages": predicted.communication.total_messages,
             "intensity": predicted.comm_bytes / work if work else None,
             "comm_matrix": comparison.predicted_bytes.tolist(),
@@ -195,10 +189,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
             "intensity": counted.comm_bytes / work if work else None,
             "comm_matrix": counted.communication.comm_bytes.tolist(),
         },
-        "ratio": comparison.ratio,
-        "accuracy": comparison.accuracy,
-        "verdict": comparison.verdict,
-        "is_worse": comparison.is_worse,
+        **picked(comparison, "ratio accuracy verdict is_worse"),
         "excess_bytes": list(comparison.excess(predicted)),
         "excess_bytes_over_least": list(comparison.excess(comparison.least)),
         "agreement": comparison.relabelling.agreement,
@@ -206,23 +197,13 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
         "part_of_rank": comparison.relabelling.order.tolist(),
         "candidates": [
             {
-                "model": item.model,
-                "method": item.method,
-                "comm_bytes": item.comm_bytes,
+                **picked(item, "model method comm_bytes"),
                 "accuracy": accuracy(item.comm_bytes, counted.comm_bytes),
             }
             for item in comparison.candidates
         ],
         "objects": [
-            {
-                "name": home.name,
-                "function": home.function,
-                "file": home.file,
-                "line": home.line,
-                "bytes": amount,
-            }
-            for home, amount in objects
-            if amount
+            {**picked(home, "name function file line"), "bytes": amount} for home, amount in objects if amount
         ],
     }
 
@@ -270,15 +251,11 @@ def _markdown(section: Passage) -> str:
         marks = ["---" if i < section.text_columns else "---:" for i in range(len(section.columns))]
         lines = [section.columns, marks, *section.rows]
         blocks.append(
-            "\n".join("| " + " | ".join(_document_cell(cell) for cell in line) + " |" for line in lines)
+            "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
         )
     if section.items:
         blocks.append("\n".join(f"* {item}" for item in section.items))
     return "\n\n".join(blocks)
-
-
-def _document_cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def html_text(document: Document) -> str:

@@ -23,7 +23,7 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Parameter, ParameterKind
 from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoint, ScalingBound
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
-from commanalyzer.report.result.json_document import provenance_document
+from commanalyzer.report.result.json_document import picked, provenance_document
 from commanalyzer.report.tables import PLAIN, Field, across, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import AnalysisResult, Provenance
@@ -193,14 +193,9 @@ def _point(point: BoundPoint) -> Json:
             "comm_bytes": point.paper_bytes,
         },
         "latency_aware": {
-            "efficiency": point.efficiency,
-            "time_s": point.time_s,
-            "speedup": point.speedup,
-            "method": point.method,
-            "comm_bytes": point.comm_bytes,
+            **picked(point, "efficiency time_s speedup method comm_bytes"),
             "times": cast(Json, asdict(point.times)),
-            "limit": point.times.limit,
-            "binds": point.times.binds,
+            **picked(point.times, "limit binds"),
         },
         "network": cast(Json, asdict(point.network)),
     }
@@ -348,22 +343,17 @@ def _machine_line(machine: MachineParameters) -> str:
 
 def simulation_text(report: SimulationReport) -> str:
     """JSON text of the contract document; seconds, B/s, Flop/s, fractions."""
-    origin, machine = report.provenance, report.simulation.machine
+    machine = report.simulation.machine
     curve = machine.bandwidth.curve if machine.bandwidth is not None else None
     content: dict[str, Json] = {
         "schema": SIMULATION_SCHEMA,
-        "program": report.program,
-        "platform": report.platform,
-        "simulator": report.simulator,
-        "placement": report.options.placement,
-        "seed": report.options.seed,
+        **picked(report, "program platform simulator"),
+        **picked(report.options, "placement seed"),
         "throughput_flop_per_s": machine.throughput.value if machine.throughput is not None else None,
         "latency_s": machine.latency.value if machine.latency is not None else None,
         "bandwidth_nodes": list(curve.nodes) if curve is not None else [],
         "bandwidth_bytes_per_s": list(curve.values) if curve is not None else [],
-        "tool_version": origin.tool_version,
-        "git_revision": origin.git_revision,
-        "created": origin.created,
+        **picked(report.provenance, "tool_version git_revision created"),
         "runs": [_run(run) for run in report.simulation.runs],
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
@@ -371,16 +361,10 @@ def simulation_text(report: SimulationReport) -> str:
 
 def _run(run: SimulatedRun) -> Json:
     return {
-        "nodes": run.decomposition.nodes,
-        "model": run.decomposition.model,
-        "method": run.decomposition.method,
-        "comm_bytes": run.decomposition.comm_bytes,
+        **picked(run.decomposition, "nodes model method comm_bytes"),
         "rounds": run.all_rounds,
         "simulated_rounds": run.rounds,
-        "collectives": run.collectives,
-        "serial_s": run.serial_s,
-        "parallel_s": run.parallel_s,
-        "efficiency": run.efficiency,
+        **picked(run, "collectives serial_s parallel_s efficiency"),
         "efficiency_bound": run.bound.paper_efficiency,
         "expected_efficiency": run.bound.expected_efficiency,
         "efficiency_bound_with_latency": run.bound.efficiency,

@@ -24,6 +24,7 @@ from commanalyzer.kernels.tasks.graph import (
     TaskGraph,
     fold,
 )
+from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
 
 SCHEMA = "commanalyzer.features/1"
@@ -81,16 +82,13 @@ def _document(k: KernelFeatures) -> dict[str, object]:
         "name": k.name,
         "file": Path(k.place.file).name,
         "line": k.place.line,
-        "item_loops": k.item_loops,
-        "copies": k.copies,
-        "static": k.static,
+        **picked(k, "item_loops copies static"),
         "counts_per_item": counts,
         "runtime": k.runtime,
     }
     if k.measured is not None:
         found["measured"] = {
-            "launches": k.measured.launches,
-            "items": k.measured.items,
+            **picked(k.measured, "launches items"),
             "mix": mix(k.measured.counts),
             "instructions": float(k.measured.counts[COUNTED.index("total")]),
             "input_bytes": list(k.measured.input_bytes),

@@ -19,6 +19,7 @@ from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.mix import GROUPS
 from commanalyzer.profiles.values import Exchange, Profile, RankProfile
+from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
 from commanalyzer.scaling.laws.formula import formula_text
 from commanalyzer.scaling.laws.law import Formula, Law
@@ -43,7 +44,8 @@ def _show_rank(rank: RankProfile, console: Console) -> None:
     rows = [("instructions", format_count(int(rank.mix.instructions)))]
     for name in _SHOWN:
         if share := float(found.mixes[name].sum()):
-            rows.append((f"  {name} ({_meaning(name)})", format_percent(share)))
+            meaning = name.removeprefix("F0") if name in GROUPS else name
+            rows.append((f"  {name} ({meaning})", format_percent(share)))
     for entry in rank.parallelism:
         window = f"window {entry.window}" if entry.window else "no window"
         spans = f"{entry.out_of_order.mean[0]:.2f}, in order {entry.in_order.mean[0]:.2f}"
@@ -61,10 +63,6 @@ def _show_rank(rank: RankProfile, console: Console) -> None:
         numeric("value", lambda row: row[1]),
     )
     console.print(terminal_table(rows, fields, show_header=False))
-
-
-def _meaning(name: str) -> str:
-    return name.removeprefix("F0") if name in GROUPS else name
 
 
 def _registers(rank: RankProfile) -> str:
@@ -266,11 +264,9 @@ def _accuracy(a: Accuracy, made: Made) -> dict[str, object]:
     return {
         "class": a.class_name,
         "metric": a.metric,
-        "type": own.setup.type,
-        "model": own.setup.model,
+        **picked(own.setup, "type model"),
         "terms": model_text(own.parts),
-        "r2": a.r2,
-        "train": a.train,
+        **picked(a, "r2 train"),
         "test": None if math.isnan(a.test) else a.test,
         "flags": list(a.flags),
     }
