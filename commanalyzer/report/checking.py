@@ -19,7 +19,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_count, forma
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.result.text import object_lines
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.comparison.compare import Comparison, accuracy, ratio
 from commanalyzer.result.comparison.measured import MeasuredPoint, MeasuredRuns
@@ -88,10 +88,8 @@ def show_comparison(comparison: Comparison, console: Console, *, quiet: bool = F
 def _show_details(comparison: Comparison, console: Console) -> None:
     if len(comparison.candidates) > 1:
         console.print(_candidates(comparison))
-    for line in _matrix_lines(comparison):
-        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
-    for line in object_lines(comparison.predicted, comparison.prediction.store.objects):
-        console.print(Text(line))
+    print_lines(console, _matrix_lines(comparison), is_wide=True)
+    print_lines(console, object_lines(comparison.predicted, comparison.prediction.store.objects))
 
 
 def _totals(comparison: Comparison) -> Table:

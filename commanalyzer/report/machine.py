@@ -24,7 +24,7 @@ from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Par
 from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoint, ScalingBound
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
 from commanalyzer.report.result.json_document import picked, provenance_document
-from commanalyzer.report.tables import PLAIN, Field, across, numeric, terminal_table, worded
+from commanalyzer.report.tables import PLAIN, Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import AnalysisResult, Provenance
 
@@ -49,8 +49,7 @@ def show_bound(
     console.print(_table(found))
     if quiet:
         return
-    for line in [*_advice(found, efficiency), *_remarks(found)]:
-        console.print(Text(line))
+    print_lines(console, [*_advice(found, efficiency), *_remarks(found)])
     if found.changes:
         console.print()
         console.print(_changes(found))
@@ -288,10 +287,7 @@ def show_simulation(report: SimulationReport, console: Console, *, quiet: bool =
     where = _WHERE[report.options.placement].format(report.options.seed)
     title = f"{report.program} on {report.platform}, {where}"
     console.print(terminal_table(report.simulation.runs, _RUN, title))
-    if quiet:
-        return
-    for line in _simulation_remarks(report):
-        console.print(Text(line))
+    print_lines(console, () if quiet else _simulation_remarks(report))
 
 
 _RUN: tuple[Field[SimulatedRun], ...] = (

@@ -15,7 +15,7 @@ from commanalyzer.kernels.composition.expressions import Sum
 from commanalyzer.kernels.composition.formulas import formula_of, formula_of_sum
 from commanalyzer.kernels.composition.measured import MeasuredBlock, SizeTimes
 from commanalyzer.report.result.json_document import picked
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.formula import accuracy_text, law_text
 
 SCHEMA = "commanalyzer.composition/1"
@@ -45,8 +45,7 @@ def show_answer(found: Answer, console: Console, *, quiet: bool = False) -> None
         return
     console.print(_stages(found))
     console.print(Text(f"element time = {found.time.form}"))
-    for line in _lines(found):
-        console.print(Text(line))
+    print_lines(console, _lines(found))
 
 
 def _stages(found: Answer) -> Table:

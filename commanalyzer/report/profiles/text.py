@@ -20,7 +20,7 @@ from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.mix import GROUPS
 from commanalyzer.profiles.values import Exchange, Profile, RankProfile
 from commanalyzer.report.result.json_document import picked
-from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.formula import formula_text
 from commanalyzer.scaling.laws.law import Formula, Law
 
@@ -35,8 +35,7 @@ def show_profile(profile: Profile, console: Console, *, quiet: bool = False) -> 
         _show_rank(profile.ranks[0], console)
     else:
         _show_ranks(profile, console)
-    for remark in () if quiet else profile.remarks:
-        console.print(Text(f"note: {remark}"))
+    print_lines(console, (f"note: {remark}" for remark in profile.remarks if not quiet))
 
 
 def _show_rank(rank: RankProfile, console: Console) -> None:
@@ -120,11 +119,9 @@ def show_classes(classes: Classes, console: Console, *, quiet: bool = False) -> 
             console.print(Text(f"{missing}: its models see the others only"))
     groups = classes.runs[-1].groups
     if groups:
-        console.print(Text(f"groups of {scale_text(classes.runs[-1])}:"))
-        for group in groups[:_MOST_GROUPS]:
-            console.print(Text(f"  {group_text(group)}"))
-        if len(groups) > _MOST_GROUPS:
-            console.print(Text(f"  and {len(groups) - _MOST_GROUPS} more"))
+        more = [f"and {len(groups) - _MOST_GROUPS} more"] if len(groups) > _MOST_GROUPS else []
+        shown = [*map(group_text, groups[:_MOST_GROUPS]), *more]
+        print_lines(console, [f"groups of {scale_text(classes.runs[-1])}:", *(f"  {line}" for line in shown)])
 
 
 def group_text(group: RankGroup) -> str:
@@ -194,8 +191,7 @@ def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
 def _show_run(run: ExtrapolatedRun, console: Console) -> None:
     console.print(Text(f"{run.application} at {scale_text(run)}"))
     console.print(terminal_table(predicted_metrics(run), prediction_fields(run, "...")))
-    for remark in run.remarks:
-        console.print(Text(f"note: {remark}"))
+    print_lines(console, (f"note: {remark}" for remark in run.remarks))
 
 
 def predicted_metrics(run: ExtrapolatedRun) -> list[str]:

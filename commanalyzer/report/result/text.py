@@ -31,7 +31,16 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkCounts, WorkUnit
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
-from commanalyzer.report.tables import PLAIN, Field, TableLook, across, numeric, terminal_table, worded
+from commanalyzer.report.tables import (
+    PLAIN,
+    Field,
+    TableLook,
+    across,
+    numeric,
+    print_lines,
+    terminal_table,
+    worded,
+)
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
@@ -160,9 +169,8 @@ def show_counted(
         return
     console.print(_calls(counted, every))
     item = result.best(counted.ranks)
-    console.print(Text(f"{item.method}:"))
-    for line in matrix_lines(item.communication):
-        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+    print_lines(console, [f"{item.method}:"])
+    print_lines(console, matrix_lines(item.communication), is_wide=True)
 
 
 def _show_run(result: AnalysisResult, counted: CountedRun, console: Console) -> None:
@@ -334,8 +342,7 @@ def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, ever
     if not quiet:
         _result_show_run(result, console)
     _show_decompositions(result, console, every)
-    for sentence in result.left_out if every else ():
-        console.print(Text(f"not tried {sentence}"))
+    print_lines(console, (f"not tried {sentence}" for sentence in result.left_out if every))
     coarse = [d.coarse_vertices for d in result.decompositions if d.best]
     if any(coarse):
         console.print(coarse_line(max(coarse), is_all=all(coarse)))
@@ -496,14 +503,9 @@ def _bracket(item: Decomposition) -> str:
 def _show_largest(result: AnalysisResult, console: Console) -> None:
     """Causes and matrix of the largest node count, leading model."""
     item = result.decomposition(result.nodes[-1])
-    for line in object_lines(item, result.store.objects):
-        console.print(Text(line))
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-    for line in advice_lines(candidates):
-        console.print(Text(line))
-    console.print()
-    for line in matrix_lines(item.communication):
-        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+    print_lines(console, [*object_lines(item, result.store.objects), *advice_lines(candidates), ""])
+    print_lines(console, matrix_lines(item.communication), is_wide=True)
 
 
 def largest_names(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:

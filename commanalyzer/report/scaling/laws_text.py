@@ -15,7 +15,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_count, forma
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.scaling.allocations_text import memory_line
-from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import (
     accuracy_text,
@@ -48,12 +48,11 @@ def show_laws(
     only the tables of laws and predictions.
     """
     console.print(terminal_table(document.laws, LAWS, "Scaling laws"))
-    for line in (line for law in document.laws if not quiet for line in _remarks(law)):
-        console.print(Text(line))
+    print_lines(console, (line for law in document.laws if not quiet for line in _remarks(law)))
     if targets:
         console.print(_predictions(document.laws, targets))
-    for line in (line for other in others if not quiet for line in _opinion(document.laws, other, targets)):
-        console.print(Text(line))
+    opinions = (_opinion(document.laws, other, targets) for other in others if not quiet)
+    print_lines(console, (line for lines in opinions for line in lines))
 
 
 LAWS: tuple[Field[Law], ...] = (
@@ -194,8 +193,7 @@ def show_projection(report: ProjectionReport, console: Console, *, quiet: bool =
     if report.gain is not None:
         lines += _gain_lines(curves[0], report.gain, report.advice)
     doubts = dict.fromkeys(n for law in document.laws if law.metric.endswith("_per_round") for n in law.notes)
-    for line in [*lines, *_projection_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)]:
-        console.print(Text(line))
+    print_lines(console, [*lines, *_projection_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)])
 
 
 def _projection_table(curve: Projection, cores_per_node: int) -> Table:
