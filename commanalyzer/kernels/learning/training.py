@@ -213,9 +213,7 @@ def _plain(kind: Kind, regressor: Any, inputs: Floats, targets: Floats) -> Estim
         return _forest([tree.tree_ for tree in regressor.estimators_])
     if kind == "neighbours":
         by_distance = int(regressor.weights == "distance")
-        return NearestNeighbours(
-            inputs, targets, _integers([regressor.n_neighbors]), _integers([by_distance])
-        )
+        return NearestNeighbours(inputs, targets, np.array([regressor.n_neighbors]), np.array([by_distance]))
     return SupportVectors(
         np.asarray(regressor.support_vectors_, dtype=np.float64),
         np.asarray(regressor.dual_coef_[0], dtype=np.float64),
@@ -242,10 +240,6 @@ def _forest(trees: Sequence[Any]) -> Forest:
         np.concatenate([tree.threshold for tree in trees]),
         np.concatenate([tree.value[:, 0, 0] for tree in trees]),
     )
-
-
-def _integers(values: Sequence[int]) -> NDArray[np.int64]:
-    return np.array(values, dtype=np.int64)
 
 
 def _versions() -> dict[str, str]:

@@ -96,7 +96,7 @@ def _bandwidth(series: Sequence[Series]) -> Parameter:
     matchings = _select(series, "matching")
     curve = _curve(matchings, _rate)
     last = matchings[-1]
-    seconds = median_interval(_round_means(last))
+    seconds = median_interval(np.nanmean(last.times_s, axis=0))  # without idle ranks
     sent = last.num_messages * last.message_bytes
     note = (
         f"harmonic mean over ranks and {last.times_s.shape[1]} random perfect matchings, each rank sends and "
@@ -113,11 +113,6 @@ def _bandwidth(series: Sequence[Series]) -> Parameter:
 
 def _rate(item: Series) -> float:
     return harmonic_mean_bandwidth(item.num_messages * item.message_bytes, item.times_s)
-
-
-def _round_means(item: Series) -> NDArray[np.float64]:
-    """Mean time over the ranks of each round; idle ranks do not count."""
-    return np.asarray(np.nanmean(item.times_s, axis=0), dtype=np.float64)
 
 
 def _overlap(series: Sequence[Series]) -> Parameter:

@@ -89,17 +89,6 @@ def pair_bandwidth(platform: Platform, *, timeout_s: float) -> float:
     )
 
 
-def one_way_latency(platform: Platform, *, timeout_s: float) -> float:
-    """Time of an empty message from the first host to the second, seconds.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or one host only.
-        TargetRunError: If the simulation failed.
-    """
-    traces = ["0 init\n0 send 1 0 0 6\n0 finalize\n", "1 init\n1 recv 0 0 0 6\n1 finalize\n"]
-    return max(action.end_s for action in replay(platform, traces, timeout_s))
-
-
 def _exchange_times(
     platform: Platform,
     num_ranks: int,
@@ -257,7 +246,11 @@ def measured_machine(
         TargetRunError: If a simulation failed or took too long.
     """
     limit_s = options.timeout_s
-    throughput = host_throughput(platform, limit_s)
+
+    def time_s(*traces: str) -> float:
+        return max(action.end_s for action in replay(platform, traces, limit_s))
+
+    throughput = _MEASURED_FLOP / time_s(f"0 init\n0 compute {_MEASURED_FLOP}\n0 finalize\n")
     found = MachineParameters(
         platform.name, throughput=Parameter(throughput, "Flop/s", "measured", note="simulated")
     )
@@ -270,28 +263,16 @@ def measured_machine(
         *(matching_bandwidth(placed[p], p, seed=options.seed, timeout_s=limit_s) for p in counts),
     ]
     overhead_s = options.message_overhead_s
+    empty = ("0 init\n0 send 1 0 0 6\n0 finalize\n", "1 init\n1 recv 0 0 0 6\n1 finalize\n")
     return found.updated(
         bandwidth=Parameter(
             *(values[-1], "B/s", "measured"),
             note="simulated random matchings; two nodes: alone in the network",
             curve=Curve((2.0, *map(float, counts)), (), tuple(values)),
         ),
-        latency=Parameter(
-            one_way_latency(platform, timeout_s=limit_s), "s", "measured", note="simulated, first two hosts"
-        ),
+        latency=Parameter(time_s(*empty), "s", "measured", note="simulated, first two hosts"),
         message_overhead=Parameter(overhead_s, "s", "given") if overhead_s else None,
     )
-
-
-def host_throughput(platform: Platform, timeout_s: float) -> float:
-    """Simulated throughput of the first host, Flop/s.
-
-    Raises:
-        ConfigError: If there is no SimGrid.
-        TargetRunError: If the simulation failed.
-    """
-    trace = f"0 init\n0 compute {_MEASURED_FLOP}\n0 finalize\n"
-    return _MEASURED_FLOP / max(action.end_s for action in replay(platform, [trace], timeout_s))
 
 
 def replayed_time(

@@ -22,7 +22,7 @@ Exascale Extrapolator manual*, Section 5.1 and ``absoluteEdgeMatching`` in Appen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -116,7 +116,6 @@ def _silhouette(run: Reduced, count: int) -> float | None:
     return float(silhouette_score(run.points, cluster(run, number)))
 
 
-Votes = Mapping[tuple[int, int], tuple[int, ...]]
 _VOTERS = 3
 """Neighbours that vote: an odd number decides; more would let far scales outvote near ones."""
 
@@ -524,13 +523,10 @@ def _pattern(profile: Profile) -> tuple[RankTopology, list[int]]:
         receives[:, is_root] = False
         found = find_topology(receives) if roots else None
     if found is None:
+        scale = ", ".join(f"{name} = {value:g}" for name, value in sorted(profile.scale.items()))
         raise ProfileError(
             "expected a regular pattern (all-to-all, ring, mesh, torus), found another",
-            where=f"{profile.application}, {_scale_text(profile)}",
+            where=f"{profile.application}, {scale}",
             hint="classify by --method clusters",
         )
     return found, roots
-
-
-def _scale_text(profile: Profile) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in sorted(profile.scale.items()))

@@ -204,17 +204,13 @@ def _terms(names: Sequence[str], shape: Sequence[str]) -> list[Term]:
     number = {name: k for k, name in enumerate(names)}
 
     def term(*factors: str) -> Term:
-        return tuple(sorted(_power(number[name]) for name in factors))
+        return tuple(sorted(Factor(number[name], "power", Fraction(1)) for name in factors))
 
     amounts = [name for name in _AMOUNTS if name in number]
     modifiers = [name for name in (*_MODIFIERS, *shape) if name in number]
     singles = [term(name) for name in (*amounts, *(m for m in modifiers if m == "D"))]
     products = [term(a, m) for a, m in itertools.product(amounts, modifiers)]
     return [(), *singles, *products]
-
-
-def _power(parameter: int) -> Factor:
-    return Factor(parameter, "power", Fraction(1))
 
 
 def _subsets(problem: Problem, count: int) -> Iterator[Index]:

@@ -100,14 +100,17 @@ class Halo:
         rank = np.arange(num_ranks).reshape(grid)
         parts = [_parts(points, number) for points, number in zip(self.domain, grid, strict=True)]
         found = [
-            self._towards(rank, parts, offset)
-            for offset in product((-1, 0, 1), repeat=len(grid))
-            if any(offset) and (self.neighbours == "all" or sum(map(abs, offset)) == 1)
+            np.zeros((3, 0), dtype=np.int64),
+            *(
+                self._towards(rank, parts, offset)
+                for offset in product((-1, 0, 1), repeat=len(grid))
+                if any(offset) and (self.neighbours == "all" or sum(map(abs, offset)) == 1)
+            ),
         ]
-        return joined_messages(found)
+        return Messages(*np.concatenate(found, axis=1))
 
-    def _towards(self, rank: Int64, parts: Sequence[Int64], offset: Sequence[int]) -> Messages:
-        """What every rank sends to its neighbour in one direction."""
+    def _towards(self, rank: Int64, parts: Sequence[Int64], offset: Sequence[int]) -> Int64:
+        """int64[3, M], what every rank sends to its neighbour in one direction."""
         size = np.full(rank.shape, self.point_bytes)
         exists = np.ones(rank.shape, dtype=np.bool_)
         target = rank
@@ -119,19 +122,7 @@ class Halo:
                 place = np.arange(rank.shape[axis]).reshape(shape) + step
                 inside = (place >= 0) & (place < rank.shape[axis])
                 exists &= inside if not self.periodic else rank.shape[axis] > 1
-        return Messages(rank[exists], target[exists], size[exists])
-
-
-def joined_messages(parts: Sequence[Messages]) -> Messages:
-    """Messages of several exchanges as one phase."""
-    if not parts:
-        nothing = np.zeros(0, dtype=np.int64)
-        return Messages(nothing, nothing, nothing)
-    return Messages(
-        np.concatenate([part.sender for part in parts]),
-        np.concatenate([part.receiver for part in parts]),
-        np.concatenate([part.size_bytes for part in parts]),
-    )
+        return np.stack((rank[exists], target[exists], size[exists]))
 
 
 def allreduce_phases(num_ranks: int, size_bytes: int) -> tuple[Messages, ...]:
