@@ -18,7 +18,7 @@ from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.result.json_document import picked
-from commanalyzer.report.result.text import object_lines
+from commanalyzer.report.result.text import entry_lines, object_lines
 from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.comparison.compare import Comparison, accuracy, ratio
@@ -153,13 +153,7 @@ def _entries(comparison: Comparison) -> list[str]:
         comparison.predicted_bytes.tolist(), comparison.counted.communication.comm_bytes.tolist(), strict=True
     )
     cells = [[_cell(a, b) for a, b in zip(left, right, strict=True)] for left, right in both]
-    width = max(len(cell) for row in cells for cell in row)
-    width = max(width, len(str(len(cells) - 1)))
-    lines = ["Sent from rank (row) to rank (column), predicted/counted bytes:"]
-    lines.append(" " * 6 + " ".join(f"{column:>{width}}" for column in range(len(cells))))
-    for index, row in enumerate(cells):
-        lines.append(f"{index:>4}  " + " ".join(f"{cell:>{width}}" for cell in row))
-    return lines
+    return ["Sent from rank (row) to rank (column), predicted/counted bytes:", *entry_lines(cells)]
 
 
 def _cell(predicted: int, counted: int) -> str:

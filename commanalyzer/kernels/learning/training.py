@@ -94,6 +94,8 @@ def train(table: RunTable, options: TrainingOptions, machine: str = "") -> Train
     relative = np.log(table.speedups / predicted)
     low, high = np.quantile(relative, _LEVELS).tolist()
     model = _fit(table, options, chosen)
+    import sklearn
+
     return TrainedModel(
         estimator=model.estimator,
         scaling=model.scaling,
@@ -104,7 +106,7 @@ def train(table: RunTable, options: TrainingOptions, machine: str = "") -> Train
         left_out=errors_of(table.speedups, predicted),
         log_error=(low, high),
         machine=machine,
-        versions=_versions(),
+        versions={"scikit-learn": sklearn.__version__, "numpy": np.__version__},
     )
 
 
@@ -240,9 +242,3 @@ def _forest(trees: Sequence[Any]) -> Forest:
         np.concatenate([tree.threshold for tree in trees]),
         np.concatenate([tree.value[:, 0, 0] for tree in trees]),
     )
-
-
-def _versions() -> dict[str, str]:
-    import sklearn
-
-    return {"scikit-learn": sklearn.__version__, "numpy": np.__version__}

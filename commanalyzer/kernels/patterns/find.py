@@ -384,7 +384,8 @@ class _PatternFinder:
         forbidding = [item for item in flows if item not in reducing]
         reasons = [self._flow(key, flow) for key, flow in forbidding]
         reasons += [self._register(function, c) for c in carried if c.kind == "forbids"]
-        ordered = [self._call(line, name) for line, name in count.calls.items()]
+        calls = count.calls.items()
+        ordered = [self._reason(line, f"{name} is called in this order") for line, name in calls]
         leaving = registers.leaves_on_data(loop)
         ends = [self._reason(leaving, "the loop ends on what its iterations compute")] if leaving >= 0 else []
         reduced = [self._source.accessed(key.read, flow.variable) for key, flow in reducing]
@@ -508,9 +509,6 @@ class _PatternFinder:
         name = self._source.variable(function, carried.register)
         place = self._source.place(carried.update)
         return ForbiddingFlow(name, place, place, (1, 1), 1, "the next iteration goes on from it")
-
-    def _call(self, line: int, name: str) -> ForbiddingFlow:
-        return self._reason(line, f"{name} is called in this order")
 
     def _reason(self, line: int, text: str) -> ForbiddingFlow:
         place = self._source.place(line)

@@ -246,7 +246,8 @@ class _Assembler:
             if key is not None and key not in kernels:
                 orders.append(_ORDER.get(int(self._a.judgement[site]), "any"))
             of_task.append(HOST if key is None else kernels.setdefault(key, len(kernels)))
-        names = self._names(list(kernels))
+        often = Counter(name for name, _ in kernels)
+        names = [f"{name}:{place.line}" if often[name] > 1 else name for name, place in kernels]
         ranges, accesses = {}, {}
         for t in self._tasks:
             ranges[t], accesses[t] = self._mapped(t) if t in self._groups else ((), ())
@@ -286,10 +287,6 @@ class _Assembler:
             return function_at(self._debug, call.debug_location) or source_name(at.function), place
         name = loop_function(self._module, self._debug, function, at.name) or source_name(at.function)
         return name, loop_place(self._module, self._debug, function, at.name)
-
-    def _names(self, keys: list[tuple[str, SourcePlace]]) -> list[str]:
-        often = Counter(name for name, _ in keys)
-        return [f"{name}:{place.line}" if often[name] > 1 else name for name, place in keys]
 
     def _grouped(self, task: int) -> list[_Group]:
         a, log = self._a, self._a.log
@@ -347,7 +344,7 @@ class _Assembler:
         """Accesses that tell the indices of work items, for :func:`item_indices`: writes first."""
         groups = [g for g in self._groups[task] if not g.is_outside]
         groups.sort(key=lambda g: not g.is_write)
-        indices = [self._index(g, self._buffers[g.object].shape) for g in groups]
+        indices = [coordinates(self._element(g), self._buffers[g.object].shape) for g in groups]
         spans: dict[tuple[int, bool], Ints] = {}
         for g, index in zip(groups, indices, strict=True):
             ends = np.stack((index.min(axis=1), index.max(axis=1)))
@@ -403,9 +400,6 @@ class _Assembler:
     def _element(self, group: _Group) -> Ints:
         log, known = self._a.log, self._a.log.objects[group.object]
         return (log.address[group.at] - known.start) // self._buffers[group.object].element_bytes
-
-    def _index(self, group: _Group, shape: tuple[int, ...]) -> Ints:
-        return coordinates(self._element(group), shape)
 
     def _folded(self) -> list[dict[int, int]]:
         """Bytes of partial results by task, per number of nodes."""

@@ -121,8 +121,7 @@ def exchange_times(
 
     Before each timed round the partners exchange one message, so that connections exist.
 
-    Returns:
-        float64[rounds], seconds for all messages; NaN where this rank is idle.
+    float64[rounds], seconds for all messages; NaN where this rank is idle.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
@@ -150,8 +149,7 @@ def pattern_times(
 
     ``num_repetitions`` phases are timed, after one that is not.
 
-    Returns:
-        float64[repetitions], seconds.
+    float64[repetitions], seconds.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((pattern.num_rounds, message_bytes), dtype=np.uint8)
@@ -174,8 +172,7 @@ def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int)
 
     ``partners``: int64[rounds, ranks], partner of each rank, ``IDLE`` for none.
 
-    Returns:
-        float64[rounds], seconds; NaN on the higher ranks.
+    float64[rounds], seconds; NaN on the higher ranks.
     """
     buffer = np.zeros(message_bytes, dtype=np.uint8)
     times_s = np.full(len(partners), np.nan)
@@ -218,9 +215,8 @@ def overhead_times(
 
     ``partners``: int64[rounds, ranks], partner of each rank; ``num_messages`` are those of a repetition.
 
-    Returns:
-        Send times and receive times, float64[rounds] each, seconds for all messages; NaN on the rank that
-        was not timed.
+    Send times and receive times, float64[rounds] each, seconds for all messages; NaN on the rank that
+    was not timed.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
@@ -250,8 +246,7 @@ def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num
 
     ``partners``: int64[rounds, ranks], partner of each rank.
 
-    Returns:
-        float64[rounds], seconds for all messages; NaN on the senders.
+    float64[rounds], seconds for all messages; NaN on the senders.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
@@ -283,8 +278,7 @@ def overlapped_times(
         message_bytes: Size of the message.
         work_units: Work between posting and waiting; 0 times the transfer alone.
 
-    Returns:
-        float64[rounds], seconds; NaN on the ranks that do not work.
+    float64[rounds], seconds; NaN on the ranks that do not work.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((1, message_bytes), dtype=np.uint8)
@@ -323,8 +317,7 @@ def collective_times(
     ``allreduce`` is a sum of doubles, ``bcast`` from rank 0; ``message_bytes`` is the contribution of one
     rank, a multiple of 8 for ``allreduce``. One repetition before is not timed.
 
-    Returns:
-        float64[repetitions], seconds.
+    float64[repetitions], seconds.
     """
     values = np.ones(max(1, message_bytes // _DOUBLE_BYTES))
     result = np.empty_like(values)
@@ -367,8 +360,7 @@ def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rou
     ``comm_bytes``: int64[p, p], from the rank of the row to that of the column. One round before is not
     timed.
 
-    Returns:
-        float64[rounds], seconds until all messages of this rank are sent and received.
+    float64[rounds], seconds until all messages of this rank are sent and received.
     """
     outgoing, incoming = comm_bytes[comm.rank], comm_bytes[:, comm.rank]
     requests = [

@@ -55,16 +55,19 @@ def matrix_lines(communication: Communication, *, full: bool = False) -> list[st
 
 
 def _entries(communication: Communication) -> list[str]:
-    cells = [
-        [format_bytes(value) if value else "." for value in row] for row in communication.comm_bytes.tolist()
-    ]
-    nodes = [str(node) for node in range(communication.num_parts)]
+    amounts = communication.comm_bytes.tolist()
+    cells = [[format_bytes(value) if value else "." for value in row] for row in amounts]
+    return ["Sent from node (row) to node (column):", *entry_lines(cells)]
+
+
+def entry_lines(cells: list[list[str]]) -> list[str]:
+    """Lines of a square matrix with the numbers of its rows and columns."""
+    nodes = [str(node) for node in range(len(cells))]
     width = max(len(cell) for row in (nodes, *cells) for cell in row)
-    lines = [
+    return [
         f"{name:>{max(4, len(nodes[-1]))}}  " + " ".join(f"{cell:>{width}}" for cell in row)
         for name, row in zip(("", *nodes), (nodes, *cells), strict=True)
     ]
-    return ["Sent from node (row) to node (column):", *lines]
 
 
 def _summary(communication: Communication) -> list[str]:
@@ -548,13 +551,9 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
         _warn(console, warning)
     said = result.counted is not None or any("no efficiency bound" in warning for warning in result.warnings)
     if not quiet and not said and not result.machine.is_complete:
-        console.print(Text(f"no efficiency bound: give {_missing_options(result)}, or --machine FILE"))
-
-
-def _missing_options(result: AnalysisResult) -> str:
-    machine = result.machine
-    present = {"--bandwidth": machine.bandwidth, "--throughput": machine.throughput}
-    return " and ".join(name for name, value in present.items() if value is None)
+        known = result.machine.parameters
+        lacking = " and ".join(f"--{name}" for name in ("bandwidth", "throughput") if name not in known)
+        console.print(Text(f"no efficiency bound: give {lacking}, or --machine FILE"))
 
 
 def _warn(console: Console, message: str) -> None:

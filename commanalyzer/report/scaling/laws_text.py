@@ -13,6 +13,7 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.html.subject import count_nodes
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.scaling.allocations_text import memory_line
 from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
@@ -255,23 +256,21 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
         is_plain = curve.lacking or advice.largest_certain == advice.largest
         on = f"certain on {advice.largest_certain}" if advice.largest_certain else "not certain on any"
         certain = "" if is_plain else f" ({on})"
-        where = _at(curve, advice.largest)
-        lines = [
-            f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
-        ]
+        sensible = f"Largest sensible: {count_nodes(advice.largest)} with an efficiency of {wanted}"
+        lines = [f"{sensible}{certain}: {_at(curve, advice.largest)}"]
     few = curve.nodes[~curve.has_memory]
     if len(few):
-        lines.append(f"Not advised, as the program does not fit: {_nodes(int(few.max()))} and fewer")
+        lines.append(f"Not advised, as the program does not fit: {count_nodes(int(few.max()))} and fewer")
     if advice.largest == curve.nodes[-1]:
         lines.append(f"  (no more were considered: try --nodes ..{16 * int(curve.nodes[-1])})")
-    lines.append(f"Fastest: {_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
+    lines.append(f"Fastest: {count_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
     if advice.cheapest is None:
         lines.append(f"No node count is done within {format_seconds(advice.deadline_s or 0.0)}")
     else:
         hours = float(curve.core_hours(cores_per_node)[curve.nodes.tolist().index(advice.cheapest)])
         within = f" within {format_seconds(advice.deadline_s)}" if advice.deadline_s is not None else ""
         lines.append(
-            f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
+            f"Fewest core-hours{within}: {count_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
             f"{_at(curve, advice.cheapest)}"
         )
     return [*lines, memory]
@@ -288,13 +287,9 @@ def _gain_lines(curve: Projection, gain: Projection, advice: Advice) -> list[str
     nodes = int(curve.nodes[i])
     fewer = f"{format_bytes(gain.comm_bytes[i])} instead of {format_bytes(curve.comm_bytes[i])}"
     return [
-        f"All this is of plain blocks; the best division found (--division best) has on {_nodes(nodes)} "
+        f"All this is of plain blocks; the best division found (--division best) has on {count_nodes(nodes)} "
         f"{fewer}: {_at(gain, nodes)}"
     ]
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'s' if count != 1 else ''}"
 
 
 def _at(curve: Projection, nodes: int) -> str:
