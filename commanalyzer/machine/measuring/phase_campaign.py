@@ -19,7 +19,7 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from commanalyzer.foundation.documents import csv_text, read_csv
+from commanalyzer.foundation.documents import csv_text, read_csv, reading
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import ExchangePattern, pattern_times, random_rings, shifts
@@ -142,10 +142,8 @@ def read_points(path: Path) -> tuple[MeasuredPhase, ...]:
     Raises:
         MachineModelError: If it cannot be read, columns are missing, or a cell cannot be read.
     """
-    try:
+    with reading(path, "a table of a campaign", error=MachineModelError):
         lines = read_csv(path)
-    except (OSError, ValueError) as error:
-        raise MachineModelError(f"expected a table of a campaign, found: {error}", where=str(path)) from error
     header = lines[0] if lines else []
     missing = [name for name in COLUMNS if name not in header]
     if missing:
