@@ -171,9 +171,5 @@ def _points(lines: Sequence[Sequence[str]], header: Sequence[str], path: Path) -
             raise MachineModelError(
                 f"expected a measured point, found {', '.join(line)!r}: {error}", where=f"{path}:{number}"
             ) from error
-        yield MeasuredPhase(
-            CampaignPoint(whole[0], whole[1], whole[2], whole[3], pattern),
-            cells["allocation"],
-            positions,
-            time_s,
-        )
+        point = CampaignPoint(whole[0], whole[1], whole[2], whole[3], pattern)
+        yield MeasuredPhase(point, cells["allocation"], positions, time_s)
