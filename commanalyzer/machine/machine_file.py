@@ -37,9 +37,7 @@ def as_machine(
 ) -> MachineParameters:
     """``given`` itself, the machine of that name or file, or one of which nothing is known.
 
-    Args:
-        given: Machine, its file or its name.
-        single: Parameters that go before its own, by name: ``throughput="3.2GFlop/s"``.
+    Parameters by name go before its own: ``throughput="3.2GFlop/s"``.
 
     Raises:
         MachineModelError: As :func:`load_machine`, or if there is no such parameter, or its value is no such.
@@ -84,13 +82,7 @@ _PREFIXES: Mapping[str, Sequence[tuple[float, str]]] = {
 def write_machine(
     path: Path, machine: MachineParameters, provenance: Mapping[str, object], *, force: bool = False
 ) -> None:
-    """Write ``machine`` as TOML.
-
-    Args:
-        path: File to write.
-        machine: What to write.
-        provenance: Where it comes from; texts, numbers and lists of them.
-        force: Replace an existing file.
+    """Write ``machine`` and its provenance as TOML; ``force`` replaces an existing file.
 
     Raises:
         ArtifactError: If the file exists or cannot be written.

@@ -41,7 +41,6 @@ and a number without a unit is refused wherever it could be read in two ways.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
@@ -49,6 +48,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
+import numpy as np
 
 from commanalyzer.foundation.documents import parse_toml, reading
 from commanalyzer.foundation.errors import MachineModelError
@@ -115,43 +115,16 @@ class Curve:
         """
         if (self.nodes and nodes is None) or (self.message_bytes and message_bytes is None):
             return None
-        row = _place(self.nodes, nodes)
-        column = _place(self.message_bytes, message_bytes)
-        width = max(len(self.message_bytes), 1)
-        low, high = (
-            _between(
-                self.values[index * width + column.low], self.values[index * width + column.high], column
-            )
-            for index in (row.low, row.high)
-        )
-        return Reading(_between(low, high, row), row.is_outside or column.is_outside)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Position on an axis: between the points ``low`` and ``high``, ``share`` of the way."""
-
-    low: int = 0
-    high: int = 0
-    share: float = 0.0
-    is_outside: bool = False
-
-
-def _place(axis: Sequence[float], x: float | None) -> _Place:
-    if not axis or x is None:
-        return _Place()
-    if x <= axis[0]:
-        return _Place(is_outside=x < axis[0])
-    last = len(axis) - 1
-    if x >= axis[last]:
-        return _Place(last, last, is_outside=x > axis[last])
-    high = bisect_right(axis, x)
-    share = math.log(x / axis[high - 1]) / math.log(axis[high] / axis[high - 1])
-    return _Place(high - 1, high, share)
-
-
-def _between(low: float, high: float, place: _Place) -> float:
-    return low + (high - low) * place.share
+        found, is_outside = np.reshape(self.values, (max(len(self.nodes), 1), -1)), False
+        for axis, x in ((self.nodes, nodes), (self.message_bytes, message_bytes)):
+            place = 0.0  # index on the axis
+            if axis and x is not None:
+                within = min(max(x, axis[0]), axis[-1])
+                place = float(np.interp(np.log(within), np.log(axis), np.arange(len(axis))))
+                is_outside |= x != within
+            low, high = found[int(place)], found[math.ceil(place)]
+            found = low + (high - low) * (place - int(place))
+        return Reading(float(found), is_outside)
 
 
 def _check_axis(axis: Sequence[float], name: str) -> None:

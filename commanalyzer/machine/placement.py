@@ -71,11 +71,8 @@ def on_nodes(
 ) -> Placement:
     """Equally many ranks on every node.
 
-    Args:
-        num_nodes: N.
-        ranks_per_node: PPN.
-        order: ``blocks``: consecutive ranks fill a node; ``round-robin``: rank r on node r mod N.
-        position: int64[N], places of the nodes; the first ones of the network if left out.
+    ``blocks``: consecutive ranks fill a node; ``round-robin``: rank r on node r mod N. ``position``:
+    int64[N], places of the nodes; the first ones of the network if left out.
     """
     rank = np.arange(num_nodes * ranks_per_node)
     node = rank // ranks_per_node if order == "blocks" else rank % num_nodes

@@ -20,11 +20,7 @@ class MedianInterval:
     """A median and its confidence interval.
 
     Attributes:
-        median: Of all values.
-        low: Lower end of the interval.
-        high: Upper end of the interval.
         confidence: Confidence that is reached; below what was asked for when there are too few values.
-        num_values: Values behind it.
     """
 
     median: float
@@ -61,19 +57,13 @@ def median_interval(values: Values) -> MedianInterval:
 def harmonic_mean_bandwidth(bytes_per_sample: float, times_s: Values) -> float:
     """Bytes per second over all rounds and ranks: bytes over the mean time, the harmonic mean of the rates.
 
-    Args:
-        bytes_per_sample: Bytes that one rank sends in one sample.
-        times_s: Time of each rank and round, seconds; NaN for idle ranks.
+    ``times_s``: of each rank and round, seconds; NaN for idle ranks.
     """
     return bytes_per_sample / float(np.mean(_finite(times_s)))
 
 
 def slowest(times_s: Values) -> Values:
-    """Time of each repetition: the largest over the ranks; NaN where no rank took part.
-
-    Args:
-        times_s: float64[ranks, repetitions], seconds, NaN for ranks that were not timed.
-    """
+    """Largest time of all ranks, float64[ranks, repetitions]; NaN where no rank took part."""
     return np.asarray(np.fmax.reduce(times_s, axis=0), dtype=np.float64)
 
 
@@ -83,10 +73,7 @@ def availability(base_s: float, work_s: float, elapsed_s: float) -> float:
     (base + work - elapsed) / min(base, work): the formula of IMB-NBC. Where the work is at least as long
     as the transfer, it is SMB's 1 - (elapsed - work) / base.
 
-    Args:
-        base_s: Transfer alone, seconds.
-        work_s: Computation alone, seconds.
-        elapsed_s: Transfer posted, computation, completion waited for; seconds.
+    Seconds of the transfer alone, of the computation alone, and of posting, computing and waiting.
 
     Reference:
         Intel MPI Benchmarks, IMB-NBC; Doerfler, Brightwell, "Measuring MPI send and receive overhead and

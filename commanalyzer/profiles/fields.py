@@ -252,9 +252,7 @@ def write_exchange(exchange: Exchange | None) -> tuple[Fields, list[Fields]]:
     """``mpiDataExchanged`` and ``mpiCommunicationVector``."""
     if exchange is None:
         return dict.fromkeys(_EXCHANGED, 0), []
-    received = exchange.received_bytes.sum(), exchange.received_messages.sum()
-    numbers = (exchange.sent_bytes, received[0], exchange.sent_messages, received[1])
-    summary = {name: plain(value) for name, value in zip(_EXCHANGED, numbers, strict=True)}
+    summary = {name: plain(value) for name, value in zip(_EXCHANGED, exchange.totals, strict=True)}
     summary.update({name: plain(v) for name, v in sorted(exchange.collective_bytes.items())})
     columns = (exchange.source.tolist(), exchange.received_bytes, exchange.received_messages)
     vector = [

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.profiles.fields import POINT_TO_POINT
 from commanalyzer.profiles.mix import GROUPS
-from commanalyzer.profiles.values import LINE_BYTES, Exchange, RankProfile, Reuse
+from commanalyzer.profiles.values import LINE_BYTES, RankProfile, Reuse
 
 Float64 = NDArray[np.float64]
 
@@ -53,11 +53,7 @@ class Metrics:
 
 
 def metrics_of(rank: RankProfile, processes: int) -> Metrics:
-    """Metrics of a rank.
-
-    Args:
-        rank: Its profile.
-        processes: Number of processes of the run.
+    """Metrics of a rank of a run of so many processes.
 
     Reference: *IBM Exascale Extrapolator manual*, Table 2 and Appendix B.2.
     """
@@ -89,17 +85,12 @@ def metrics_of(rank: RankProfile, processes: int) -> Metrics:
         known = {n: c for n, c in CALLS.items() if c in rank.mpi_calls or POINT_TO_POINT not in missing}
         scalars.update({name: rank.mpi_calls.get(call, 0.0) for name, call in known.items()})
     if rank.exchange is not None:
-        scalars.update(zip(_EXCHANGED, _exchanged(rank.exchange), strict=True))
+        scalars.update(zip(_EXCHANGED, rank.exchange.totals, strict=True))
     return Metrics(scalars, mixes, functions, _vector(rank, processes))
 
 
 def _cdf(reuse: Reuse) -> Float64:
     return np.column_stack([reuse.distance.astype(np.float64), reuse.cdf])
-
-
-def _exchanged(exchange: Exchange) -> tuple[float, float, float, float]:
-    received = float(exchange.received_bytes.sum()), float(exchange.received_messages.sum())
-    return exchange.sent_bytes, received[0], exchange.sent_messages, received[1]
 
 
 def _vector(rank: RankProfile, processes: int) -> Float64:

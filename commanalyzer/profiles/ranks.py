@@ -33,10 +33,8 @@ _COMMUNICATION = frozenset(("mpiInstructionMix", "mpiDataExchanged", "mpiCommuni
 def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposition) -> Profile:
     """The sequential profile divided among the owners of a division.
 
-    Args:
-        profile: One rank.
-        result: Analysis of the same run.
-        division: One of its decompositions.
+    ``profile`` is of one rank, ``result`` an analysis of the same run, ``division`` one of its
+    decompositions.
 
     Raises:
         ProfileError: If the profile has several ranks, or the result has no value graph.
@@ -54,7 +52,8 @@ def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposit
     mixes = _divided(whole.mix.counts, by_work)
     numbers = {name: _divided(np.array(getattr(whole, name)), by_work) for name in _COUNTS}
     reuse = {name: [_reuse(r, by_work) for r in getattr(whole, name)] for name in _REUSES}
-    footprints = _footprints(whole.footprint, by_bytes)
+    touched = _divided(np.array([whole.footprint.data_bytes, whole.footprint.lines]), by_bytes)
+    footprints = [Footprint(b, n, whole.footprint.line_bytes, b, n) for b, n in touched.tolist()]
     calls = {name: _divided(np.array(count), by_work) for name, count in whole.library_calls.items()}
     ranks = tuple(
         replace(
@@ -130,11 +129,6 @@ def _divided(counts: Float64, bounds: Float64) -> Float64:
 def _reuse(reuse: Reuse, bounds: Float64) -> list[Reuse]:
     counts, accesses = _divided(reuse.count, bounds), _divided(np.array(reuse.accesses), bounds)
     return [replace(reuse, count=c, accesses=float(a)) for c, a in zip(counts, accesses, strict=True)]
-
-
-def _footprints(footprint: Footprint, bounds: Float64) -> list[Footprint]:
-    found = _divided(np.array([footprint.data_bytes, footprint.lines]), bounds)
-    return [Footprint(b, n, footprint.line_bytes, b, n) for b, n in found.tolist()]
 
 
 def _exchange(communication: Communication, rank: int) -> Exchange:

@@ -163,6 +163,12 @@ class Exchange:
     received_messages: Float64
     collective_bytes: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def totals(self) -> tuple[float, float, float, float]:
+        """Point to point: bytes sent and received, messages sent and received."""
+        received = float(self.received_bytes.sum()), float(self.received_messages.sum())
+        return self.sent_bytes, received[0], self.sent_messages, received[1]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankProfile:

@@ -17,8 +17,9 @@ from rich.text import Text
 from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.machine import machine_line
-from commanalyzer.report.result.text import object_lines
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.result.json_document import picked
+from commanalyzer.report.result.text import entry_lines, object_lines
+from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.comparison.compare import Comparison, accuracy, ratio
 from commanalyzer.result.comparison.measured import MeasuredPoint, MeasuredRuns
@@ -58,17 +59,12 @@ def _measured_document(runs: MeasuredRuns) -> Json:
     return [
         {
             "nodes": point.num_nodes,
-            "time_s": point.time_s,
-            "serial_s": point.serial_s,
-            "efficiency": point.efficiency,
+            **picked(point, "time_s serial_s efficiency"),
             "bound_time_s": point.bound.time_s,
             "bound_efficiency": point.bound.efficiency,
             "eq4_efficiency": point.bound.paper_efficiency,
-            "reached": point.reached,
-            "traffic_excess_s": point.traffic_excess_s,
-            "other_excess_s": point.other_excess_s,
-            "binds": point.bound.times.binds,
-            "limit": point.bound.times.limit,
+            **picked(point, "reached traffic_excess_s other_excess_s"),
+            **picked(point.bound.times, "binds limit"),
         }
         for point in runs.points
     ]
@@ -92,10 +88,8 @@ def show_comparison(comparison: Comparison, console: Console, *, quiet: bool = F
 def _show_details(comparison: Comparison, console: Console) -> None:
     if len(comparison.candidates) > 1:
         console.print(_candidates(comparison))
-    for line in _matrix_lines(comparison):
-        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
-    for line in object_lines(comparison.predicted, comparison.prediction.store.objects):
-        console.print(Text(line))
+    print_lines(console, _matrix_lines(comparison), is_wide=True)
+    print_lines(console, object_lines(comparison.predicted, comparison.prediction.store.objects))
 
 
 def _totals(comparison: Comparison) -> Table:
@@ -159,13 +153,7 @@ def _entries(comparison: Comparison) -> list[str]:
         comparison.predicted_bytes.tolist(), comparison.counted.communication.comm_bytes.tolist(), strict=True
     )
     cells = [[_cell(a, b) for a, b in zip(left, right, strict=True)] for left, right in both]
-    width = max(len(cell) for row in cells for cell in row)
-    width = max(width, len(str(len(cells) - 1)))
-    lines = ["Sent from rank (row) to rank (column), predicted/counted bytes:"]
-    lines.append(" " * 6 + " ".join(f"{column:>{width}}" for column in range(len(cells))))
-    for index, row in enumerate(cells):
-        lines.append(f"{index:>4}  " + " ".join(f"{cell:>{width}}" for cell in row))
-    return lines
+    return ["Sent from rank (row) to rank (column), predicted/counted bytes:", *entry_lines(cells)]
 
 
 def _cell(predicted: int, counted: int) -> str:
@@ -181,9 +169,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
         "schema": SCHEMA,
         "nodes": predicted.nodes,
         "predicted": {
-            "model": predicted.model,
-            "method": predicted.method,
-            "comm_bytes": predicted.comm_bytes,
+            **picked(predicted, "model method comm_bytes"),
             "messages": predicted.communication.total_messages,
             "intensity": predicted.comm_bytes / work if work else None,
             "comm_matrix": comparison.predicted_bytes.tolist(),
@@ -195,10 +181,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
             "intensity": counted.comm_bytes / work if work else None,
             "comm_matrix": counted.communication.comm_bytes.tolist(),
         },
-        "ratio": comparison.ratio,
-        "accuracy": comparison.accuracy,
-        "verdict": comparison.verdict,
-        "is_worse": comparison.is_worse,
+        **picked(comparison, "ratio accuracy verdict is_worse"),
         "excess_bytes": list(comparison.excess(predicted)),
         "excess_bytes_over_least": list(comparison.excess(comparison.least)),
         "agreement": comparison.relabelling.agreement,
@@ -206,23 +189,13 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
         "part_of_rank": comparison.relabelling.order.tolist(),
         "candidates": [
             {
-                "model": item.model,
-                "method": item.method,
-                "comm_bytes": item.comm_bytes,
+                **picked(item, "model method comm_bytes"),
                 "accuracy": accuracy(item.comm_bytes, counted.comm_bytes),
             }
             for item in comparison.candidates
         ],
         "objects": [
-            {
-                "name": home.name,
-                "function": home.function,
-                "file": home.file,
-                "line": home.line,
-                "bytes": amount,
-            }
-            for home, amount in objects
-            if amount
+            {**picked(home, "name function file line"), "bytes": amount} for home, amount in objects if amount
         ],
     }
 
@@ -270,15 +243,11 @@ def _markdown(section: Passage) -> str:
         marks = ["---" if i < section.text_columns else "---:" for i in range(len(section.columns))]
         lines = [section.columns, marks, *section.rows]
         blocks.append(
-            "\n".join("| " + " | ".join(_document_cell(cell) for cell in line) + " |" for line in lines)
+            "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
         )
     if section.items:
         blocks.append("\n".join(f"* {item}" for item in section.items))
     return "\n\n".join(blocks)
-
-
-def _document_cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def html_text(document: Document) -> str:

@@ -23,8 +23,8 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Parameter, ParameterKind
 from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoint, ScalingBound
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
-from commanalyzer.report.result.json_document import provenance_document
-from commanalyzer.report.tables import PLAIN, Field, across, numeric, terminal_table, worded
+from commanalyzer.report.result.json_document import picked, provenance_document
+from commanalyzer.report.tables import PLAIN, Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
 from commanalyzer.result.results import AnalysisResult, Provenance
 
@@ -38,12 +38,8 @@ def show_bound(
 ) -> None:
     """Print ``found``; only the table with ``quiet``.
 
-    Args:
-        found: Bounds.
-        program: Name of the program.
-        efficiency: Least acceptable efficiency.
-        console: Where to print.
-        quiet: Leave out machine, advice and what a better machine brings.
+    ``efficiency`` is the least acceptable one; machine, advice and what a better machine brings are left out
+    if ``quiet``.
     """
     if not quiet:
         console.print(
@@ -53,8 +49,7 @@ def show_bound(
     console.print(_table(found))
     if quiet:
         return
-    for line in [*_advice(found, efficiency), *_remarks(found)]:
-        console.print(Text(line))
+    print_lines(console, [*_advice(found, efficiency), *_remarks(found)])
     if found.changes:
         console.print()
         console.print(_changes(found))
@@ -164,13 +159,7 @@ def _changes(found: ScalingBound) -> Table:
 
 
 def bound_text(found: ScalingBound, result: AnalysisResult, efficiency: float) -> str:
-    """JSON text of the contract document of ``found``: seconds, bytes, fractions.
-
-    Args:
-        found: Bounds.
-        result: What they are bounds of.
-        efficiency: Least acceptable efficiency.
-    """
+    """JSON text of ``found``: seconds, bytes, fractions; ``efficiency`` is the least acceptable one."""
     largest, between = found.largest(efficiency), found.crossing_nodes(efficiency)
     content: dict[str, Json] = {
         "schema": SCHEMA,
@@ -203,27 +192,16 @@ def _point(point: BoundPoint) -> Json:
             "comm_bytes": point.paper_bytes,
         },
         "latency_aware": {
-            "efficiency": point.efficiency,
-            "time_s": point.time_s,
-            "speedup": point.speedup,
-            "method": point.method,
-            "comm_bytes": point.comm_bytes,
+            **picked(point, "efficiency time_s speedup method comm_bytes"),
             "times": cast(Json, asdict(point.times)),
-            "limit": point.times.limit,
-            "binds": point.times.binds,
+            **picked(point.times, "limit binds"),
         },
         "network": cast(Json, asdict(point.network)),
     }
 
 
 def show_machine(machine: MachineParameters, console: Console, *, every: bool = False) -> None:
-    """Print ``machine``.
-
-    Args:
-        machine: What to show.
-        console: Where to.
-        every: Also the values over node counts and message sizes.
-    """
+    """Print ``machine``; with ``every``, also the values over node counts and message sizes."""
     console.print(Text(machine.name or "machine", style="bold"))
     fields: tuple[Field[tuple[str, Parameter]], ...] = (
         worded("parameter", lambda item: item[0], no_wrap=True),
@@ -291,12 +269,9 @@ class SimulationReport:
     """What a report of simulated runs shows.
 
     Attributes:
-        program: Name of the program.
         platform: Topology or file.
         simulator: Version line of SimGrid.
-        options: How it was simulated.
         simulation: Runs, and what was measured on the platform.
-        provenance: Origin.
     """
 
     program: str
@@ -312,10 +287,7 @@ def show_simulation(report: SimulationReport, console: Console, *, quiet: bool =
     where = _WHERE[report.options.placement].format(report.options.seed)
     title = f"{report.program} on {report.platform}, {where}"
     console.print(terminal_table(report.simulation.runs, _RUN, title))
-    if quiet:
-        return
-    for line in _simulation_remarks(report):
-        console.print(Text(line))
+    print_lines(console, () if quiet else _simulation_remarks(report))
 
 
 _RUN: tuple[Field[SimulatedRun], ...] = (
@@ -367,22 +339,17 @@ def _machine_line(machine: MachineParameters) -> str:
 
 def simulation_text(report: SimulationReport) -> str:
     """JSON text of the contract document; seconds, B/s, Flop/s, fractions."""
-    origin, machine = report.provenance, report.simulation.machine
+    machine = report.simulation.machine
     curve = machine.bandwidth.curve if machine.bandwidth is not None else None
     content: dict[str, Json] = {
         "schema": SIMULATION_SCHEMA,
-        "program": report.program,
-        "platform": report.platform,
-        "simulator": report.simulator,
-        "placement": report.options.placement,
-        "seed": report.options.seed,
+        **picked(report, "program platform simulator"),
+        **picked(report.options, "placement seed"),
         "throughput_flop_per_s": machine.throughput.value if machine.throughput is not None else None,
         "latency_s": machine.latency.value if machine.latency is not None else None,
         "bandwidth_nodes": list(curve.nodes) if curve is not None else [],
         "bandwidth_bytes_per_s": list(curve.values) if curve is not None else [],
-        "tool_version": origin.tool_version,
-        "git_revision": origin.git_revision,
-        "created": origin.created,
+        **picked(report.provenance, "tool_version git_revision created"),
         "runs": [_run(run) for run in report.simulation.runs],
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
@@ -390,16 +357,10 @@ def simulation_text(report: SimulationReport) -> str:
 
 def _run(run: SimulatedRun) -> Json:
     return {
-        "nodes": run.decomposition.nodes,
-        "model": run.decomposition.model,
-        "method": run.decomposition.method,
-        "comm_bytes": run.decomposition.comm_bytes,
+        **picked(run.decomposition, "nodes model method comm_bytes"),
         "rounds": run.all_rounds,
         "simulated_rounds": run.rounds,
-        "collectives": run.collectives,
-        "serial_s": run.serial_s,
-        "parallel_s": run.parallel_s,
-        "efficiency": run.efficiency,
+        **picked(run, "collectives serial_s parallel_s efficiency"),
         "efficiency_bound": run.bound.paper_efficiency,
         "expected_efficiency": run.bound.expected_efficiency,
         "efficiency_bound_with_latency": run.bound.efficiency,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypedDict, TypeVar, Unpack
 
 from rich.box import Box
-from rich.console import JustifyMethod, OverflowMethod
+from rich.console import Console, JustifyMethod, OverflowMethod
 from rich.padding import PaddingDimensions
 from rich.table import Table
 from rich.text import Text
@@ -86,6 +86,15 @@ def terminal_table(
     for item in items:
         table.add_row(*(Text(column.cell(item)) for column in shown))
     return table
+
+
+def print_lines(console: Console, lines: Iterable[str], *, is_wide: bool = False) -> None:
+    """Print each line as it is; wide ones, such as those of matrices, are not folded."""
+    for line in lines:
+        if is_wide:
+            console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+        else:
+            console.print(Text(line))
 
 
 def page_table(

@@ -41,8 +41,6 @@ class ThreadCounts:
     """Counts of a system on a number of cores.
 
     Attributes:
-        counts: By name.
-        threads: Threads in use.
         element_time_s: Average run time per element, seconds.
         is_exhaustive: No other counts are faster; otherwise counts grew one by one while that helped.
     """
@@ -58,12 +56,8 @@ def best_counts(
 ) -> ThreadCounts:
     """The open counts that give the least element time; of equally fast ones those with the fewest threads.
 
-    Args:
-        system: With names for the counts to find.
-        models: Of the blocks.
-        values: Parameters of the models.
-        cores: Threads that may run (Section III.A: not more than the hardware has).
-        divided: Parameter that ``map`` and its like divide.
+    ``cores``: threads that may run (Section III.A: not more than the hardware has); ``divided``: parameter
+    that ``map`` and its like divide.
 
     Raises:
         ConfigError: If one thread for every count is too many.
@@ -168,7 +162,6 @@ class Answer:
     """A design evaluated.
 
     Attributes:
-        design: The design.
         system: With all counts as numbers.
         counts: Counts that were found; ``None`` when all were given.
         threads: Threads in use.

@@ -207,11 +207,5 @@ def _is_below_mixture(low: Sum, others: Sequence[Sum]) -> bool:
 
 def _term_text(use: Use, factor: Fraction) -> str:
     name = use.block if use.shares == 1 else f"{use.block}[1/{use.shares}]"
-    if factor == 1:
-        return name
-    return f"{factor.numerator} {name}" if factor.denominator == 1 else _over(name, factor)
-
-
-def _over(name: str, factor: Fraction) -> str:
     top = name if factor.numerator == 1 else f"{factor.numerator} {name}"
-    return f"{top}/{factor.denominator}"
+    return top if factor.denominator == 1 else f"{top}/{factor.denominator}"

@@ -46,8 +46,6 @@ class MeasuredBlock:
     """Run time of a block over its sizes.
 
     Attributes:
-        name: Of the block.
-        parameter: Name of the size.
         times: Of every size, sizes increasing.
         law: Fitted to the medians.
         provenance: How and where it was measured.

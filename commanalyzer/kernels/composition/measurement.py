@@ -81,9 +81,7 @@ class BlockRequest:
 def measure_block(request: BlockRequest, advance: Callable[[int], None] = lambda size: None) -> MeasuredBlock:
     """Times of every size and the law fitted to their medians.
 
-    Args:
-        request: What to measure.
-        advance: Called with every size when it is done.
+    ``advance`` is called with every size when it is done.
 
     Raises:
         CompileError: If the function does not compile or link.

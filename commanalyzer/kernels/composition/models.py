@@ -6,7 +6,7 @@ of measured times. All times are seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -132,27 +132,18 @@ class Composed:
         coefficients: dict[Term, float] = {}
         for model, (_, factor) in zip(models, total.terms, strict=True):
             assert isinstance(model, Law)
+            place = [names.index(name) for name in model.parameters]
             for c, term in zip(model.formula.coefficients, model.formula.terms, strict=True):
-                moved = _renumbered(term, model.parameters, names)
+                moved = tuple(sorted(replace(f, parameter=place[f.parameter]) for f in term))
                 coefficients[moved] = coefficients.get(moved, 0.0) + float(factor) * c
         formula = Formula("imported", tuple(coefficients), tuple(coefficients.values()))
         nothing = (0.0,) * len(names)
         return Law("time_s", names, formula, (), nothing, (np.inf,) * len(names), 0)
 
 
-def _renumbered(term: Term, old: Sequence[str], new: Sequence[str]) -> Term:
-    return tuple(sorted(replace(f, parameter=new.index(old[f.parameter])) for f in term))
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Where one sum is the largest.
-
-    Attributes:
-        low: Smallest value of the parameter.
-        high: Largest value; the next piece begins here.
-        total: The sum.
-    """
+    """Where one sum is the largest: values of the parameter, at the last of which the next piece begins."""
 
     low: float
     high: float
@@ -164,12 +155,7 @@ def pieces_between(
 ) -> tuple[Piece, ...]:
     """The exact maximum as pieces with their crossing points, as MPI chooses algorithms of collectives.
 
-    Args:
-        model: Composed model.
-        parameter: The parameter that varies.
-        low: Its smallest value, positive.
-        high: Its largest value.
-        values: The other parameters.
+    ``low``, the smallest value of the parameter, is positive; ``values`` are the other parameters.
 
     Raises:
         ConfigError: If the range is empty or not positive.

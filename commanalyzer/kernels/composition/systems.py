@@ -36,11 +36,7 @@ PatternName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A sequential block.
-
-    Attributes:
-        name: Of its model.
-    """
+    """A sequential block, named as its model."""
 
     name: str
 

@@ -91,12 +91,6 @@ def measure_kernels(
 ) -> tuple[MeasuredKernel, ...]:
     """What a run executed, for each of ``nests``.
 
-    Args:
-        module: The program.
-        nests: Its kernels.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
         TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
@@ -257,9 +251,11 @@ class KernelFeatures:
     @property
     def static(self) -> dict[str, float]:
         """The static features; all but ``total`` in [0, 1]."""
+        accesses = float(self.counts[PLACE["load"]] + self.counts[PLACE["store"]])
+        coalesced = float(self.counts[PLACE[COALESCED]])
         return {
             **mix(self.counts),
-            COALESCED: coalesced_share(self.counts),
+            COALESCED: min(1.0, coalesced / accesses) if accesses else 1.0,
             TOTAL: float(self.counts[PLACE[TOTAL]]),
         }
 
@@ -292,12 +288,6 @@ def mix(counts: Counts) -> dict[str, float]:
     """Share of every kind in all instructions; of several paths each counts its largest, the total too."""
     total = float(counts[PLACE[TOTAL]]) or 1.0
     return {kind: float(counts[PLACE[kind]]) / total for kind in KINDS}
-
-
-def coalesced_share(counts: Counts) -> float:
-    """Coalesced accesses over all; 1 without any."""
-    accesses = float(counts[PLACE["load"]] + counts[PLACE["store"]])
-    return min(1.0, float(counts[PLACE[COALESCED]]) / accesses) if accesses else 1.0
 
 
 def find_kernels(module: Module) -> tuple[KernelFeatures, ...]:

@@ -91,7 +91,8 @@ class _NestFinder:
             for instruction in block.instructions:
                 for operand in instruction.operands:
                     slot = self._slot(operand.text)
-                    if slot and instruction.opcode != "getelementptr" and not _is_lifetime(instruction):
+                    is_lifetime = instruction.callee.startswith("@llvm.lifetime.")
+                    if slot and instruction.opcode != "getelementptr" and not is_lifetime:
                         self._users.setdefault(slot, set()).add(block.label)
 
     def nests(self) -> Iterator[Nest]:
@@ -192,7 +193,3 @@ class _NestFinder:
                 return text
             text = made.operands[0].text
         return ""
-
-
-def _is_lifetime(instruction: Instruction) -> bool:
-    return instruction.callee.startswith("@llvm.lifetime.")

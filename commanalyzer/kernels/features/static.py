@@ -100,11 +100,7 @@ weight of what is inside, relative to what is outside."""
 
 
 class StaticCounter:
-    """Counts the instructions of kernels and of the functions that they call.
-
-    Args:
-        module: The program.
-    """
+    """Counts the instructions of kernels and of the functions that they call."""
 
     def __init__(self, module: Module) -> None:
         self._functions = {f.name: f for f in module.functions}

@@ -59,10 +59,7 @@ class Scaling:
 def fit_scaling(runs: RunTable, names: Sequence[str], components: int = 0) -> Scaling:
     """Scaling of the features ``names`` in runs of training.
 
-    Args:
-        runs: All of them.
-        names: Which are used.
-        components: Principal components; 0 for the features themselves.
+    Without principal ``components`` the features themselves are inputs.
     """
     own = _own(runs, names)
     low, high = own.min(axis=0), own.max(axis=0)

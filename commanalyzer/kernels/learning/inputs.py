@@ -27,12 +27,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 @dataclass(frozen=True, slots=True)
 class TaskWeight:
-    """What a task contributes.
-
-    Attributes:
-        items: Work items.
-        instructions: Of one work item, by the loop heuristic or measured.
-    """
+    """What a task contributes: work items, and instructions of one (loop heuristic or measured)."""
 
     items: float
     instructions: float
@@ -189,12 +184,7 @@ def predict_application(
 ) -> Application:
     """Speed-up of the application of a task graph from those of its kernels.
 
-    Args:
-        graph: Tasks of a run, with the mappers and bytes of their edges.
-        runs: Kernels on some numbers of devices.
-        speedups: float64[N], of these.
-        overheads: Table of rho, for Eq. 3.
-        machine: Bandwidth, latency and throughput, for the rule ``time``.
+    ``speedups``: float64[N], of ``runs``; ``overheads``: for Eq. 3; ``machine``: for the rule ``time``.
 
     Raises:
         ConfigError: If a task has no kernel among the runs, or a pair no overhead.
@@ -206,7 +196,7 @@ def predict_application(
     found: dict[Rule, Floats] = {"mean": mean_speedup(table), "weighted": weighted_speedup(table, shares)}
     largest = None
     if overheads is not None:
-        rhos = [[r for *_, r in _rhos(graph, overheads, p)] for p in devices]
+        rhos = [_rhos(graph, overheads, p) for p in devices]
         largest = np.array([max(row, default=0.0) for row in rhos])
         columns = [(table[:, [k]], rhos[k]) for k in range(len(devices))]
         found["printed"] = np.concatenate([printed_speedup(t, shares, r) for t, r in columns])
@@ -245,9 +235,9 @@ def _weight(task: Task, runs: RunTable) -> TaskWeight:
     return TaskWeight(float(runs.of("work_items")[own]), float(runs.of("total")[own]))
 
 
-def _rhos(graph: TaskGraph, overheads: OverheadTable, p: int) -> list[tuple[str, float]]:
+def _rhos(graph: TaskGraph, overheads: OverheadTable, p: int) -> list[float]:
     return [
-        (edge.buffer, overheads.rho(edge.write, edge.read, p))
+        overheads.rho(edge.write, edge.read, p)
         for edge in graph.edges
         if edge.write is not None and edge.read is not None and edge.source != edge.sink
         and HOST not in (graph.tasks[edge.source].kernel, graph.tasks[edge.sink].kernel)

@@ -28,12 +28,7 @@ and at twice (37) clusters split and merge."""
 
 @dataclass(frozen=True, slots=True)
 class RankedFeature:
-    """A feature in the order of greedy selection.
-
-    Attributes:
-        name: Feature.
-        score: R² of a model of it and those before it, kernels left out in folds.
-    """
+    """A feature, and R² of a model of it and those selected before it, kernels left out in folds."""
 
     name: str
     score: float

@@ -197,7 +197,7 @@ def save_model(model: TrainedModel, path: Path, *, force: bool = False) -> None:
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     stream = io.BytesIO()
     np.savez_compressed(stream, allow_pickle=False, **{_HEADER: text}, **arrays)
-    write_atomically(path, lambda draft: _put(draft, stream.getvalue()), force=force)
+    write_atomically(path, lambda draft: draft.write_bytes(stream.getvalue()), force=force)
 
 
 def load_model(path: Path) -> TrainedModel:
@@ -267,7 +267,3 @@ def _digest(arrays: Mapping[str, Array]) -> str:
         found.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
         found.update(np.ascontiguousarray(arrays[name]).tobytes())
     return found.hexdigest()
-
-
-def _put(path: Path, data: bytes) -> None:
-    path.write_bytes(data)

@@ -62,13 +62,8 @@ def moved_bytes(
 ) -> Int64:
     """int64[p, p], bytes from the node of the row to that of the column.
 
-    Args:
-        write: Mapper of the last write.
-        read: Mapper of the read.
-        shape: Elements of the buffer per dimension.
-        element_bytes: Size of one.
-        writing: Work items of each node in the task that writes.
-        reading: In the task that reads.
+    ``shape``: elements of the buffer per dimension; ``writing`` and ``reading``: work items of each node in
+    the task that writes and in the one that reads.
     """
     size = tuple(shape)
     written = _boxes([write.region(chunk, size) for chunk in writing])
@@ -131,12 +126,7 @@ def measure_on_ranks(
 ) -> OverheadTable | None:
     """Table of the ranks of a job, on rank 0; all ranks call it.
 
-    Args:
-        comm: At least 2 ranks, one per node.
-        elements: Side of the matrix.
-        repetitions: Rounds; medians count.
-        progress: Told of every pair.
-        name: Of the machine.
+    At least 2 ranks, one per node; ``elements`` is the side of the matrix; of ``repetitions`` medians count.
 
     Raises:
         ConfigError: If there are too few ranks or rows, or the matrix is too large.
@@ -162,12 +152,8 @@ def measure_on_platform(
 ) -> OverheadTable:
     """Table of a simulated network.
 
-    Args:
-        platform: Network.
-        num_nodes: Nodes of it that are used.
-        elements: Side of the matrix.
-        throughput: Of a node, operations per second; an element of the addition takes four.
-        timeout_s: Wall-clock limit, seconds.
+    ``elements`` is the side of the matrix; an element of the addition takes four operations of
+    ``throughput``.
 
     Raises:
         ConfigError: If there is no SimGrid, or there are too few hosts.

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import parse_json, read_csv
-from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
+from commanalyzer.foundation.documents import parse_json, read_csv, reading
+from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.kernels.features.kernels import FEATURES, RUNTIME_FEATURES
 from commanalyzer.scaling.laws.terms import Floats
 
@@ -109,22 +109,15 @@ class RunTable:
 def read_runs(path: Path, machine: str = "") -> RunTable:
     """Table of runs in a CSV or JSON Lines file.
 
-    Args:
-        path: ``*.csv``, or ``*.jsonl`` with one object per line.
-        machine: Only runs of this machine, where the table has several.
+    Only runs of ``machine``, where the table has several.
 
     Raises:
         ArtifactError: If the file cannot be read.
         FitError: If columns or numbers are missing or out of range.
         ConfigError: If there are no runs of the machine, or of several and none is chosen.
     """
-    try:
+    with reading(path, "a table of runs (CSV or JSON Lines)"):
         lines = _json_lines(path) if path.suffix == ".jsonl" else _csv_lines(path)
-    except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or error
-        raise ArtifactError(
-            f"expected a table of runs (CSV or JSON Lines), found: {found}", where=str(path)
-        ) from error
     return runs_of(_of_machine(lines, machine, str(path)), str(path))
 
 

@@ -94,6 +94,8 @@ def train(table: RunTable, options: TrainingOptions, machine: str = "") -> Train
     relative = np.log(table.speedups / predicted)
     low, high = np.quantile(relative, _LEVELS).tolist()
     model = _fit(table, options, chosen)
+    import sklearn
+
     return TrainedModel(
         estimator=model.estimator,
         scaling=model.scaling,
@@ -104,7 +106,7 @@ def train(table: RunTable, options: TrainingOptions, machine: str = "") -> Train
         left_out=errors_of(table.speedups, predicted),
         log_error=(low, high),
         machine=machine,
-        versions=_versions(),
+        versions={"scikit-learn": sklearn.__version__, "numpy": np.__version__},
     )
 
 
@@ -113,10 +115,7 @@ def leave_kernels_out(
 ) -> Floats:
     """float64[N], speed-up of every run by a model that has seen no run of its kernel.
 
-    Args:
-        table: Runs of several kernels.
-        options: How to train.
-        parameters: Of the model; the defaults if left out.
+    The table has several kernels; without ``parameters`` the model has its defaults.
     """
     chosen = _defaults(options.kind) if parameters is None else parameters
     found = np.empty(len(table))
@@ -216,9 +215,7 @@ def _plain(kind: Kind, regressor: Any, inputs: Floats, targets: Floats) -> Estim
         return _forest([tree.tree_ for tree in regressor.estimators_])
     if kind == "neighbours":
         by_distance = int(regressor.weights == "distance")
-        return NearestNeighbours(
-            inputs, targets, _integers([regressor.n_neighbors]), _integers([by_distance])
-        )
+        return NearestNeighbours(inputs, targets, np.array([regressor.n_neighbors]), np.array([by_distance]))
     return SupportVectors(
         np.asarray(regressor.support_vectors_, dtype=np.float64),
         np.asarray(regressor.dual_coef_[0], dtype=np.float64),
@@ -245,13 +242,3 @@ def _forest(trees: Sequence[Any]) -> Forest:
         np.concatenate([tree.threshold for tree in trees]),
         np.concatenate([tree.value[:, 0, 0] for tree in trees]),
     )
-
-
-def _integers(values: Sequence[int]) -> NDArray[np.int64]:
-    return np.array(values, dtype=np.int64)
-
-
-def _versions() -> dict[str, str]:
-    import sklearn
-
-    return {"scikit-learn": sklearn.__version__, "numpy": np.__version__}

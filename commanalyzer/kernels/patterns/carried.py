@@ -45,12 +45,7 @@ class Carried:
 
 
 class FunctionRegisters:
-    """What registers of a function are computed from and used for.
-
-    Args:
-        function: The function.
-        cfg: Its control flow.
-    """
+    """What registers of a function are computed from and used for."""
 
     def __init__(self, function: Function, cfg: ControlFlow) -> None:
         self._cfg = cfg
@@ -130,7 +125,7 @@ class FunctionRegisters:
         """All members combine the running value by one operation; in the blocks nobody else reads them."""
         selecting = {m for m in members if m in self._kept}
         choices = selecting | {m for m in members if m in self._combined}
-        comparisons = self._comparisons(members)
+        comparisons = {m for m in members if self.definition[m].opcode in ("icmp", "fcmp")}
         kinds = {self._operation(m, members) for m in members - comparisons - selecting - {start}}
         if None in kinds or len(kinds - {""}) > 1:
             return False
@@ -142,9 +137,6 @@ class FunctionRegisters:
             if self.block_of[user.first_line] in blocks
         )
         return are_unread and all(u.name in choices for c in comparisons for u in users[c] if u.name)
-
-    def _comparisons(self, members: Set[str]) -> set[str]:
-        return {m for m in members if self.definition[m].opcode in ("icmp", "fcmp")}
 
     def _operation(self, name: str, members: Set[str]) -> str | None:
         """Operation that adds to the running value; empty for moves, ``None`` for anything else."""

@@ -75,14 +75,7 @@ class Stage:
 
 
 class Body:
-    """The parts of a loop's body, and what each needs of others.
-
-    Args:
-        function: Function with the loop.
-        cfg: Its control flow.
-        loop: The loop.
-        registers: Of all functions, by name.
-    """
+    """The parts of a loop's body, and what each needs of others."""
 
     def __init__(
         self, function: Function, cfg: ControlFlow, loop: Loop, registers: Mapping[str, FunctionRegisters]
@@ -121,11 +114,7 @@ class Body:
                         self.add_flow(own, sink)
 
     def stages(self, count: LoopCount) -> tuple[Stage, ...]:
-        """Stages in order; empty where they gain nothing.
-
-        Args:
-            count: What the loop did.
-        """
+        """Stages in order; empty where they gain nothing."""
         needs = self._needs
         groups = strong_components(sorted(needs, key=_order), lambda p: sorted(needs[p], key=_order))
         found: list[tuple[list[Part], bool]] = []
@@ -289,12 +278,7 @@ def find_patterns(
 ) -> tuple[FoundPattern, ...]:
     """Patterns of the loops that ran and of the functions that called themselves, by source line.
 
-    Args:
-        module: Parsed module.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
+    Executing more than ``max_instructions`` or using more than ``max_memory_bytes`` is refused.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -321,8 +305,6 @@ class ObservedRun(Generic[Seen]):
     """A run and what its observer has seen.
 
     Attributes:
-        observer: Its observer.
-        machine: The machine, after the run.
         registers: Of its functions, by name.
         updates: Stores that combine a loaded value with others: line -> lines of such loads.
     """
@@ -402,7 +384,8 @@ class _PatternFinder:
         forbidding = [item for item in flows if item not in reducing]
         reasons = [self._flow(key, flow) for key, flow in forbidding]
         reasons += [self._register(function, c) for c in carried if c.kind == "forbids"]
-        ordered = [self._call(line, name) for line, name in count.calls.items()]
+        calls = count.calls.items()
+        ordered = [self._reason(line, f"{name} is called in this order") for line, name in calls]
         leaving = registers.leaves_on_data(loop)
         ends = [self._reason(leaving, "the loop ends on what its iterations compute")] if leaving >= 0 else []
         reduced = [self._source.accessed(key.read, flow.variable) for key, flow in reducing]
@@ -526,9 +509,6 @@ class _PatternFinder:
         name = self._source.variable(function, carried.register)
         place = self._source.place(carried.update)
         return ForbiddingFlow(name, place, place, (1, 1), 1, "the next iteration goes on from it")
-
-    def _call(self, line: int, name: str) -> ForbiddingFlow:
-        return self._reason(line, f"{name} is called in this order")
 
     def _reason(self, line: int, text: str) -> ForbiddingFlow:
         place = self._source.place(line)

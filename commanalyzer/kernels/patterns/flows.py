@@ -119,7 +119,6 @@ class FlowObserver(Observer):
     """Collects flows of a run.
 
     Args:
-        module: The program.
         machine: The machine that runs it, asked for when it runs.
     """
 

@@ -13,12 +13,7 @@ from commanalyzer.program.ir.names.source_text import loop_place, user_place
 
 
 class SourceNames:
-    """Places and variables of a module.
-
-    Args:
-        module: The program.
-        registers: Of its functions, by name.
-    """
+    """Places and variables of a module."""
 
     def __init__(self, module: Module, registers: Mapping[str, FunctionRegisters]) -> None:
         self._module, self._registers = module, registers

@@ -121,11 +121,7 @@ class FlowTable:
 def flow_table(words: WordUses, task: Ints, word_object: Ints, is_kept: Bools) -> FlowTable:
     """Flows of the words that are kept.
 
-    Args:
-        words: All words.
-        task: Per word.
-        word_object: Per word.
-        is_kept: Per word: it is of a buffer, and no update of a reduction.
+    ``is_kept``, per word: it is of a buffer, and no update of a reduction.
     """
     sink = np.flatnonzero((words.source >= 0) & is_kept)
     source = words.source[sink]
@@ -143,12 +139,7 @@ def moved_bytes(
 ) -> tuple[Ints, Ints]:
     """Bytes that each edge needs from other nodes, and those of them that no earlier task has brought.
 
-    Args:
-        flows: The flows.
-        edge: Edge, per flow.
-        num_edges: Number of edges.
-        node: Node of each word access; ``num_nodes`` for reads by all nodes.
-        num_nodes: Number of nodes.
+    ``edge``: per flow; ``node``: of each word access, ``num_nodes`` for reads by all nodes.
     """
     everywhere = node[flows.sink] == num_nodes
     flow = np.concatenate((np.flatnonzero(~everywhere), np.repeat(np.flatnonzero(everywhere), num_nodes)))
@@ -169,11 +160,7 @@ def moved_bytes(
 def folded_bytes(task: Ints, word: Ints, node: Ints, sizes: Ints) -> dict[int, int]:
     """Bytes of partial results that nodes other than one send for the words of reductions, by task.
 
-    Args:
-        task: Per contribution.
-        word: Word that is contributed to.
-        node: Node that contributes.
-        sizes: Bytes of the word.
+    Per contribution: task, word that is contributed to, node that contributes, bytes of the word.
     """
     contributed = np.unique(np.stack((task, word, node, sizes)), axis=1)
     words = np.unique(np.stack((task, word, sizes)), axis=1)
@@ -226,10 +213,7 @@ def assembled(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> tup
 
     A read by all nodes, of what all work items need, has the number of nodes.
 
-    Args:
-        module: The program.
-        analysis: Its run, cut into tasks.
-        nodes: Numbers of nodes for which moved bytes are counted.
+    Moved bytes are counted for each of the numbers of ``nodes``.
     """
     assembler = _Assembler(module, analysis, nodes)
     return assembler.graph(), assembler.node
@@ -262,7 +246,8 @@ class _Assembler:
             if key is not None and key not in kernels:
                 orders.append(_ORDER.get(int(self._a.judgement[site]), "any"))
             of_task.append(HOST if key is None else kernels.setdefault(key, len(kernels)))
-        names = self._names(list(kernels))
+        often = Counter(name for name, _ in kernels)
+        names = [f"{name}:{place.line}" if often[name] > 1 else name for name, place in kernels]
         ranges, accesses = {}, {}
         for t in self._tasks:
             ranges[t], accesses[t] = self._mapped(t) if t in self._groups else ((), ())
@@ -302,10 +287,6 @@ class _Assembler:
             return function_at(self._debug, call.debug_location) or source_name(at.function), place
         name = loop_function(self._module, self._debug, function, at.name) or source_name(at.function)
         return name, loop_place(self._module, self._debug, function, at.name)
-
-    def _names(self, keys: list[tuple[str, SourcePlace]]) -> list[str]:
-        often = Counter(name for name, _ in keys)
-        return [f"{name}:{place.line}" if often[name] > 1 else name for name, place in keys]
 
     def _grouped(self, task: int) -> list[_Group]:
         a, log = self._a, self._a.log
@@ -363,7 +344,7 @@ class _Assembler:
         """Accesses that tell the indices of work items, for :func:`item_indices`: writes first."""
         groups = [g for g in self._groups[task] if not g.is_outside]
         groups.sort(key=lambda g: not g.is_write)
-        indices = [self._index(g, self._buffers[g.object].shape) for g in groups]
+        indices = [coordinates(self._element(g), self._buffers[g.object].shape) for g in groups]
         spans: dict[tuple[int, bool], Ints] = {}
         for g, index in zip(groups, indices, strict=True):
             ends = np.stack((index.min(axis=1), index.max(axis=1)))
@@ -419,9 +400,6 @@ class _Assembler:
     def _element(self, group: _Group) -> Ints:
         log, known = self._a.log, self._a.log.objects[group.object]
         return (log.address[group.at] - known.start) // self._buffers[group.object].element_bytes
-
-    def _index(self, group: _Group, shape: tuple[int, ...]) -> Ints:
-        return coordinates(self._element(group), shape)
 
     def _folded(self) -> list[dict[int, int]]:
         """Bytes of partial results by task, per number of nodes."""
@@ -493,15 +471,9 @@ def find_tasks(
 ) -> TaskGraph:
     """The task graph of a program, with the range mappers of its kernels.
 
-    Args:
-        module: Parsed module.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-        nodes: Numbers of nodes for which moved bytes are counted.
-        regions: Functions and marks whose executions are the tasks; by default outermost kernel loops are.
-            The module must have been compiled with these regions, so that they are still there.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
+    Executions of ``regions``, functions and marks, are the tasks; by default outermost kernel loops are. The
+    module must have been compiled with these regions, so that they are still there. Moved bytes are counted
+    for each of the numbers of ``nodes``; more than ``max_instructions`` or ``max_memory_bytes`` is refused.
 
     Raises:
         ConfigError: If there is no kernel: no loop that could be one, or no such region was executed.

@@ -8,6 +8,7 @@ Repetitions in a schedule: time steps and solver iterations become one group.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,10 +103,7 @@ class Task:
     @property
     def num_items(self) -> int:
         """Number of work items."""
-        items = 1
-        for first, end in self.range:
-            items *= end - first
-        return items
+        return math.prod(end - first for first, end in self.range)
 
 
 @dataclass(frozen=True, slots=True)

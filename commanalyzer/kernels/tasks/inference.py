@@ -105,12 +105,7 @@ def _covers(parts: Sequence[Accesses], shape: tuple[int, ...]) -> list[Cover]:
 
 
 def tightest(accesses: Accesses, shape: tuple[int, ...]) -> Cover:
-    """The mapper that covers accesses and grants least.
-
-    Args:
-        accesses: What was accessed.
-        shape: Extents of the buffer.
-    """
+    """The mapper that covers accesses and grants least."""
     index = coordinates(accesses.element, shape)
     items = np.unique(accesses.item, axis=1)
     candidates = _constant(index, items, shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, get_args
 
 import numpy as np
@@ -59,13 +60,7 @@ class MeasurementPlan:
 
 
 def measure_network(comm: Communicator[R], plan: MeasurementPlan, progress: Progress) -> tuple[Series, ...]:
-    """All series of the network, on rank 0; empty elsewhere. One rank per node is assumed.
-
-    Args:
-        comm: At least 2 ranks.
-        plan: How much to measure.
-        progress: Told of every stage.
-    """
+    """All series of the network, on rank 0; empty elsewhere. One rank per node is assumed."""
     found: list[Series] = []
     counts = rank_counts(comm.size)
     for count in counts:
@@ -92,7 +87,7 @@ def _group_series(comm: Communicator[R], plan: MeasurementPlan, progress: Progre
         for make in makers:
             yield from _exchange_series(comm, plan, make, size)
         for operation in get_args(Collective):
-            times_s = _repeated(comm, plan, _collective(comm, operation, size))
+            times_s = _repeated(comm, plan, partial(kernels.collective_times, comm, operation, size))
             yield from _gathered(comm, operation, size, 1, times_s)
         progress.advance()
 
@@ -109,16 +104,9 @@ def _exchange_series(
     yield from _gathered(comm, name, size, messages, _repeated(comm, plan, exchange))
 
 
-def _collective(comm: Communicator[R], operation: Collective, size: int) -> Callable[[int], Times]:
-    return lambda n: kernels.collective_times(comm, operation, size, n)
-
-
 def _small_message_series(comm: Communicator[R], plan: MeasurementPlan) -> Iterator[Series]:
     def round_trips(n: int) -> Times:
         return kernels.round_trip_times(comm, _partners(comm, n, plan), SMALL_MESSAGE_BYTES)
-
-    def calls(n: int) -> Times:
-        return kernels.call_times(comm, _CALLS, n)
 
     def overheads(n: int) -> Times:
         few, many = (
@@ -136,7 +124,7 @@ def _small_message_series(comm: Communicator[R], plan: MeasurementPlan) -> Itera
 
     size = SMALL_MESSAGE_BYTES
     yield from _gathered(comm, "round_trip", size, 1, _repeated(comm, plan, round_trips))
-    yield from _gathered(comm, "call", 0, 1, _repeated(comm, plan, calls))
+    yield from _gathered(comm, "call", 0, 1, _repeated(comm, plan, partial(kernels.call_times, comm, _CALLS)))
     send_s, receive_s = _repeated(comm, plan, overheads)
     yield from _gathered(comm, "send_overhead", size, MANY_MESSAGES, send_s)
     yield from _gathered(comm, "receive_overhead", size, MANY_MESSAGES, receive_s)
@@ -158,7 +146,7 @@ def _overlap_of_role(
         return kernels.overlapped_times(comm, _partners(comm, n, plan), role, size, units)
 
     base_s = _repeated(comm, plan, lambda n: overlapped(n, 0))
-    longest_base_s = comm.largest(_median(base_s))
+    longest_base_s = comm.largest(float(np.nanmedian(base_s)) if np.isfinite(base_s).any() else 0.0)
     units = max(1, round(_WORK * longest_base_s / unit_s))
     work_s = kernels.work_times(comm, units, _LEAST_REPETITIONS)
     # The unit may be shorter than it was when it was calibrated (a faster clock by now).
@@ -185,11 +173,6 @@ def _partners(comm: Communicator[R], num_rounds: int, plan: MeasurementPlan) -> 
 def _per_message(few_s: Times, many_s: Times) -> Times:
     """Time per additional message: what a batch costs beside its messages cancels."""
     return (many_s - few_s) / (MANY_MESSAGES - FEW_MESSAGES)
-
-
-def _median(times_s: Times) -> float:
-    timed = times_s[np.isfinite(times_s)]
-    return float(np.median(timed)) if timed.size else 0.0
 
 
 def _repeated(comm: Communicator[R], plan: MeasurementPlan, kernel: Callable[[int], Times]) -> Times:

@@ -51,11 +51,7 @@ def run_campaign(
 ) -> int:
     """Measure the points that the table does not have yet; their number on rank 0, 0 elsewhere.
 
-    Args:
-        table: CSV file that grows by a line per point.
-        points: The same on all ranks.
-        allocation: Name of this allocation of nodes.
-        say: Told of what spoils the numbers, on rank 0.
+    The CSV file ``table`` grows by a line per point; ``say`` is told of what spoils the numbers, on rank 0.
 
     Raises:
         MachineModelError: If there is one rank only, the table cannot be read, or MPI is not usable.
@@ -114,15 +110,7 @@ def _missing(table: Path, points: Sequence[CampaignPoint], allocation: str) -> l
 def campaign_script(
     *, script: Path, table: Path, tool: Sequence[str], nodes: Sequence[int], processes: Sequence[int]
 ) -> str:
-    """Script that submits a job per number of nodes and allocation.
-
-    Args:
-        script: Where it will be.
-        table: Table of the campaign.
-        tool: Command that starts this tool.
-        nodes: N, of which each is a job.
-        processes: PPN.
-    """
+    """Script that submits a job per number of nodes and allocation; ``tool`` starts this tool."""
     return _SCRIPT.format(
         name=shlex.quote(str(script.absolute())),
         table=shlex.quote(str(table.absolute())),

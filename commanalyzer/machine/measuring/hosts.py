@@ -149,8 +149,8 @@ def this_place() -> RankPlace:
 def granted_processors(limit: Path) -> float:
     """Processors that a control group grants at a time, unlimited where the file does not say.
 
-    Args:
-        limit: Its file ``cpu.max``: microseconds of processor time (or ``max``) per period, both in the file.
+    ``limit`` is its file ``cpu.max``: microseconds of processor time (or ``max``) per period, both in the
+    file.
     """
     try:
         granted, period = limit.read_text().split()

@@ -52,11 +52,7 @@ def estimate_network(
 ) -> tuple[MachineParameters, tuple[str, ...]]:
     """Parameters of the network, and remarks about those that could not be told.
 
-    Args:
-        series: Of :func:`commanalyzer.machine.measuring.campaign.measure_network`.
-        name: What to call the machine.
-        date: ISO date of the measurement.
-        flags: What spoils the numbers; goes before the note of every parameter.
+    ``flags`` say what spoils the numbers, before the note of every parameter; ``date`` is an ISO date.
     """
     prefix = f"[{', '.join(flags)}] " if flags else ""
     found = {
@@ -84,11 +80,7 @@ def estimate_network(
 def estimate_throughput(flops: float, times_s: NDArray[np.float64], *, date: str, note: str) -> Parameter:
     """R of one program: its operations over the median time of its runs.
 
-    Args:
-        flops: Floating-point operations of one run, from the analysis.
-        times_s: Wall time of each run, seconds.
-        date: ISO date of the runs.
-        note: What was run, and how.
+    ``flops`` are those of one run, from the analysis; ``note`` says what was run, and how.
     """
     time = median_interval(times_s)
     value = significant(flops / time.median)
@@ -104,7 +96,7 @@ def _bandwidth(series: Sequence[Series]) -> Parameter:
     matchings = _select(series, "matching")
     curve = _curve(matchings, _rate)
     last = matchings[-1]
-    seconds = median_interval(_round_means(last))
+    seconds = median_interval(np.nanmean(last.times_s, axis=0))  # without idle ranks
     sent = last.num_messages * last.message_bytes
     note = (
         f"harmonic mean over ranks and {last.times_s.shape[1]} random perfect matchings, each rank sends and "
@@ -121,11 +113,6 @@ def _bandwidth(series: Sequence[Series]) -> Parameter:
 
 def _rate(item: Series) -> float:
     return harmonic_mean_bandwidth(item.num_messages * item.message_bytes, item.times_s)
-
-
-def _round_means(item: Series) -> NDArray[np.float64]:
-    """Mean time over the ranks of each round; idle ranks do not count."""
-    return np.asarray(np.nanmean(item.times_s, axis=0), dtype=np.float64)
 
 
 def _overlap(series: Sequence[Series]) -> Parameter:
@@ -223,10 +210,6 @@ def run_times(command: Sequence[str], num_runs: int) -> NDArray[np.float64]:
 
     The program's output is discarded; threads and other settings are those of the environment.
 
-    Args:
-        command: Program and arguments.
-        num_runs: At least 1.
-
     Raises:
         MachineModelError: If there is no such program.
         TargetRunError: If a run fails.
@@ -285,12 +268,7 @@ def measure_machine(
 
     With several hosts, the first rank of each takes part: the parameters are those of nodes.
 
-    Args:
-        world: All ranks, at least 2.
-        library: Version line of the message-passing library.
-        plan: How much to measure.
-        name: What to call the machine.
-        progress: Told of every stage.
+    ``library`` is the version line of the message-passing library; ``progress`` is told of every stage.
     """
     texts = world.gather_texts(this_place().to_text())
     hosts = JobHosts(tuple(RankPlace.from_text(text) for text in texts))
@@ -339,13 +317,9 @@ class MeasurementRequest:
 
     Attributes:
         output: Machine file.
-        name: What to call the machine.
-        plan: How much to measure.
         base: Machine whose parameters are kept where none is measured, empty for none.
         command: Plain run of the analysed program; empty for no throughput.
         flops: Tells the floating-point operations of that run; called on rank 0 only.
-        num_runs: Timed runs.
-        force: Replace existing files.
     """
 
     output: Path
@@ -370,7 +344,6 @@ class JobResult:
     Attributes:
         machine: The machine, with the parameters of the base.
         remarks: What a reader of the numbers must know.
-        files: Files that were written.
     """
 
     machine: MachineParameters
@@ -392,10 +365,7 @@ def run_job(
 ) -> JobResult | None:
     """Measure and write; the result on rank 0, ``None`` on the others.
 
-    Args:
-        request: The same on all ranks.
-        progress: Told of every stage.
-        say_failure: Told what ended the measurement on this rank, before all ranks are ended.
+    ``say_failure`` is told what ended the measurement on this rank, before all ranks are ended.
 
     Raises:
         CommAnalyzerError: On rank 0, if a file cannot be written, the base machine is not usable, or the

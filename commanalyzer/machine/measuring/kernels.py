@@ -56,14 +56,9 @@ class ExchangePattern:
 
 
 def random_matchings(num_ranks: int, num_rounds: int, seed: int) -> ExchangePattern:
-    """Random perfect matchings: partners send to each other in both directions.
+    """Random perfect matchings of at least two ranks: partners send to each other in both directions.
 
     With an odd number of ranks, another one is idle in each round.
-
-    Args:
-        num_ranks: Ranks, at least 2.
-        num_rounds: Independent matchings.
-        seed: Seed of the random choices.
     """
     order = _permutations(num_ranks, num_rounds, seed)
     pairs = order[:, : num_ranks - num_ranks % 2]
@@ -75,13 +70,7 @@ def random_matchings(num_ranks: int, num_rounds: int, seed: int) -> ExchangePatt
 
 
 def random_rings(num_ranks: int, num_rounds: int, seed: int) -> ExchangePattern:
-    """Random rings through all ranks: each sends to its successor, receives from its predecessor.
-
-    Args:
-        num_ranks: Ranks, at least 2.
-        num_rounds: Independent rings.
-        seed: Seed of the random choices.
-    """
+    """Random rings through all, at least two, ranks: each sends to its successor."""
     order = _permutations(num_ranks, num_rounds, [seed, num_ranks])
     rounds = np.arange(num_rounds)[:, None]
     successors = np.empty((num_rounds, num_ranks), dtype=np.int64)
@@ -94,10 +83,8 @@ def random_rings(num_ranks: int, num_rounds: int, seed: int) -> ExchangePattern:
 def shifts(num_ranks: int, num_rounds: int, stride: int) -> ExchangePattern:
     """Neighbours at growing distances: in round 0 to r + stride, then to r - stride, r + 2 stride, ...
 
-    Args:
-        num_ranks: Ranks, at least 2.
-        num_rounds: Messages of each rank.
-        stride: Ranks between neighbours: with one node's ranks, neighbours are on the next node.
+    ``num_rounds`` are messages of each rank; with a stride of one node's ranks, neighbours are on the next
+    node.
     """
     number = np.arange(num_rounds)
     offset = (number // 2 + 1) * np.where(number % 2 == 0, stride, -stride)
@@ -134,14 +121,7 @@ def exchange_times(
 
     Before each timed round the partners exchange one message, so that connections exist.
 
-    Args:
-        comm: Ranks of the pattern.
-        pattern: Who sends to whom.
-        message_bytes: Size of one message.
-        num_messages: Messages from each rank per round.
-
-    Returns:
-        float64[rounds], seconds for all messages; NaN where this rank is idle.
+    float64[rounds], seconds for all messages; NaN where this rank is idle.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
@@ -167,14 +147,9 @@ def pattern_times(
 ) -> Times:
     """Time of a phase in which every round of the pattern is a message, all under way at once.
 
-    Args:
-        comm: Ranks of the pattern.
-        pattern: A message to each target.
-        message_bytes: Size of one message.
-        num_repetitions: Timed phases, after one that is not timed.
+    ``num_repetitions`` phases are timed, after one that is not.
 
-    Returns:
-        float64[repetitions], seconds.
+    float64[repetitions], seconds.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((pattern.num_rounds, message_bytes), dtype=np.uint8)
@@ -195,13 +170,9 @@ def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int)
 
     One round trip that is not timed goes before each timed one.
 
-    Args:
-        comm: Ranks of the matchings.
-        partners: int64[rounds, ranks], partner of each rank, ``IDLE`` for none.
-        message_bytes: Size of the message.
+    ``partners``: int64[rounds, ranks], partner of each rank, ``IDLE`` for none.
 
-    Returns:
-        float64[rounds], seconds; NaN on the higher ranks.
+    float64[rounds], seconds; NaN on the higher ranks.
     """
     buffer = np.zeros(message_bytes, dtype=np.uint8)
     times_s = np.full(len(partners), np.nan)
@@ -242,15 +213,10 @@ def overhead_times(
     The lower rank of each pair posts ``num_messages`` sends and is timed; after a barrier the higher one
     receives and is timed. The messages are small, so that they arrive without the receiver's help.
 
-    Args:
-        comm: Ranks of the matchings.
-        partners: int64[rounds, ranks], partner of each rank.
-        message_bytes: Size of one message.
-        num_messages: Messages per repetition.
+    ``partners``: int64[rounds, ranks], partner of each rank; ``num_messages`` are those of a repetition.
 
-    Returns:
-        Send times and receive times, float64[rounds] each, seconds for all messages; NaN on the rank that
-        was not timed.
+    Send times and receive times, float64[rounds] each, seconds for all messages; NaN on the rank that
+    was not timed.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
@@ -278,14 +244,9 @@ def overhead_times(
 def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num_messages: int) -> Times:
     """Time until ``num_messages`` small messages, sent at once, are there; on the higher rank of each pair.
 
-    Args:
-        comm: Ranks of the matchings.
-        partners: int64[rounds, ranks], partner of each rank.
-        message_bytes: Size of one message.
-        num_messages: Messages per repetition.
+    ``partners``: int64[rounds, ranks], partner of each rank.
 
-    Returns:
-        float64[rounds], seconds for all messages; NaN on the senders.
+    float64[rounds], seconds for all messages; NaN on the senders.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
@@ -317,8 +278,7 @@ def overlapped_times(
         message_bytes: Size of the message.
         work_units: Work between posting and waiting; 0 times the transfer alone.
 
-    Returns:
-        float64[rounds], seconds; NaN on the ranks that do not work.
+    float64[rounds], seconds; NaN on the ranks that do not work.
     """
     outgoing = np.zeros(message_bytes, dtype=np.uint8)
     incoming = np.zeros((1, message_bytes), dtype=np.uint8)
@@ -354,14 +314,10 @@ def collective_times(
 ) -> Times:
     """Time of one collective operation, per repetition, on this rank.
 
-    Args:
-        comm: Ranks that take part.
-        operation: ``allreduce`` (sum of doubles) or ``bcast`` (from rank 0).
-        message_bytes: Size of the contribution of one rank; a multiple of 8 for ``allreduce``.
-        num_repetitions: Timed repetitions, after one that is not timed.
+    ``allreduce`` is a sum of doubles, ``bcast`` from rank 0; ``message_bytes`` is the contribution of one
+    rank, a multiple of 8 for ``allreduce``. One repetition before is not timed.
 
-    Returns:
-        float64[repetitions], seconds.
+    float64[repetitions], seconds.
     """
     values = np.ones(max(1, message_bytes // _DOUBLE_BYTES))
     result = np.empty_like(values)
@@ -401,13 +357,10 @@ def _complete(comm: Communicator[R], requests: Sequence[R]) -> None:
 def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rounds: int) -> Times:
     """Time of a round in which every pair of ranks exchanges its own number of bytes, all at once.
 
-    Args:
-        comm: Ranks.
-        comm_bytes: int64[p, p], bytes from the rank of the row to that of the column.
-        num_rounds: Timed rounds, after one that is not.
+    ``comm_bytes``: int64[p, p], from the rank of the row to that of the column. One round before is not
+    timed.
 
-    Returns:
-        float64[rounds], seconds until all messages of this rank are sent and received.
+    float64[rounds], seconds until all messages of this rank are sent and received.
     """
     outgoing, incoming = comm_bytes[comm.rank], comm_bytes[:, comm.rank]
     requests = [

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from commanalyzer.foundation.documents import csv_text, read_csv
+from commanalyzer.foundation.documents import csv_text, read_csv, reading
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import ExchangePattern, pattern_times, random_rings, shifts
@@ -104,13 +104,8 @@ def measure_points(
 ) -> None:
     """Measure points on a communicator; ``keep`` is called on rank 0 as soon as one is done.
 
-    Args:
-        world: All ranks of the job.
-        node: Node of every rank, 0 ... N - 1.
-        positions: Place of each node in the network.
-        points: Same on all ranks; those that need more nodes or processes than there are, are left out.
-        allocation: Name of the job.
-        keep: Writes a point.
+    ``node``: that of every rank, 0 ... N - 1; ``positions``: place of each node in the network. Points that
+    need more nodes or processes than there are, are left out.
     """
     layout = np.asarray(node)
     slot = np.array([int((layout[:r] == layout[r]).sum()) for r in range(len(layout))])
@@ -147,10 +142,8 @@ def read_points(path: Path) -> tuple[MeasuredPhase, ...]:
     Raises:
         MachineModelError: If it cannot be read, columns are missing, or a cell cannot be read.
     """
-    try:
+    with reading(path, "a table of a campaign", error=MachineModelError):
         lines = read_csv(path)
-    except (OSError, ValueError) as error:
-        raise MachineModelError(f"expected a table of a campaign, found: {error}", where=str(path)) from error
     header = lines[0] if lines else []
     missing = [name for name in COLUMNS if name not in header]
     if missing:
@@ -178,9 +171,5 @@ def _points(lines: Sequence[Sequence[str]], header: Sequence[str], path: Path) -
             raise MachineModelError(
                 f"expected a measured point, found {', '.join(line)!r}: {error}", where=f"{path}:{number}"
             ) from error
-        yield MeasuredPhase(
-            CampaignPoint(whole[0], whole[1], whole[2], whole[3], pattern),
-            cells["allocation"],
-            positions,
-            time_s,
-        )
+        point = CampaignPoint(whole[0], whole[1], whole[2], whole[3], pattern)
+        yield MeasuredPhase(point, cells["allocation"], positions, time_s)

@@ -48,13 +48,7 @@ class Series:
 def write_samples(
     path: Path, series: Iterable[Series], provenance: Mapping[str, object], *, force: bool = False
 ) -> None:
-    """Write all raw timings as compressed JSON.
-
-    Args:
-        path: File to write (``*.json.gz``).
-        series: All of them.
-        provenance: Where they come from: library, placement of the ranks, seed, version.
-        force: Replace an existing file.
+    """Write all raw timings as compressed JSON (``*.json.gz``), with library, placement, seed and version.
 
     Raises:
         ArtifactError: If the file exists or cannot be written.

@@ -154,7 +154,6 @@ class ScalingBound:
     """Bounds over node counts.
 
     Attributes:
-        machine: The machine.
         work_flop: W.
         points: By increasing node count.
         changes: What better machines bring, by node count, then as in :data:`BETTER`.

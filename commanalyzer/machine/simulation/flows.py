@@ -158,13 +158,7 @@ PRECISION = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Messages of one phase, all started at once in the order of the arrays.
-
-    Attributes:
-        sender: int64[M], rank.
-        receiver: int64[M], rank.
-        size_bytes: int64[M].
-    """
+    """Messages of one phase, int64[M] each, all started at once in the order of the arrays."""
 
     sender: Int64
     receiver: Int64
@@ -178,11 +172,8 @@ class Messages:
 def phase_time(messages: Messages, rank_position: Int64, network: Topology, link: LinkParameters) -> float:
     """Seconds from the start of a phase to its end on the slowest rank.
 
-    Args:
-        messages: Of the phase.
-        rank_position: int64[P], place of each rank in the network.
-        network: Network.
-        link: Its links; a rank takes ``message_overhead_s`` for each send and each receive, one by one.
+    ``rank_position``: int64[P], place of each rank in the network. A rank takes ``message_overhead_s`` of
+    ``link`` for each send and each receive, one by one.
     """
     if not len(messages.sender):
         return 0.0

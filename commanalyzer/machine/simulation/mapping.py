@@ -20,12 +20,8 @@ _STARTS = 8
 def place(platform: Platform, order: HostOrder, seed: int, comm_bytes: NDArray[np.int64]) -> Platform:
     """The platform with its hosts in the order of the ranks, one rank per host.
 
-    Args:
-        platform: Network.
-        order: ``order``: rank i on host i. ``random``: on random hosts, as a batch system may do.
-            ``near``: such that bytes times links is small.
-        seed: Of what is random.
-        comm_bytes: int64[p, p], bytes from rank to rank.
+    ``order``: rank i on host i; ``random``: on random hosts, as a batch system may do; ``near``: such that
+    bytes times links is small. ``comm_bytes``: int64[p, p], bytes from rank to rank.
 
     Raises:
         ConfigError: If there are fewer hosts than ranks, or nothing is known of the network's distances.
@@ -58,11 +54,8 @@ def near_placement(
     METIS divides the graph of the ranks into nodes of equal size, then nodes are mapped as in
     :func:`near_hosts`.
 
-    Args:
-        distances: int64[N, N], links between the nodes.
-        comm_bytes: int64[P, P], bytes from rank to rank, P = N times ``ranks_per_node``.
-        ranks_per_node: PPN.
-        seed: Of what is random.
+    ``distances``: int64[N, N], links between the nodes; ``comm_bytes``: int64[P, P], bytes from rank to rank,
+    P = N times ``ranks_per_node``.
     """
     count, random = len(distances), np.random.default_rng(seed)
     node = _equal_groups(comm_bytes, count, ranks_per_node, seed)
@@ -101,10 +94,7 @@ def near_hosts(
 
     A quadratic assignment problem: the best of several heuristic solutions, the order as it is among them.
 
-    Args:
-        distances: int64[N, N], links between hosts.
-        comm_bytes: int64[p, p], p <= N.
-        random: Source of starting points.
+    ``distances``: int64[N, N], links between hosts; ``comm_bytes``: int64[p, p], p <= N.
 
     Reference: J. T. Vogelstein et al., Fast approximate quadratic programming for graph matching, PLOS ONE
     10(4), 2015; improved by exchanging pairs.

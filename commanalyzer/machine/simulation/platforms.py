@@ -50,7 +50,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import MachineParameters
 
 _TURN = "turn"
 _TURN_BANDWIDTH_BPS = 1e18
@@ -61,12 +61,8 @@ def torus_elements(
 ) -> Iterator[str]:
     """Lines of the zone: hosts, routers, links, routes.
 
-    Args:
-        prefix: Names of the hosts before their number; along the first side numbers are neighbours.
-        sides: Nodes along each dimension, > 1 each.
-        throughput: Speed of a node, Flop/s.
-        bandwidth: Of links and interfaces in each direction, B/s.
-        latency_s: Of a step, seconds.
+    Names of hosts begin with ``prefix``; ``sides``, > 1 each, are nodes along each dimension, along the first
+    numbers are neighbours. ``throughput`` is in Flop/s, ``bandwidth`` in B/s, each direction.
     """
     count, last = math.prod(sides), len(sides) - 1
     yield '<zone id="machine" routing="DijkstraCache">'
@@ -195,22 +191,15 @@ def link_parameters(machine: MachineParameters) -> LinkParameters:
     Raises:
         MachineModelError: If bandwidth, latency or throughput is unknown.
     """
-    missing = [name for name in ("bandwidth", "latency", "throughput") if name not in machine.parameters]
+    known = {name: parameter.value for name, parameter in machine.parameters.items()}
+    missing = [name for name in ("bandwidth", "latency", "throughput") if name not in known]
     if missing:
         raise MachineModelError(
             f"expected bandwidth, latency and throughput of the machine, found no {' and no '.join(missing)}",
             hint="give them in a machine file, or with --bandwidth, --latency and --throughput",
         )
-
-    def value(parameter: Parameter | None) -> float:
-        return parameter.value if parameter is not None else 0.0
-
-    return LinkParameters(
-        value(machine.bandwidth),
-        value(machine.latency),
-        value(machine.throughput),
-        value(machine.message_overhead),
-    )
+    overhead_s = known.get("message_overhead", 0.0)
+    return LinkParameters(known["bandwidth"], known["latency"], known["throughput"], overhead_s)
 
 
 def check_topology(topology: str) -> None:
@@ -232,12 +221,7 @@ def topology_sides(topology: str, num_hosts: int) -> tuple[int, ...]:
 
 
 def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platform:
-    """Smallest platform of a topology with at least ``num_hosts`` nodes.
-
-    Args:
-        topology: One of ``TOPOLOGIES``.
-        num_hosts: Least number of nodes, >= 1.
-        link: Links and nodes.
+    """Smallest platform of one of ``TOPOLOGIES`` with at least ``num_hosts`` >= 1 nodes.
 
     Raises:
         ConfigError: If the topology is unknown or the number of nodes is out of range.
@@ -318,9 +302,7 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 def read_platform(path: Path, host_file: Path | None = None) -> Platform:
     """Platform described by a file of SimGrid.
 
-    Args:
-        path: XML file.
-        host_file: Names of the hosts to use, one per line; ``None`` for all hosts of the file.
+    ``host_file`` has the names of the hosts to use, one per line; without, all hosts of the file are used.
 
     Raises:
         ConfigError: If a file cannot be read or is no platform, or has no hosts.
@@ -332,7 +314,8 @@ def read_platform(path: Path, host_file: Path | None = None) -> Platform:
         raise ConfigError(f"expected an XML file, found: {error}", where=str(path)) from error
     if root.tag != "platform":
         raise ConfigError(f"expected the element platform, found {root.tag}", where=str(path))
-    hosts = _listed(_text(host_file)) if host_file is not None else _hosts(root, path)
+    listed = None if host_file is None else filter(None, map(str.strip, _text(host_file).splitlines()))
+    hosts = _hosts(root, path) if listed is None else tuple(listed)
     if not hosts:
         raise ConfigError(
             "expected hosts, found none that are listed in the file",
@@ -349,10 +332,6 @@ def _text(path: Path) -> str:
         raise ConfigError(f"expected a readable file, found: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"expected text in UTF-8, found: {error.reason}", where=str(path)) from error
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in text.splitlines() if line.strip())
 
 
 def _hosts(root: ElementTree.Element, path: Path) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ class Topology:
     """A generated network.
 
     Attributes:
-        topology: Its name.
         sides: Numbers that make it up, see :class:`~commanalyzer.machine.simulation.platforms.Platform`.
     """
 
@@ -91,9 +90,7 @@ class Topology:
     def latency_s(self, routes: Int64, wire_s: float) -> Floats:
         """float64[F], time of an empty message on each route.
 
-        Args:
-            routes: As of :meth:`routes`.
-            wire_s: Time between neighbouring nodes (two links; one step of a torus), seconds.
+        ``wire_s`` is the time between neighbouring nodes (two links; one step of a torus), seconds.
         """
         return np.asarray(self.steps(routes) * (wire_s if self._is_direct else wire_s / 2))
 

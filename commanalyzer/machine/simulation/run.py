@@ -60,13 +60,8 @@ def matching_bandwidth(
 ) -> float:
     """Effective bisection bandwidth per node, B/s: message size over mean time of all ranks and matchings.
 
-    Args:
-        platform: Network.
-        num_ranks: Ranks on its first hosts, >= 2.
-        seed: Of the matchings.
-        timeout_s: Wall-clock limit, seconds.
-        count: Matchings.
-        message_bytes: Size of the messages.
+    Ranks are on its first hosts, at least 2; ``timeout_s`` is a wall-clock limit, ``count`` that of
+    matchings.
 
     Raises:
         ConfigError: If there are fewer than two ranks, or no SimGrid.
@@ -92,17 +87,6 @@ def pair_bandwidth(platform: Platform, *, timeout_s: float) -> float:
     return matching_bandwidth(
         platform, 2, seed=0, timeout_s=timeout_s, count=1, message_bytes=_LONG_MESSAGE_BYTES
     )
-
-
-def one_way_latency(platform: Platform, *, timeout_s: float) -> float:
-    """Time of an empty message from the first host to the second, seconds.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or one host only.
-        TargetRunError: If the simulation failed.
-    """
-    traces = ["0 init\n0 send 1 0 0 6\n0 finalize\n", "1 init\n1 recv 0 0 0 6\n1 finalize\n"]
-    return max(action.end_s for action in replay(platform, traces, timeout_s))
 
 
 def _exchange_times(
@@ -208,12 +192,7 @@ class SimulatedRun:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Decompositions on a platform.
-
-    Attributes:
-        machine: What was measured on the platform.
-        runs: In the order asked for.
-    """
+    """Decompositions on a platform, in the order asked for, and what was measured on the platform."""
 
     machine: MachineParameters = field(repr=False)
     runs: tuple[SimulatedRun, ...]
@@ -226,14 +205,7 @@ def simulate(
     options: SimulationOptions,
     progress: Progress,
 ) -> Simulation:
-    """Simulate decompositions of a prediction on a platform.
-
-    Args:
-        result: The prediction.
-        decompositions: Which of its decompositions.
-        platform: Network with at least as many hosts as nodes.
-        options: How.
-        progress: Told about steps.
+    """Simulate decompositions of a prediction on a platform with at least as many hosts as nodes.
 
     Raises:
         ConfigError: If there is no SimGrid, too few hosts, or the result is a counted run.
@@ -267,17 +239,18 @@ def measured_machine(
     hosts in the order of the platform, wherever ranks are placed; random matchings use the
     hosts of the ranks.
 
-    Args:
-        platform: Network.
-        placed: The platform with hosts in the order of the ranks, by node count.
-        options: Seed and time limit.
+    ``placed``: the platform with hosts in the order of the ranks, by node count.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.
         TargetRunError: If a simulation failed or took too long.
     """
     limit_s = options.timeout_s
-    throughput = host_throughput(platform, limit_s)
+
+    def time_s(*traces: str) -> float:
+        return max(action.end_s for action in replay(platform, traces, limit_s))
+
+    throughput = _MEASURED_FLOP / time_s(f"0 init\n0 compute {_MEASURED_FLOP}\n0 finalize\n")
     found = MachineParameters(
         platform.name, throughput=Parameter(throughput, "Flop/s", "measured", note="simulated")
     )
@@ -290,28 +263,16 @@ def measured_machine(
         *(matching_bandwidth(placed[p], p, seed=options.seed, timeout_s=limit_s) for p in counts),
     ]
     overhead_s = options.message_overhead_s
+    empty = ("0 init\n0 send 1 0 0 6\n0 finalize\n", "1 init\n1 recv 0 0 0 6\n1 finalize\n")
     return found.updated(
         bandwidth=Parameter(
             *(values[-1], "B/s", "measured"),
             note="simulated random matchings; two nodes: alone in the network",
             curve=Curve((2.0, *map(float, counts)), (), tuple(values)),
         ),
-        latency=Parameter(
-            one_way_latency(platform, timeout_s=limit_s), "s", "measured", note="simulated, first two hosts"
-        ),
+        latency=Parameter(time_s(*empty), "s", "measured", note="simulated, first two hosts"),
         message_overhead=Parameter(overhead_s, "s", "given") if overhead_s else None,
     )
-
-
-def host_throughput(platform: Platform, timeout_s: float) -> float:
-    """Simulated throughput of the first host, Flop/s.
-
-    Raises:
-        ConfigError: If there is no SimGrid.
-        TargetRunError: If the simulation failed.
-    """
-    trace = f"0 init\n0 compute {_MEASURED_FLOP}\n0 finalize\n"
-    return _MEASURED_FLOP / max(action.end_s for action in replay(platform, [trace], timeout_s))
 
 
 def replayed_time(
@@ -323,12 +284,8 @@ def replayed_time(
 ) -> float:
     """Simulated time of a schedule on a platform, seconds; of the whole program where it is a part of it.
 
-    Args:
-        schedule: Messages in rounds.
-        work_flop: float[p], work of each node in all rounds of the program.
-        platform: Network.
-        timeout_s: Wall-clock limit, seconds.
-        keep: Folder for platform, hosts, traces and ``timeline.json``; ``None`` for none.
+    ``work_flop``: float[p], work of each node in all rounds of the program; ``timeout_s``: wall-clock limit;
+    ``keep``: folder for platform, hosts, traces and ``timeline.json``.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.

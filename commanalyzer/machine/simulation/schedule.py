@@ -90,10 +90,8 @@ class Schedule:
 def make_schedule(communication: Communication, most_rounds: int = 500) -> Schedule:
     """Spread the messages of a decomposition over rounds.
 
-    Args:
-        communication: Matrix of bytes and messages, and collectives where they are known.
-        most_rounds: Simulate no more rounds than this; of longer programs the same share of every pair's
-            messages is kept, of the size they have.
+    Of programs with more rounds than ``most_rounds`` the same share of every pair's messages is kept, of the
+    size they have.
 
     Raises:
         ConfigError: If ``most_rounds`` is not positive.
@@ -197,9 +195,7 @@ class _Actions:
 def schedule_traces(schedule: Schedule, work_flop: Sequence[float]) -> list[str]:
     """Text of each rank's trace.
 
-    Args:
-        schedule: Messages in rounds.
-        work_flop: float[p], floating-point operations of each node in the whole region.
+    ``work_flop``: float[p], floating-point operations of each node in the whole region.
     """
     p = schedule.num_nodes
     actions = [*_messages(schedule), _waits(schedule), _computations(schedule, work_flop)]
@@ -215,11 +211,7 @@ def schedule_traces(schedule: Schedule, work_flop: Sequence[float]) -> list[str]
 def joined(num_ranks: int, rank: Int64, order: tuple[Int64, ...], text: Words) -> list[str]:
     """Trace of each rank: its lines, ordered by the keys of ``order`` (the first is the major one).
 
-    Args:
-        num_ranks: Number of ranks.
-        rank: int64[A], rank of each action.
-        order: Sort keys, int64[A] each.
-        text: Action of each line, without the rank.
+    ``rank``: int64[A], rank of each action; ``order``: int64[A] each; ``text``: actions without the rank.
     """
     place = np.lexsort((*reversed(order), rank))
     words = text[place].tolist()

@@ -67,11 +67,7 @@ def replay(
 ) -> list[Action]:
     """Replay one trace per rank, rank i on the i-th host of ``platform``.
 
-    Args:
-        platform: Network with at least as many hosts as there are traces.
-        traces: Text of each rank's trace.
-        timeout_s: Wall-clock limit, seconds.
-        folder: Keep platform, hosts and traces there; ``None`` for a temporary folder.
+    ``timeout_s`` is a wall-clock limit; platform, hosts and traces are kept in ``folder`` where it is given.
 
     Returns:
         What the ranks did, in the order in which it ended.
@@ -110,12 +106,7 @@ def _sent_bytes(words: Sequence[str], num_ranks: int) -> int:
 def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s: float, folder: Path) -> str:
     """Run ``smpirun`` and return its output, standard error included.
 
-    Args:
-        platform: Network.
-        num_ranks: Number of ranks, at most that of the hosts.
-        words: Options for ``smpirun`` that say what to run.
-        timeout_s: Wall-clock limit, seconds.
-        folder: Where to write platform and hosts, and to run; paths in ``words`` are relative to it.
+    ``words`` say what to run, with paths relative to ``folder``, where platform and hosts are written.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.

@@ -22,12 +22,7 @@ from commanalyzer.profiles.values import Profile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Features of all threads of several runs.
-
-    Attributes:
-        names: One per column.
-        tables: float64[T, F] per run.
-    """
+    """Features of all threads of several runs: names of the columns, float64[T, F] per run."""
 
     names: tuple[str, ...]
     tables: tuple[Floats, ...]
@@ -46,9 +41,7 @@ def run_metrics(profile: Profile) -> list[Metrics]:
 def features_of(profiles: Sequence[Profile], *, directed: bool) -> Features:
     """Features of all threads; what is not known of some thread is left out for all.
 
-    Args:
-        profiles: Runs.
-        directed: Sources at lower and at higher ranks are told apart.
+    ``directed``: sources at lower and at higher ranks are told apart.
     """
     rows = [[_features(m, processes_of(p), directed) for m in run_metrics(p)] for p in profiles]
     common = set.intersection(*(set(row) for run in rows for row in run))

@@ -22,7 +22,7 @@ Exascale Extrapolator manual*, Section 5.1 and ``absoluteEdgeMatching`` in Appen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,12 +50,7 @@ MOST_CLASSES = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """Threads of one run in principal components.
-
-    Attributes:
-        points: float64[T, D].
-        num_distinct: Different points.
-    """
+    """Threads of one run in principal components, float64[T, D], and how many are different."""
 
     points: Floats
     num_distinct: int
@@ -64,8 +59,7 @@ class Reduced:
 def reduce_features(table: Floats) -> Reduced:
     """Principal components of standardised features with eigenvalues above 1, at least one.
 
-    Args:
-        table: float64[T, F], features of the threads of one run.
+    ``table``: float64[T, F], features of the threads of one run.
     """
     centre, spread = table.mean(axis=0), table.std(axis=0)
     telling = spread > _SAME * np.maximum(np.abs(centre), 1e-30)
@@ -122,7 +116,6 @@ def _silhouette(run: Reduced, count: int) -> float | None:
     return float(silhouette_score(run.points, cluster(run, number)))
 
 
-Votes = Mapping[tuple[int, int], tuple[int, ...]]
 _VOTERS = 3
 """Neighbours that vote: an odd number decides; more would let far scales outvote near ones."""
 
@@ -132,10 +125,8 @@ def match_runs(
 ) -> tuple[list[Index], dict[tuple[int, int], tuple[int, ...]]]:
     """Classes int64[T] of every run, and the votes.
 
-    Args:
-        tables: float64[T, F] per run, features.
-        clusters: int64[T] per run, from 0.
-        scales: float64[runs, parameters], positive.
+    ``tables``: float64[T, F] per run; ``clusters``: int64[T] per run, from 0; ``scales``: float64[runs,
+    parameters], positive.
     """
     means = _means(tables, clusters)
     places = np.log(scales)
@@ -199,10 +190,8 @@ _Sequence = tuple[int, tuple[tuple[int, int], ...]]
 def find_groups(received: Floats, messages: Floats, common: Sequence[int]) -> tuple[RankGroup, ...]:
     """Groups of ranks with the same relative sources, the lowest start first.
 
-    Args:
-        received: float64[P, P], bytes that a rank (row) receives from another (column).
-        messages: Likewise.
-        common: Ranks that all others receive from; they are sources by their own number.
+    ``received`` (bytes) and ``messages``: float64[P, P], of a rank (row) from another (column). ``common``
+    ranks, that all others receive from, are sources by their own number.
     """
     count = len(received)
     absolute = np.zeros(count, dtype=bool)
@@ -320,8 +309,7 @@ class RankTopology:
 def find_topology(receives: Flags) -> RankTopology | None:
     """Topology of a pattern, the one with the fewest dimensions and the most cubic; ``None`` if irregular.
 
-    Args:
-        receives: bool[P, P], rank (row) receives from rank (column).
+    ``receives``: bool[P, P], rank (row) receives from rank (column).
     """
     count = len(receives)
     nothing = np.zeros((count, 0), dtype=bool)
@@ -378,10 +366,8 @@ def place_names(topology: RankTopology, dimensions: int, *, directed: bool) -> l
     ``last``; ``corner (-, +)`` has lower neighbours only in the first dimension, higher ones only in the
     second).
 
-    Args:
-        topology: Of the run.
-        dimensions: Of the grids of all runs; two ranks are a grid of any number of them.
-        directed: Tell the sides apart.
+    ``dimensions``: of the grids of all runs, two ranks are a grid of any number of them; ``directed``: tell
+    the sides apart.
     """
     own = topology.lower.shape[1]
     if topology.kind not in ("mesh",) or not own:
@@ -537,13 +523,10 @@ def _pattern(profile: Profile) -> tuple[RankTopology, list[int]]:
         receives[:, is_root] = False
         found = find_topology(receives) if roots else None
     if found is None:
+        scale = ", ".join(f"{name} = {value:g}" for name, value in sorted(profile.scale.items()))
         raise ProfileError(
             "expected a regular pattern (all-to-all, ring, mesh, torus), found another",
-            where=f"{profile.application}, {_scale_text(profile)}",
+            where=f"{profile.application}, {scale}",
             hint="classify by --method clusters",
         )
     return found, roots
-
-
-def _scale_text(profile: Profile) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in sorted(profile.scale.items()))

@@ -57,12 +57,8 @@ def acceptance(
 ) -> Callable[[Formula], bool] | None:
     """Test of a sum of terms; ``None`` if there is no constraint.
 
-    Args:
-        constraints: What must hold.
-        names: Scaling parameters.
-        lowest: float64[K], least values of the data: constraints are checked from there.
-        highest: float64[K].
-        complete: Scaling parameters float64[N, K] to the parameters of formulas.
+    Constraints are checked from ``lowest``, float64[K], the least values of the data; ``complete`` makes
+    scaling parameters float64[N, K] the parameters of formulas.
 
     Raises:
         ValueError: If a constraint names something that is no scaling parameter.

@@ -34,8 +34,6 @@ class ClassData:
     """Mean metrics of one class in the runs that have it.
 
     Attributes:
-        name: Of the class.
-        number: Of the class.
         scale: float64[R, K], scaling parameters.
         threads: float64[R], threads of the class.
         runs: int[R], numbers of the runs.
@@ -59,10 +57,8 @@ class TrainingData:
     """All classes of all runs.
 
     Attributes:
-        application: Name of the program.
         parameters: Scaling parameters, sorted.
         processes: The one that is the number of threads; empty if none is.
-        classes: One per class.
         total: float64[runs], threads of each run.
         scale: float64[runs, K].
         counts: float64[runs, classes], threads of each class.

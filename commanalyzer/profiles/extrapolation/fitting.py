@@ -52,10 +52,7 @@ class Fitter:
     def fit(self, setup: MetricSetup, y: Floats, *, terms: tuple[Term, ...] = ()) -> Model:
         """Model of one number.
 
-        Args:
-            setup: Of the metric.
-            y: float64[R], not negative.
-            terms: Given ones; those of the setup, or selected ones, when empty.
+        ``y``: float64[R], not negative; without ``terms`` those of the setup, or selected ones.
 
         Raises:
             ConfigError: If a term or constraint is wrong.

@@ -100,10 +100,7 @@ def levels() -> Floats:
 def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]) -> dict[str, Model]:
     """Models of a function.
 
-    Args:
-        fitter: Of the class.
-        setup: Of the metric.
-        parts: float64[R] by distance: values of the function.
+    ``parts``: float64[R] by distance, values of the function.
     """
     distances = np.array([float(d) for d in parts])
     table = np.stack(list(parts.values()), axis=1)

@@ -105,13 +105,7 @@ def learn(
 ) -> Learned:
     """Model whose inputs were selected one by one as long as ten-fold predictions improve.
 
-    Args:
-        kind: ``neighbours``, ``network`` or ``forest``.
-        names: Parameters.
-        x: float64[N, K], points.
-        y: float64[N].
-        mains: Terms to choose from.
-        select: Choose; else all of them are inputs.
+    ``x``: float64[N, K], points; ``y``: float64[N]; all of ``mains`` are inputs without ``select``.
     """
     chosen: tuple[Term, ...] = () if select else tuple(mains)
     error = _ten_fold(kind, columns(chosen, x), y) if chosen else float("inf")

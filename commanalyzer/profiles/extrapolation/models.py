@@ -49,7 +49,6 @@ class ClassModels:
     """Models of one class.
 
     Attributes:
-        name: Of the class.
         models: By metric, ``NThreads`` and ``LSys`` first.
     """
 
@@ -62,13 +61,11 @@ class Models:
     """Models of an application.
 
     Attributes:
-        application: Its name.
         parameters: Scaling parameters.
         processes: The one that is the number of threads; empty if none is.
         names: Parameters of formulas: those, then numbers of threads.
         lowest: Least value of each scaling parameter in the training data.
         highest: Largest value.
-        classes: One per class.
     """
 
     application: str

@@ -135,14 +135,9 @@ def train(
 ) -> Models:
     """Models of every metric of every class.
 
-    Args:
-        data: Tables of the training runs.
-        classes: Of the training runs.
-        setup: How models are made.
-        previous: Models from before: those with the same data and setup are kept.
-        only: Metrics that may be trained again; all others are kept even if their setup has changed.
-        progress: Is told about every class.
-        save: Called after every class, with the models so far.
+    Models of ``previous`` with the same data and setup are kept; only metrics of ``only`` may be trained
+    again, all others are kept even if their setup has changed. ``save`` is called after every class, with the
+    models so far.
 
     Raises:
         FitError: If a metric cannot be modelled, or ``only`` names one that is not there.
@@ -321,11 +316,7 @@ class Made:
     Attributes:
         profiles: Training runs.
         classes: Of their threads.
-        data: Training data.
-        test: Test data.
         setup: How models were made.
-        models: Of all metrics.
-        accuracy: Of all models.
         written: Files of the project that were written.
     """
 

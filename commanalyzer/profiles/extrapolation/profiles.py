@@ -62,8 +62,6 @@ class ExtrapolatedRun:
     """All classes at one point.
 
     Attributes:
-        application: Name of the program.
-        scale: Scaling parameters.
         classes: Those that have threads there.
         remarks: What to know before using it.
     """

@@ -60,10 +60,8 @@ def proposer(
 ) -> Callable[[tuple[Term, ...]], Sequence[Term]]:
     """Function from the chosen terms to those that may be added.
 
-    Args:
-        mains: Main terms.
-        divisors: Parameters that every term is also divided by: numbers of threads.
-        interactions: Which products of main terms of different parameters are tried.
+    Every term is also divided by ``divisors``, numbers of threads; ``interactions``: which products of main
+    terms of different parameters are tried.
     """
     products = [p for a, b in combinations(mains, 2) if (p := _product(a, b)) is not None]
 

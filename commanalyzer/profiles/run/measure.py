@@ -58,12 +58,7 @@ DISTANCES = np.concatenate([[0], 1 << np.arange(BINS - 1, dtype=np.int64)])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineReuse:
-    """Reuse of lines of one size: how often by distance, and what was touched.
-
-    Attributes:
-        reuse: The distribution.
-        footprint: Lines and bytes.
-    """
+    """Reuse of lines of one size: how often by distance; lines and bytes that were touched."""
 
     reuse: Reuse
     footprint: Footprint
@@ -122,10 +117,7 @@ class _ProfileReader:
 def read_results(path: Path, plan: RunPlan, windows: Sequence[int]) -> RunResult:
     """Results of a run.
 
-    Args:
-        path: File that it wrote.
-        plan: What it was told.
-        windows: Windows of the parallelism; empty if it was not measured.
+    ``windows`` of the parallelism are empty if it was not measured.
 
     Raises:
         ProfileError: If the run left no file, or not all of it.
@@ -153,10 +145,8 @@ def _branches(reader: _ProfileReader) -> Branches:
 def branches_of(executed: int, first: Int64, outcomes: Int64) -> Branches:
     """Predictability by length of the history.
 
-    Args:
-        executed: Number of branches.
-        first: int64, the first ``HISTORY`` outcomes, or all if there are fewer.
-        outcomes: int64[2^(HISTORY + 1)], how often each pattern of outcomes occurred, the oldest one first.
+    ``first``: int64, the first ``HISTORY`` outcomes, or all if there are fewer; ``outcomes``:
+    int64[2^(HISTORY + 1)], how often each pattern of outcomes occurred, the oldest one first.
 
     A history of length h is what the h outcomes before were; branches with fewer before them are left out.
     Entropy is that of an outcome whose history is known (bits), H(h + 1) - H(h) of blocks of outcomes.

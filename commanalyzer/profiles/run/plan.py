@@ -213,8 +213,6 @@ class RunPlan:
     """A program that is ready to be profiled.
 
     Attributes:
-        module: The canonical module.
-        segments: Its segments.
         tables: Arrays of the plan file, in its order.
         facts: What segments count.
         num_registers: Registers of all functions.
@@ -232,11 +230,7 @@ class RunPlan:
 
 
 def plan_run(module: Module) -> RunPlan:
-    """Plan of a module's profile run.
-
-    Args:
-        module: The canonical module.
-    """
+    """Plan of a module's profile run."""
     segments = segments_of(module)
     kinds = [[kind_of(i) for i in s.instructions] for s in segments]
     builder = _Tables(module, segments, kinds)

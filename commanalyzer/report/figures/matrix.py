@@ -38,9 +38,7 @@ def hidden_pairs(comm_bytes: NDArray[np.int64]) -> int:
 def place_nodes(comm_bytes: NDArray[np.int64], seed: int = 1) -> NDArray[np.float64]:
     """Return float64[p, 2], places at which nodes that exchange much lie side by side.
 
-    Args:
-        comm_bytes: int64[p, p], bytes.
-        seed: Seed of the start of the search.
+    ``comm_bytes``: int64[p, p], bytes; ``seed``: of the start of the search.
     """
     import networkx as nx
 
@@ -61,10 +59,8 @@ def draw_network(
 ) -> None:
     """Draw the nodes and what they exchange.
 
-    Args:
-        ax: Where to.
-        comm_bytes: int64[p, p], bytes.
-        position: float64[p, 2], places of the nodes; found from the bytes when ``None``.
+    ``comm_bytes``: int64[p, p], bytes; ``position``: float64[p, 2], places of the nodes, else found from the
+    bytes.
     """
     from matplotlib.collections import LineCollection
 
@@ -102,10 +98,7 @@ def draw_matrix(ax: Axes, comm_bytes: NDArray[np.int64], *, participant: str = "
 
     Colours start at zero; where amounts differ a hundredfold they are logarithmic, and the bar says so.
 
-    Args:
-        ax: Where to.
-        comm_bytes: int64[p, p], bytes.
-        participant: What a row is, ``node`` or ``rank``.
+    ``comm_bytes``: int64[p, p], bytes; ``participant``: what a row is, ``node`` or ``rank``.
     """
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
     from matplotlib.ticker import FuncFormatter

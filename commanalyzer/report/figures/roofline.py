@@ -54,10 +54,7 @@ def roof_of(bound: ScalingBound) -> Roof:
 def eq4(machine: MachineParameters, intensity: float, nodes: int) -> float:
     """Return the bound of paper Eq. 4, NaN where there is none.
 
-    Args:
-        machine: Machine with bandwidth and throughput.
-        intensity: Bytes per operation.
-        nodes: Node count p, where the machine's bandwidth depends on it.
+    ``nodes`` counts where the machine's bandwidth depends on it.
     """
     found = machine_bound(intensity, machine, nodes=nodes)
     return math.nan if found is None else float(found)
@@ -67,10 +64,6 @@ def draw_roofline(ax: Axes, roofs: Sequence[Roof]) -> None:
     """Draw roofs (Eq. 4 at the largest node count) with a dot per node count.
 
     Hollow dots are the bounds that know latency, maybe of another division than Eq. 4.
-
-    Args:
-        ax: Where to.
-        roofs: One per machine.
     """
     _draw_frame(ax, roofs)
     for number, roof in enumerate(roofs):

@@ -29,12 +29,8 @@ def draw_front(
 ) -> None:
     """Draw all configurations as dots and the Pareto front as a line, both axes logarithmic.
 
-    Args:
-        ax: Where.
-        cores: int64[n].
-        time_s: float64[n], seconds.
-        front: Indices, cores increasing.
-        choices: Name and index of each; ``None`` is left out.
+    ``cores``: int64[n]; ``front``: indices, cores increasing; ``choices``: name and index, ``None`` is left
+    out.
     """
     usable = np.isfinite(time_s)
     ax.plot(cores[usable], time_s[usable], ".", color=MUTED, label="all", zorder=1)

@@ -52,9 +52,7 @@ def shaped_arrays(graph: ValueGraph, dimensions: int = 0) -> tuple[Shaped, ...]:
 
     A number of elements may be a square and a cube at once: the cheapest division tells which one matters.
 
-    Args:
-        graph: The graph whose vertices have owners.
-        dimensions: How many dimensions the shape should have, see :func:`divided_dimensions`; 0 if not known.
+    ``dimensions`` that the shape should have, see :func:`divided_dimensions`; 0 if not known.
     """
     nothing = np.zeros(graph.num_vertices, dtype=np.bool_)
     families = shape_families(graph, find_arrays(graph, nothing))
@@ -65,10 +63,8 @@ def shaped_arrays(graph: ValueGraph, dimensions: int = 0) -> tuple[Shaped, ...]:
 def choose_array(graph: ValueGraph, arrays: Sequence[Shaped], object_bytes: Int64) -> Shaped | None:
     """Return the array that causes the most communication; ``None`` if none has a shape.
 
-    Args:
-        graph: The graph.
-        arrays: Result of :func:`shaped_arrays`.
-        object_bytes: int64[objects], bytes that are moved because of each object; may be empty.
+    ``arrays``: of :func:`shaped_arrays`; ``object_bytes``: int64[objects], bytes that are moved because of
+    each object; may be empty.
     """
     weight = object_bytes if len(object_bytes) else np.zeros(len(graph.objects), dtype=np.int64)
     return max(arrays, key=lambda s: (int(weight[s.array.number]), len(s.array.vertex)), default=None)
@@ -77,10 +73,7 @@ def choose_array(graph: ValueGraph, arrays: Sequence[Shaped], object_bytes: Int6
 def array_pictures(graph: ValueGraph, shaped: Shaped, part: Int32) -> tuple[Picture, ...]:
     """Return the pictures of one array: one, or a few slices where it has more than two dimensions.
 
-    Args:
-        graph: The graph whose vertices have owners.
-        shaped: The array.
-        part: int32[V], owner of each vertex.
+    ``part``: int32[V], owner of each vertex.
     """
     owner = np.full(shaped.extents, -1, dtype=np.int32)
     owner[shaped.coordinates()] = part[shaped.array.vertex]
@@ -113,10 +106,7 @@ def _border(owner: NDArray[np.int32], axis: int) -> int:
 def centres(shaped: Shaped, part: Int32, num_parts: int) -> NDArray[np.float64] | None:
     """Return float64[p, 2], middle (x, y, upwards) of each part of a 2-D array; ``None`` if a part has none.
 
-    Args:
-        shaped: The array.
-        part: int32[V], owner of each vertex.
-        num_parts: Number of parts p.
+    ``part``: int32[V], owner of each vertex.
     """
     if len(shaped.extents) != 2:
         return None
@@ -159,11 +149,7 @@ def touching(owners: list[Owners], parts: int) -> NDArray[np.bool_]:
 
 
 def map_colors(near: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return float64[p, 4], RGBA of each part, distinct for parts that touch.
-
-    Args:
-        near: bool[p, p], which parts touch.
-    """
+    """Return float64[p, 4], RGBA of each part, distinct for parts that touch (``near``, bool[p, p])."""
     import networkx as nx
     from matplotlib import colormaps
 
@@ -176,10 +162,8 @@ def map_colors(near: NDArray[np.bool_]) -> NDArray[np.float64]:
 def draw_territory(ax: Axes, owner: Owners, colors: NDArray[np.float64]) -> None:
     """Draw one picture of owners.
 
-    Args:
-        ax: Where to.
-        owner: int32[rows, columns], part of each element, -1 for none.
-        colors: float64[p, 4], RGBA per part.
+    ``owner``: int32[rows, columns], part of each element, -1 for none; ``colors``: float64[p, 4], RGBA per
+    part.
     """
     owner = thinned(owner)
     pixels = np.where((owner >= 0)[..., None], colors[owner], 0.0)

@@ -43,10 +43,8 @@ class Source:
 def find_source(file: str, provenance: Provenance, folders: Sequence[Path]) -> Source:
     """Return the file if it is there and has the hash of the analysis.
 
-    Args:
-        file: Name as in the result, absolute or relative to where the analysis ran.
-        provenance: Hashes of the analysed files.
-        folders: Where to look; a file may also lie there without its leading directories.
+    ``file`` is absolute or relative to where the analysis ran; in ``folders`` it may also lie without its
+    leading directories.
     """
     wanted = {digest for name, digest in provenance.input_hashes if _same(name, file)}
     if not wanted:

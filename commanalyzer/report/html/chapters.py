@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import number, parse_json
-from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
+from commanalyzer.foundation.documents import number, parse_json, reading
+from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.machine.parameters import MachineParameters
@@ -95,7 +95,6 @@ class LawsRequest:
     """Laws to show and what to project.
 
     Attributes:
-        document: The laws.
         sizes: Problem of the projection, values of the program's parameters; empty for no projection.
         nodes: Node counts of the projection.
         weak_parameter: Parameter that weak scaling grows; empty for strong scaling only.
@@ -331,7 +330,8 @@ def load_training(path: Path) -> Mapping[str, Any]:
     Raises:
         ArtifactError: If it is missing, another document, or has no insight.
     """
-    try:
+    hint = "commanalyzer learn TABLE -o MODEL --insight --json FILE"
+    with reading(path, "what a model was trained on", hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
         if content["schema"] != TRAINING_SCHEMA:
             raise ValueError(f"schema {content['schema']}")
@@ -343,13 +343,6 @@ def load_training(path: Path) -> Mapping[str, Any]:
         _ = [(str(r["name"]), number(r["score"])) for r in insight["ranking"]]
         _ = [[number(e[k]) for k in ("mse", "msle", "mape", "r2")] for e in insight["ablation"].values()]
         return dict(content)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        found = getattr(error, "strerror", None) or error
-        raise ArtifactError(
-            f"expected what a model was trained on, found: {found}",
-            where=str(path),
-            hint="commanalyzer learn TABLE -o MODEL --insight --json FILE",
-        ) from error
 
 
 def learning_chapter(content: Mapping[str, Any]) -> Chapter:

@@ -12,7 +12,6 @@ from commanalyzer.foundation.quantities import (
     format_throughput,
 )
 from commanalyzer.foundation.work import WorkUnit
-from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, ScalingBound
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
@@ -31,7 +30,7 @@ _METHOD = (
     "rounds, messages, collectives, bytes, phases that wait for each other. Both are limits, no forecasts."
 )
 _NO_LATENCY = "{} has no latency: both bounds count bytes only."
-_GIVE = "--machine NAME|FILE, --throughput"
+_NEEDED, _GIVE = ("bandwidth", "throughput"), "--machine NAME|FILE, --throughput"
 _TIMES = ("latency", "message_overhead", "gap", "allreduce")
 
 
@@ -65,13 +64,15 @@ def _fields(unit: WorkUnit) -> tuple[Field[Decomposition], ...]:
             "how the values were divided",
         ),
         *amount_fields(unit),
-        numeric("at most", _at_most, "upper end where collapsed versions leave doubt"),
+        numeric("at most", exactness, "upper end where collapsed versions leave doubt"),
     )
 
 
-def _at_most(item: Decomposition) -> str:
+def exactness(item: Decomposition, words: str = "") -> str:
+    """The upper end of the bytes, with words in front, or that they are exact."""
     traffic = item.communication
-    return "exact" if traffic.low_bytes == traffic.high_bytes else format_bytes(traffic.high_bytes)
+    is_exact = traffic.low_bytes == traffic.high_bytes
+    return "exact" if is_exact else f"{words}{format_bytes(traffic.high_bytes)}"
 
 
 def _bound_table(found: ScalingBound) -> Table:
@@ -205,12 +206,8 @@ def _without_bound(subject: Subject) -> tuple[str, ...]:
     if not subject.result.work.amount:
         return ("No efficiency bound: the program computes no values.",)
     return tuple(
-        f"No efficiency bound on {machine_name(m)}: no {_missing(m)} is known ({_GIVE})."
+        f"No efficiency bound on {machine_name(m)}: no "
+        f"{' and no '.join(name for name in _NEEDED if name not in m.parameters)} is known ({_GIVE})."
         for m in subject.judged_on
         if not m.is_complete
     )
-
-
-def _missing(machine: MachineParameters) -> str:
-    terms = {"bandwidth": machine.bandwidth, "throughput": machine.throughput}
-    return " and no ".join(name for name, value in terms.items() if value is None)

@@ -48,7 +48,7 @@ from commanalyzer.report.html.chapters import (
     tasks_chapter,
 )
 from commanalyzer.report.html.division import division_section, places_of, shape_of
-from commanalyzer.report.html.efficiency import binding, efficiency_section
+from commanalyzer.report.html.efficiency import binding, efficiency_section, exactness
 from commanalyzer.report.html.origin import (
     hashes,
     origin_section,
@@ -106,7 +106,7 @@ def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
     traffic = largest.communication
     on = f"on {count_nodes(largest.nodes)}"
     tiles = [
-        Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {_exactness(largest)}")
+        Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {exactness(largest, 'at most ')}")
         if largest.is_balanced
         else Tile("Communication", "-", f"{on}: {NOT_FOUND}"),
         Tile("Per node", format_bytes(traffic.total_bytes / largest.nodes), "sent, on average"),
@@ -122,13 +122,6 @@ def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
         Tile("Partners", f"{np.median(partners):g}", f"median; {partners.min()} to {partners.max()} {on}")
     )
     return tuple(tiles)
-
-
-def _exactness(item: Decomposition) -> str:
-    traffic = item.communication
-    if traffic.low_bytes == traffic.high_bytes:
-        return "exact"
-    return f"at most {format_bytes(traffic.high_bytes)}"
 
 
 def _amount(subject: Subject) -> str:
@@ -193,10 +186,7 @@ def _efficiency(subject: Subject, found: ScalingBound | None) -> list[str]:
 
 
 def _caution(subject: Subject) -> list[str]:
-    result = subject.result
-    count = (
-        len(result.warnings) + bool(result.recording.unmodelled_calls) + bool(result.recording.dropped_events)
-    )
+    count = len(warnings_of(subject.result))
     if not count:
         return []
     what = "the warning" if count == 1 else f"the {count} warnings"
@@ -245,14 +235,7 @@ class NamedResult:
 
 @dataclass(frozen=True, slots=True)
 class FurtherChapters:
-    """What a page shows besides results.
-
-    Attributes:
-        laws: Scaling laws, and what to project with them.
-        tasks: Task graph.
-        training: What a model was trained on.
-        allocations: Allocations.
-    """
+    """What a page shows besides results."""
 
     laws: LawsRequest | None = None
     tasks: TaskGraph | None = None
@@ -271,12 +254,7 @@ class FurtherChapters:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A report before it is rendered.
-
-    Attributes:
-        title: Title of the page.
-        chapters: One per result, the comparison first where there are several.
-    """
+    """A report before it is rendered: a chapter per result, the comparison first where there are several."""
 
     title: str
     chapters: tuple[Chapter, ...]
@@ -297,12 +275,8 @@ def make_page(
 ) -> Page:
     """Return the report of one result or several.
 
-    Args:
-        results: Predictions and counted runs.
-        machines: Machines of the bounds; each result's own when there is none.
-        folders: Where source files are looked for.
-        throughput: Throughput of one node, Flop/s, for machines that do not say it.
-        further: What else to show.
+    ``machines`` are those of the bounds, each result's own when there is none; source files are looked for in
+    ``folders``; ``throughput``, Flop/s, is for machines that do not say it.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.

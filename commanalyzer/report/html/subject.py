@@ -22,9 +22,7 @@ class Subject:
     """A result as a chapter sees it.
 
     Attributes:
-        result: The result.
         name: Unique in the page, for identifiers and file names.
-        title: What to call it.
         judged_on: Machines, the leading one first.
         folders: Where source files are looked for.
     """

@@ -34,12 +34,9 @@ def talk_section(
 ) -> Section:
     """Matrix, network and largest pairs.
 
-    Args:
-        name: Name of the chapter.
-        matrices: Node count, int64[p, p] bytes, float64[p, 2] places of the nodes or ``None``.
-        participant: What a row is, ``node`` or ``rank``.
-        left_out: Node counts that have no picture.
-        causes: What the largest pairs send on so many nodes, as :func:`causes_of_pairs` says it.
+    ``matrices``: node count, int64[p, p] bytes, float64[p, 2] places of the nodes or ``None``; ``left_out``:
+    node counts that have no picture; ``causes``: what the largest pairs send on so many nodes, as
+    :func:`causes_of_pairs` says it.
     """
     blocks: list[Content] = []
     for nodes, matrix, places in matrices:

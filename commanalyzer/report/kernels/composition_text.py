@@ -14,7 +14,8 @@ from commanalyzer.kernels.composition.answer import Answer
 from commanalyzer.kernels.composition.expressions import Sum
 from commanalyzer.kernels.composition.formulas import formula_of, formula_of_sum
 from commanalyzer.kernels.composition.measured import MeasuredBlock, SizeTimes
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.result.json_document import picked
+from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.formula import accuracy_text, law_text
 
 SCHEMA = "commanalyzer.composition/1"
@@ -44,8 +45,7 @@ def show_answer(found: Answer, console: Console, *, quiet: bool = False) -> None
         return
     console.print(_stages(found))
     console.print(Text(f"element time = {found.time.form}"))
-    for line in _lines(found):
-        console.print(Text(line))
+    print_lines(console, _lines(found))
 
 
 def _stages(found: Answer) -> Table:
@@ -83,7 +83,7 @@ def _lines(found: Answer) -> list[str]:
 def answer_json(found: Answer) -> str:
     """JSON text of an answer."""
     values, formula = found.design.values, formula_of(found.time)
-    content = {
+    content: dict[str, object] = {
         "schema": SCHEMA,
         "name": found.design.name,
         "system": str(found.system),
@@ -91,9 +91,7 @@ def answer_json(found: Answer) -> str:
         "cores": found.design.cores,
         "threads": found.threads,
         "counts": None if found.counts is None else asdict(found.counts),
-        "element_time_s": found.element_time_s,
-        "latency_s": found.latency_s,
-        "sequential_s": found.sequential_s,
+        **picked(found, "element_time_s latency_s sequential_s"),
         "elements": found.design.elements,
         "total_s": found.total_s,
         "bottleneck": str(found.bottleneck),

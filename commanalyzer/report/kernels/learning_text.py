@@ -16,7 +16,7 @@ from commanalyzer.kernels.learning.model import Prediction, SpeedupErrors, Train
 from commanalyzer.kernels.learning.overheads import OverheadTable, PairOverhead
 from commanalyzer.kernels.learning.runs import DEVICES
 from commanalyzer.report.html.chapters import TRAINING_SCHEMA
-from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 
 PREDICTION_SCHEMA = "commanalyzer.speedups/1"
 _RULES = {
@@ -64,9 +64,8 @@ def show_prediction(found: Prediction, application: Application | None, console:
     console.print(terminal_table(range(len(devices)), fields))
     outside_all = dict.fromkeys(text for texts in found.outside for text in texts)
     if outside_all:
-        console.print(Text("* outside of what the model was trained on; such predictions are guesses:"))
-        for text in outside_all:
-            console.print(Text(f"  {text}"))
+        head = "* outside of what the model was trained on; such predictions are guesses:"
+        print_lines(console, (head, *(f"  {text}" for text in outside_all)))
     if application is not None:
         _show_application(application, console)
 
@@ -148,8 +147,7 @@ def model_json(model: TrainedModel, insight: Insight | None) -> str:
 
 def show_insight(insight: Insight, console: Console) -> None:
     """Print clusters, ranking and ablation."""
-    for number, cluster in enumerate(insight.clusters, 1):
-        console.print(Text(f"alike {number}: {', '.join(cluster)}"))
+    print_lines(console, (f"alike {k}: {', '.join(names)}" for k, names in enumerate(insight.clusters, 1)))
     scores = [(str(rank), item.name, item.score) for rank, item in enumerate(insight.ranking, 1)]
     fields: tuple[Field[tuple[str, str, float]], ...] = (
         worded("rank", lambda row: row[0]),
@@ -158,8 +156,7 @@ def show_insight(insight: Insight, console: Console) -> None:
     )
     rows = [*scores, ("", "all features", insight.full_score)]
     console.print(terminal_table(rows, fields, "features by greedy selection", title_justify="center"))
-    for name, errors in insight.ablation.items():
-        console.print(Text(f"features {name}: {errors_text(errors)}"))
+    print_lines(console, (f"features {name}: {errors_text(e)}" for name, e in insight.ablation.items()))
 
 
 def show_overheads(table: OverheadTable, console: Console) -> None:

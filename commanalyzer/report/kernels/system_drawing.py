@@ -85,27 +85,14 @@ def _draw(
     is_bottleneck = found.element_time_s > 0 and seconds / replicas >= _FULL * found.element_time_s
     edge = SERIES[1] if is_bottleneck else (INK if isinstance(system, Block) else LINE)
     style = "round,pad=0,rounding_size=0.08"
-    ax.add_patch(
-        FancyBboxPatch(
-            (x, y), box.width, box.height, boxstyle=style, edgecolor=edge, facecolor="none", lw=1.2
-        )
-    )
-    middle = x + box.width / 2
+    ax.add_patch(FancyBboxPatch((x, y), box.width, box.height, boxstyle=style, ec=edge, fc="none", lw=1.2))
+    middle, time = x + box.width / 2, format_seconds(seconds)
     if isinstance(system, Block):
         ax.text(middle, y + 0.44, system.name, ha="center", va="center", color=INK)
-        ax.text(
-            middle,
-            y + 0.2,
-            format_seconds(seconds),
-            ha="center",
-            va="center",
-            color=MUTED,
-            size=FONT_SIZE - 1,
-        )
+        ax.text(middle, y + 0.2, time, ha="center", va="center", color=MUTED, size=FONT_SIZE - 1)
         return
     head = f"{system.name} {system.count}" if OPERATORS[system.name].is_counted else system.name
-    text = f"{head}: {format_seconds(seconds)}"
-    ax.text(x + 0.1, y + box.height - 0.17, text, va="center", color=MUTED, size=FONT_SIZE - 1)
+    ax.text(x + 0.1, y + box.height - 0.17, f"{head}: {time}", va="center", color=MUTED, size=FONT_SIZE - 1)
     _draw_parts(ax, found, system, x, y, replicas, shares)
 
 

@@ -24,7 +24,8 @@ from commanalyzer.kernels.tasks.graph import (
     TaskGraph,
     fold,
 )
-from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
+from commanalyzer.report.result.json_document import picked
+from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 
 SCHEMA = "commanalyzer.features/1"
 _LEAST_SHOWN = 0.005  # of a mix; less is 0 % in print
@@ -81,16 +82,13 @@ def _document(k: KernelFeatures) -> dict[str, object]:
         "name": k.name,
         "file": Path(k.place.file).name,
         "line": k.place.line,
-        "item_loops": k.item_loops,
-        "copies": k.copies,
-        "static": k.static,
+        **picked(k, "item_loops copies static"),
         "counts_per_item": counts,
         "runtime": k.runtime,
     }
     if k.measured is not None:
         found["measured"] = {
-            "launches": k.measured.launches,
-            "items": k.measured.items,
+            **picked(k.measured, "launches items"),
             "mix": mix(k.measured.counts),
             "instructions": float(k.measured.counts[COUNTED.index("total")]),
             "input_bytes": list(k.measured.input_bytes),
@@ -195,8 +193,8 @@ def show_tasks(graph: TaskGraph, console: Console, *, quiet: bool = False) -> No
             f"{graph.parallelism():.2f} tasks could run at once"
         )
     )
-    for p, moved in zip(graph.nodes, graph.moved_bytes(), strict=True):
-        console.print(Text(f"moved on {p} nodes: {format_bytes(moved)}"))
+    moved = zip(graph.nodes, graph.moved_bytes(), strict=True)
+    print_lines(console, (f"moved on {p} nodes: {format_bytes(size)}" for p, size in moved))
     console.print(Text("The accesses of this run decide; another input may have more."))
 
 

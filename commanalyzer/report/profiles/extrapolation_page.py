@@ -48,12 +48,7 @@ def color_of(number: int) -> str:
 def radar_chart(name: str, title: str, labels: Sequence[str], threads: Floats, number: int) -> Chart:
     """Metrics of one class on spokes: thin lines per thread, a thick one for the mean.
 
-    Args:
-        name: Of the figure.
-        title: Its title.
-        labels: Names of the spokes.
-        threads: float64[T, S], metrics between 0 and 1.
-        number: Of the class.
+    ``labels``: of the spokes; ``threads``: float64[T, S], metrics between 0 and 1; ``number``: of the class.
     """
     angles = np.linspace(0.0, 2 * np.pi, len(labels), endpoint=False)
     closed = np.append(angles, angles[0])

@@ -19,7 +19,8 @@ from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.mix import GROUPS
 from commanalyzer.profiles.values import Exchange, Profile, RankProfile
-from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
+from commanalyzer.report.result.json_document import picked
+from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.formula import formula_text
 from commanalyzer.scaling.laws.law import Formula, Law
 
@@ -34,8 +35,7 @@ def show_profile(profile: Profile, console: Console, *, quiet: bool = False) -> 
         _show_rank(profile.ranks[0], console)
     else:
         _show_ranks(profile, console)
-    for remark in () if quiet else profile.remarks:
-        console.print(Text(f"note: {remark}"))
+    print_lines(console, (f"note: {remark}" for remark in profile.remarks if not quiet))
 
 
 def _show_rank(rank: RankProfile, console: Console) -> None:
@@ -43,7 +43,8 @@ def _show_rank(rank: RankProfile, console: Console) -> None:
     rows = [("instructions", format_count(int(rank.mix.instructions)))]
     for name in _SHOWN:
         if share := float(found.mixes[name].sum()):
-            rows.append((f"  {name} ({_meaning(name)})", format_percent(share)))
+            meaning = name.removeprefix("F0") if name in GROUPS else name
+            rows.append((f"  {name} ({meaning})", format_percent(share)))
     for entry in rank.parallelism:
         window = f"window {entry.window}" if entry.window else "no window"
         spans = f"{entry.out_of_order.mean[0]:.2f}, in order {entry.in_order.mean[0]:.2f}"
@@ -61,10 +62,6 @@ def _show_rank(rank: RankProfile, console: Console) -> None:
         numeric("value", lambda row: row[1]),
     )
     console.print(terminal_table(rows, fields, show_header=False))
-
-
-def _meaning(name: str) -> str:
-    return name.removeprefix("F0") if name in GROUPS else name
 
 
 def _registers(rank: RankProfile) -> str:
@@ -122,11 +119,9 @@ def show_classes(classes: Classes, console: Console, *, quiet: bool = False) -> 
             console.print(Text(f"{missing}: its models see the others only"))
     groups = classes.runs[-1].groups
     if groups:
-        console.print(Text(f"groups of {scale_text(classes.runs[-1])}:"))
-        for group in groups[:_MOST_GROUPS]:
-            console.print(Text(f"  {group_text(group)}"))
-        if len(groups) > _MOST_GROUPS:
-            console.print(Text(f"  and {len(groups) - _MOST_GROUPS} more"))
+        more = [f"and {len(groups) - _MOST_GROUPS} more"] if len(groups) > _MOST_GROUPS else []
+        shown = [*map(group_text, groups[:_MOST_GROUPS]), *more]
+        print_lines(console, [f"groups of {scale_text(classes.runs[-1])}:", *(f"  {line}" for line in shown)])
 
 
 def group_text(group: RankGroup) -> str:
@@ -196,8 +191,7 @@ def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
 def _show_run(run: ExtrapolatedRun, console: Console) -> None:
     console.print(Text(f"{run.application} at {scale_text(run)}"))
     console.print(terminal_table(predicted_metrics(run), prediction_fields(run, "...")))
-    for remark in run.remarks:
-        console.print(Text(f"note: {remark}"))
+    print_lines(console, (f"note: {remark}" for remark in run.remarks))
 
 
 def predicted_metrics(run: ExtrapolatedRun) -> list[str]:
@@ -266,11 +260,9 @@ def _accuracy(a: Accuracy, made: Made) -> dict[str, object]:
     return {
         "class": a.class_name,
         "metric": a.metric,
-        "type": own.setup.type,
-        "model": own.setup.model,
+        **picked(own.setup, "type model"),
         "terms": model_text(own.parts),
-        "r2": a.r2,
-        "train": a.train,
+        **picked(a, "r2 train"),
         "test": None if math.isnan(a.test) else a.test,
         "flags": list(a.flags),
     }

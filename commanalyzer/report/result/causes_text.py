@@ -12,6 +12,7 @@ from rich.text import Text
 from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.program.ir.names.addresses import source_name
+from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.result.text import place_of_home
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
@@ -45,20 +46,14 @@ def causes_json(causes: Causes) -> str:
     item = causes.decomposition
     document = {
         "schema": SCHEMA,
-        "nodes": item.nodes,
-        "model": item.model,
-        "method": item.method,
+        **picked(item, "nodes model method"),
         "sender": None if causes.pair is None else causes.pair[0],
         "receiver": None if causes.pair is None else causes.pair[1],
         "comm_bytes": causes.comm_bytes,
         "variables": [
             {
-                "name": v.variable.name,
-                "function": v.variable.function,
-                "file": v.variable.file,
-                "line": v.variable.line,
-                "comm_bytes": v.comm_bytes,
-                "values": v.values,
+                **picked(v.variable, "name function file line"),
+                **picked(v, "comm_bytes values"),
                 "first_element": v.first,
                 "last_element": v.last,
             }
@@ -66,22 +61,14 @@ def causes_json(causes: Causes) -> str:
         ],
         "lines": [
             {
-                "file": t.file,
-                "line": t.line,
+                **picked(t, "file line"),
                 "functions": list(dict.fromkeys(map(source_name, t.functions))),
-                "needed_bytes": t.needed_bytes,
-                "made_bytes": t.made_bytes,
+                **picked(t, "needed_bytes made_bytes"),
             }
             for t in causes.lines
         ],
         "loops": [
-            {
-                "function": path_of(t)[0] if t.line else "",
-                "file": t.file,
-                "line": t.line,
-                "needed_bytes": t.needed_bytes,
-                "advice": t.advice,
-            }
+            {"function": path_of(t)[0] if t.line else "", **picked(t, "file line needed_bytes advice")}
             for t in causes.loops
         ],
     }

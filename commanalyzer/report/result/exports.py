@@ -48,14 +48,9 @@ def export_result(
 ) -> None:
     """Write ``result`` to ``path``.
 
-    Args:
-        result: Result to export.
-        form: ``csv``, ``matrixmarket``, ``dot``, ``graphml``, ``hatchet``, ``partition`` (one decomposition);
-            ``metis``, ``hmetis`` (the graph); ``extrap``, ``json`` (all).
-        path: File to write; replaced if it exists.
-        nodes: Node count; the largest when ``None``.
-        model: Communication model; empty for the leading one.
-        parameters: Parameters of this run besides the node count, for ``extrap``.
+    Of one decomposition, that of the largest node count and the leading model if none are given: ``csv``,
+    ``matrixmarket``, ``dot``, ``graphml``, ``hatchet``, ``partition``; of the graph: ``metis``, ``hmetis``;
+    of all: ``extrap``, ``json``. ``parameters`` are those of this run besides the node count, for ``extrap``.
 
     Raises:
         ConfigError: If the format is unknown or the decomposition was not analysed.

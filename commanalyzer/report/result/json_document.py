@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import asdict
 
-from commanalyzer.machine.parameters import KINDS, NODE_KINDS, Curve, MachineParameters, Parameter
+from commanalyzer.machine.parameters import KINDS, NODE_KINDS, MachineParameters, Parameter
 from commanalyzer.result.artifact_header import Json, collectives_header, counted_header
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -24,15 +24,9 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "regions": list(result.regions),
         "provenance": provenance_document(result),
         "work": {
-            "flops": work.flops,
-            "loads": work.loads,
-            "stores": work.stores,
-            "instructions": work.instructions,
-            "integer_ops": work.integer_ops,
-            "memory_ops": work.memory_ops,
+            **picked(work, "flops loads stores instructions integer_ops memory_ops"),
             "weights": asdict(work.weights),
-            "amount": work.amount,
-            "unit": work.unit,
+            **picked(work, "amount unit"),
         },
         "vcg": {
             "values": graph.num_vertices,
@@ -43,14 +37,9 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "words": result.vcg_words,
         },
         "recording": {
-            "native_s": recording.native_s,
-            "instrumented_s": recording.instrumented_s,
-            "peak_rss_bytes": recording.peak_rss_bytes,
-            "spilled_bytes": recording.spilled_bytes,
-            "doubt": recording.doubt,
+            **picked(recording, "native_s instrumented_s peak_rss_bytes spilled_bytes doubt"),
             "unmodelled_calls": dict(recording.unmodelled_calls),
-            "dropped_events": recording.dropped_events,
-            "exit_status": recording.exit_status,
+            **picked(recording, "dropped_events exit_status"),
         },
         "peak_memory_bytes": result.peak_memory_bytes,
         "singletons": None if result.singletons is None else asdict(result.singletons),
@@ -68,6 +57,11 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
     }
 
 
+def picked(item: object, names: str) -> dict[str, Json]:
+    """Attributes of ``item`` whose names, parted by blanks, are those in the document."""
+    return {name: getattr(item, name) for name in names.split()}
+
+
 def json_text(result: AnalysisResult) -> str:
     """The document as JSON text, one line per top-level entry, newline at the end."""
     entries = [
@@ -81,11 +75,7 @@ def provenance_document(result: AnalysisResult) -> Json:
     """Where a result comes from, as in every document made from it."""
     origin = result.provenance
     return {
-        "tool_version": origin.tool_version,
-        "git_revision": origin.git_revision,
-        "created": origin.created,
-        "host_class": origin.host_class,
-        "compiler": origin.compiler,
+        **picked(origin, "tool_version git_revision created host_class compiler"),
         "flags": list(origin.flags),
         "inputs": [{"path": path, "sha256": digest} for path, digest in origin.input_hashes],
         "seed": origin.seed,
@@ -100,28 +90,16 @@ def _machine(machine: MachineParameters) -> Json:
 def _parameter(item: Parameter | None) -> Json:
     if item is None:
         return None
+    curve = item.curve
     return {
-        "value": item.value,
-        "unit": item.unit,
-        "source": item.source,
-        "date": item.date,
-        "note": item.note,
-        "curve": None if item.curve is None else _curve(item.curve),
-    }
-
-
-def _curve(curve: Curve) -> Json:
-    return {
-        "nodes": list(curve.nodes),
-        "message_bytes": list(curve.message_bytes),
-        "values": list(curve.values),
+        **picked(item, "value unit source date note"),
+        "curve": None if curve is None else {name: list(axis) for name, axis in asdict(curve).items()},
     }
 
 
 def _confidence(known: Confidence) -> Json:
     return {
-        "nodes": known.best.nodes,
-        "model": known.best.model,
+        **picked(known.best, "nodes model"),
         "regular": _beside(known, known.regular),
         "other_method": _beside(known, known.other),
         "times_lower_bound": known.times_bound,
@@ -146,10 +124,7 @@ def _beside(known: Confidence, other: Decomposition | None) -> Json:
 def _decomposition(item: Decomposition, *, is_headline: bool) -> Json:
     traffic = item.communication
     return {
-        "nodes": item.nodes,
-        "model": item.model,
-        "method": item.method,
-        "best": item.best,
+        **picked(item, "nodes model method best"),
         "headline": is_headline,
         "comm_bytes": traffic.total_bytes,
         "comm_bytes_low": traffic.low_bytes,
@@ -164,11 +139,9 @@ def _decomposition(item: Decomposition, *, is_headline: bool) -> Json:
         "imbalance": item.imbalance if math.isfinite(item.imbalance) else None,
         "neighbours_mean": float(item.neighbours.mean()),
         "neighbours_max": int(item.neighbours.max()),
-        "seconds": item.seconds,
-        "coarse_vertices": item.coarse_vertices,
+        **picked(item, "seconds coarse_vertices"),
         "balanced": item.is_balanced,
         "replayed": item.is_replayed,
         "lower_bound_bytes": item.lower_bound_bytes or None,
-        "bound_source": item.bound_source,
-        "efficiency_bound": item.efficiency_bound,
+        **picked(item, "bound_source efficiency_bound"),
     }

@@ -31,7 +31,16 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkCounts, WorkUnit
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
-from commanalyzer.report.tables import PLAIN, Field, TableLook, across, numeric, terminal_table, worded
+from commanalyzer.report.tables import (
+    PLAIN,
+    Field,
+    TableLook,
+    across,
+    numeric,
+    print_lines,
+    terminal_table,
+    worded,
+)
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
@@ -39,28 +48,26 @@ LARGEST_PRINTED = 8
 
 
 def matrix_lines(communication: Communication, *, full: bool = False) -> list[str]:
-    """Lines that show ``communication``.
-
-    Args:
-        communication: Matrix of p nodes.
-        full: Print every entry even for many nodes.
-    """
+    """Lines that show ``communication``; with ``full``, every entry even for many nodes."""
     if communication.num_parts <= LARGEST_PRINTED or full:
         return _entries(communication)
     return _summary(communication)
 
 
 def _entries(communication: Communication) -> list[str]:
-    cells = [
-        [format_bytes(value) if value else "." for value in row] for row in communication.comm_bytes.tolist()
-    ]
-    nodes = [str(node) for node in range(communication.num_parts)]
+    amounts = communication.comm_bytes.tolist()
+    cells = [[format_bytes(value) if value else "." for value in row] for row in amounts]
+    return ["Sent from node (row) to node (column):", *entry_lines(cells)]
+
+
+def entry_lines(cells: list[list[str]]) -> list[str]:
+    """Lines of a square matrix with the numbers of its rows and columns."""
+    nodes = [str(node) for node in range(len(cells))]
     width = max(len(cell) for row in (nodes, *cells) for cell in row)
-    lines = [
+    return [
         f"{name:>{max(4, len(nodes[-1]))}}  " + " ".join(f"{cell:>{width}}" for cell in row)
         for name, row in zip(("", *nodes), (nodes, *cells), strict=True)
     ]
-    return ["Sent from node (row) to node (column):", *lines]
 
 
 def _summary(communication: Communication) -> list[str]:
@@ -157,15 +164,7 @@ _TOP_CALLS = 12
 def show_counted(
     result: AnalysisResult, counted: CountedRun, console: Console, *, quiet: bool, every: bool
 ) -> None:
-    """Print what was counted.
-
-    Args:
-        result: Result of the count.
-        counted: Its counts per call.
-        console: Where to.
-        quiet: Only the table of regions.
-        every: All calls, not only those with the most bytes.
-    """
+    """Print what was counted: only regions if ``quiet``; ``every`` call or those with the most bytes."""
     if not quiet:
         _show_run(result, counted, console)
     console.print(_regions(result))
@@ -173,9 +172,8 @@ def show_counted(
         return
     console.print(_calls(counted, every))
     item = result.best(counted.ranks)
-    console.print(Text(f"{item.method}:"))
-    for line in matrix_lines(item.communication):
-        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+    print_lines(console, [f"{item.method}:"])
+    print_lines(console, matrix_lines(item.communication), is_wide=True)
 
 
 def _show_run(result: AnalysisResult, counted: CountedRun, console: Console) -> None:
@@ -333,11 +331,8 @@ def show_result(
 ) -> None:
     """Print ``result``.
 
-    Args:
-        result: What to show.
-        console: Where to.
-        quiet: Only the table of decompositions.
-        every: All candidates, not only the best of each node count and model.
+    ``quiet``: only the table of decompositions; ``every``: all candidates, not only the best of each node
+    count and model.
     """
     if result.counted is not None:
         show_counted(result, result.counted, console, quiet=quiet, every=every)
@@ -350,8 +345,7 @@ def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, ever
     if not quiet:
         _result_show_run(result, console)
     _show_decompositions(result, console, every)
-    for sentence in result.left_out if every else ():
-        console.print(Text(f"not tried {sentence}"))
+    print_lines(console, (f"not tried {sentence}" for sentence in result.left_out if every))
     coarse = [d.coarse_vertices for d in result.decompositions if d.best]
     if any(coarse):
         console.print(coarse_line(max(coarse), is_all=all(coarse)))
@@ -512,14 +506,9 @@ def _bracket(item: Decomposition) -> str:
 def _show_largest(result: AnalysisResult, console: Console) -> None:
     """Causes and matrix of the largest node count, leading model."""
     item = result.decomposition(result.nodes[-1])
-    for line in object_lines(item, result.store.objects):
-        console.print(Text(line))
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-    for line in advice_lines(candidates):
-        console.print(Text(line))
-    console.print()
-    for line in matrix_lines(item.communication):
-        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+    print_lines(console, [*object_lines(item, result.store.objects), *advice_lines(candidates), ""])
+    print_lines(console, matrix_lines(item.communication), is_wide=True)
 
 
 def largest_names(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
@@ -562,13 +551,9 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
         _warn(console, warning)
     said = result.counted is not None or any("no efficiency bound" in warning for warning in result.warnings)
     if not quiet and not said and not result.machine.is_complete:
-        console.print(Text(f"no efficiency bound: give {_missing_options(result)}, or --machine FILE"))
-
-
-def _missing_options(result: AnalysisResult) -> str:
-    machine = result.machine
-    present = {"--bandwidth": machine.bandwidth, "--throughput": machine.throughput}
-    return " and ".join(name for name, value in present.items() if value is None)
+        known = result.machine.parameters
+        lacking = " and ".join(f"--{name}" for name in ("bandwidth", "throughput") if name not in known)
+        console.print(Text(f"no efficiency bound: give {lacking}, or --machine FILE"))
 
 
 def _warn(console: Console, message: str) -> None:

@@ -17,7 +17,7 @@ from rich.text import Text
 from commanalyzer.foundation.documents import number, parse_json
 from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.allocations.decisions import (
     AllocationLimits,
     Configurations,
@@ -37,8 +37,6 @@ class AllocationReport:
     """Configurations of a program on a machine, and what was chosen.
 
     Attributes:
-        program: Its name.
-        machine: Name of the machine.
         model: What predicted communication.
         found: All configurations.
         limits: What they must keep to.
@@ -68,8 +66,7 @@ def show_allocations(report: AllocationReport, console: Console, *, every: bool 
         if decision.cheapest != decision.fastest and decision.cheapest is not None:
             lines += ["For the cheapest:", *sbatch_lines(found, decision.cheapest)]
         lines += ["For PBS and LSF, see --json (pbs, bsub)."]
-    for line in lines:
-        console.print(Text(line))
+    print_lines(console, lines)
 
 
 def _table(report: AllocationReport, shown: Sequence[int], *, every: bool) -> Table:

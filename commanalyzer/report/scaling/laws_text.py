@@ -13,9 +13,10 @@ from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.html.subject import count_nodes
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.scaling.allocations_text import memory_line
-from commanalyzer.report.tables import Field, across, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import (
     accuracy_text,
@@ -44,20 +45,15 @@ def show_laws(
 ) -> None:
     """Print laws, what explains the data as well, predictions and second opinions.
 
-    Args:
-        document: Laws.
-        targets: Values of parameters to predict at; empty for none.
-        others: Laws of somebody else, by metric.
-        console: Where to print.
-        quiet: Only the tables of laws and predictions.
+    ``targets``: values of parameters to predict at; ``others``: laws of somebody else, by metric; ``quiet``:
+    only the tables of laws and predictions.
     """
     console.print(terminal_table(document.laws, LAWS, "Scaling laws"))
-    for line in (line for law in document.laws if not quiet for line in _remarks(law)):
-        console.print(Text(line))
+    print_lines(console, (line for law in document.laws if not quiet for line in _remarks(law)))
     if targets:
         console.print(_predictions(document.laws, targets))
-    for line in (line for other in others if not quiet for line in _opinion(document.laws, other, targets)):
-        console.print(Text(line))
+    opinions = (_opinion(document.laws, other, targets) for other in others if not quiet)
+    print_lines(console, (line for lines in opinions for line in lines))
 
 
 LAWS: tuple[Field[Law], ...] = (
@@ -148,8 +144,6 @@ class ProjectionReport:
     """What laws say of larger problems on a machine.
 
     Attributes:
-        document: Laws.
-        machine: Machine.
         curves: Strong scaling, which the advice is about, and others.
         advice: What to ask for.
         cores_per_node: For core-hours.
@@ -200,8 +194,7 @@ def show_projection(report: ProjectionReport, console: Console, *, quiet: bool =
     if report.gain is not None:
         lines += _gain_lines(curves[0], report.gain, report.advice)
     doubts = dict.fromkeys(n for law in document.laws if law.metric.endswith("_per_round") for n in law.notes)
-    for line in [*lines, *_projection_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)]:
-        console.print(Text(line))
+    print_lines(console, [*lines, *_projection_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)])
 
 
 def _projection_table(curve: Projection, cores_per_node: int) -> Table:
@@ -263,23 +256,21 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
         is_plain = curve.lacking or advice.largest_certain == advice.largest
         on = f"certain on {advice.largest_certain}" if advice.largest_certain else "not certain on any"
         certain = "" if is_plain else f" ({on})"
-        where = _at(curve, advice.largest)
-        lines = [
-            f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
-        ]
+        sensible = f"Largest sensible: {count_nodes(advice.largest)} with an efficiency of {wanted}"
+        lines = [f"{sensible}{certain}: {_at(curve, advice.largest)}"]
     few = curve.nodes[~curve.has_memory]
     if len(few):
-        lines.append(f"Not advised, as the program does not fit: {_nodes(int(few.max()))} and fewer")
+        lines.append(f"Not advised, as the program does not fit: {count_nodes(int(few.max()))} and fewer")
     if advice.largest == curve.nodes[-1]:
         lines.append(f"  (no more were considered: try --nodes ..{16 * int(curve.nodes[-1])})")
-    lines.append(f"Fastest: {_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
+    lines.append(f"Fastest: {count_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
     if advice.cheapest is None:
         lines.append(f"No node count is done within {format_seconds(advice.deadline_s or 0.0)}")
     else:
         hours = float(curve.core_hours(cores_per_node)[curve.nodes.tolist().index(advice.cheapest)])
         within = f" within {format_seconds(advice.deadline_s)}" if advice.deadline_s is not None else ""
         lines.append(
-            f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
+            f"Fewest core-hours{within}: {count_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
             f"{_at(curve, advice.cheapest)}"
         )
     return [*lines, memory]
@@ -296,13 +287,9 @@ def _gain_lines(curve: Projection, gain: Projection, advice: Advice) -> list[str
     nodes = int(curve.nodes[i])
     fewer = f"{format_bytes(gain.comm_bytes[i])} instead of {format_bytes(curve.comm_bytes[i])}"
     return [
-        f"All this is of plain blocks; the best division found (--division best) has on {_nodes(nodes)} "
+        f"All this is of plain blocks; the best division found (--division best) has on {count_nodes(nodes)} "
         f"{fewer}: {_at(gain, nodes)}"
     ]
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'s' if count != 1 else ''}"
 
 
 def _at(curve: Projection, nodes: int) -> str:

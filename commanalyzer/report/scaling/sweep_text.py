@@ -25,12 +25,7 @@ _MOST_LABELS = 4
 
 
 class SweepProgress:
-    """Shows points as they end, and on a terminal what runs and how long it will take.
-
-    Args:
-        console: Where to.
-        quiet: Show nothing.
-    """
+    """Shows points as they end, and on a terminal what runs and how long it will take."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console = console
@@ -115,13 +110,7 @@ _SHOWN: Mapping[str, tuple[str, Callable[[float], str]]] = {
 
 
 def show_sweep(outcome: SweepOutcome, console: Console, *, quiet: bool = False) -> None:
-    """Print the table, failed points, and where the files are.
-
-    Args:
-        outcome: What to show.
-        console: Where to.
-        quiet: Only the table.
-    """
+    """Print the table and, unless ``quiet``, failed points and where the files are."""
     table = outcome.table
     if len(table):
         _show_table(table, console)

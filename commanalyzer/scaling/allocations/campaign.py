@@ -66,12 +66,7 @@ _NEGLIGIBLE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class CampaignData:
-    """Measured phases.
-
-    Attributes:
-        metrics: float64[n] by name.
-        time_s: float64[n], seconds.
-    """
+    """Measured phases: metrics, float64[n] by name, and times, float64[n] in seconds."""
 
     metrics: Mapping[str, Floats]
     time_s: Floats
@@ -87,12 +82,8 @@ def fit_areas(
 ) -> AreaModel:
     """Area model of a campaign.
 
-    Args:
-        data: At least twelve phases between nodes.
-        shape: Metrics of the allocation shape that may multiply amounts.
-        bounds: Upper ends of areas (``S <= 4096``), in the order of the paper; found if left out.
-        date: Of the campaign.
-        note: How it was made.
+    ``shape`` are metrics that may multiply amounts; ``bounds`` upper ends of areas (``S <= 4096``), in the
+    order of the paper, found if left out.
 
     Raises:
         FitError: If metrics are missing, times are not positive, or phases are too few.
@@ -213,17 +204,13 @@ def _terms(names: Sequence[str], shape: Sequence[str]) -> list[Term]:
     number = {name: k for k, name in enumerate(names)}
 
     def term(*factors: str) -> Term:
-        return tuple(sorted(_power(number[name]) for name in factors))
+        return tuple(sorted(Factor(number[name], "power", Fraction(1)) for name in factors))
 
     amounts = [name for name in _AMOUNTS if name in number]
     modifiers = [name for name in (*_MODIFIERS, *shape) if name in number]
     singles = [term(name) for name in (*amounts, *(m for m in modifiers if m == "D"))]
     products = [term(a, m) for a, m in itertools.product(amounts, modifiers)]
     return [(), *singles, *products]
-
-
-def _power(parameter: int) -> Factor:
-    return Factor(parameter, "power", Fraction(1))
 
 
 def _subsets(problem: Problem, count: int) -> Iterator[Index]:
@@ -251,10 +238,7 @@ _FRAGMENT_NODES = 8
 def allocated(network: Topology, num_nodes: int, number: int) -> Int64:
     """int64[N], places of an allocation: the first nodes of the network, or fragments of eight nodes.
 
-    Args:
-        network: Network.
-        num_nodes: N.
-        number: 0 for consecutive nodes; others are different random fragments, as a busy machine gives.
+    Number 0 is consecutive nodes; others are different random fragments, as a busy machine gives.
     """
     if number == 0 or network.num_hosts // _FRAGMENT_NODES * _FRAGMENT_NODES < num_nodes:
         return np.arange(num_nodes)
@@ -277,14 +261,7 @@ def simulated_campaign(
     link: LinkParameters,
     allocations: Sequence[int] = (0, 1),
 ) -> Iterator[tuple[Messages, Placement, float]]:
-    """Messages, placement and time (seconds) of every point in every allocation.
-
-    Args:
-        points: Of the campaign.
-        network: Network with enough nodes.
-        link: Its links.
-        allocations: Numbers of :func:`allocated`.
-    """
+    """Messages, placement and time (seconds) of every point in every allocation, see :func:`allocated`."""
     for point in points:
         messages = pattern_messages(point)
         for number in allocations:
@@ -294,12 +271,7 @@ def simulated_campaign(
 
 
 def campaign_data(points: Sequence[MeasuredPhase], units: Sequence[Unit]) -> CampaignData:
-    """Metrics and times of measured points.
-
-    Args:
-        points: Of a campaign.
-        units: Neighbourhoods of the network.
-    """
+    """Metrics and times of measured points."""
     rows = []
     for found in points:
         place = np.array(found.positions, dtype=np.int64)
@@ -317,11 +289,7 @@ def machine_of_campaign(
 ) -> tuple[MachineParameters, InjectionModel]:
     """The machine with an area model and the parameters of the max-rate model.
 
-    Args:
-        points: Of a campaign.
-        base: Machine whose other parameters are kept, with its units.
-        bounds: Bounds of the areas; found if left out.
-        date: Of the campaign.
+    Other parameters of ``base`` are kept, with its units; ``bounds`` of the areas are found if left out.
 
     Raises:
         FitError: If the points are too few.

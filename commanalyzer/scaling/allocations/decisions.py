@@ -142,11 +142,6 @@ def decide(
 ) -> Decision:
     """Choices among the configurations that keep to the limits.
 
-    Args:
-        found: At least one.
-        limits: What they must keep to.
-        least_efficiency: Of the largest allocation to be named.
-
     Raises:
         ConfigError: If there are no configurations.
     """
@@ -177,10 +172,7 @@ def pareto_front(cores: Int64, time_s: Floats, allowed: Flags | None = None) -> 
 
     Of equally good ones the first is taken.
 
-    Args:
-        cores: int64[n].
-        time_s: float64[n]; NaN is no point.
-        allowed: bool[n], which ones may be chosen.
+    ``cores``: int64[n]; ``time_s``: float64[n], NaN is no point; ``allowed``: bool[n], which may be chosen.
     """
     usable = np.isfinite(time_s) if allowed is None else np.isfinite(time_s) & allowed
     index = np.flatnonzero(usable)
@@ -199,13 +191,7 @@ JOB_SYSTEMS = {
 
 
 def sbatch_lines(found: Configurations, index: int, *, system: str = "Slurm") -> tuple[str, ...]:
-    """Lines of a job script that ask for a configuration.
-
-    Args:
-        found: Configurations.
-        index: Which one.
-        system: Batch system, one of :data:`JOB_SYSTEMS`.
-    """
+    """Lines of a job script that ask for a configuration; ``system`` is one of :data:`JOB_SYSTEMS`."""
     seconds = max(60, int(np.ceil(found.time_s[index] * 1.5)))  # a job that is late is killed
     if system == "LSF":
         seconds = -(-seconds // 60) * 60
@@ -230,13 +216,7 @@ class ComputeRates:
     memory_bandwidth: float = float("inf")
 
     def seconds(self, demand: RunDemand, num_nodes: int, ranks_per_node: int) -> tuple[float, bool]:
-        """Time of the computation, and whether memory limits it.
-
-        Args:
-            demand: Of all processes.
-            num_nodes: N.
-            ranks_per_node: PPN.
-        """
+        """Time of the computation of a demand of all processes, seconds, and whether memory limits it."""
         arithmetic_s = demand.work_flop / (num_nodes * ranks_per_node * self.process_flops)
         memory_s = demand.memory_bytes / (num_nodes * self.memory_bandwidth)
         return max(arithmetic_s, memory_s), memory_s > arithmetic_s
@@ -275,14 +255,6 @@ def configurations(
     site: Ranks,
 ) -> Configurations:
     """Times of all nodes x processes per node on which the program can run.
-
-    Args:
-        workload: The program.
-        nodes: N to consider.
-        processes: PPN to consider.
-        model: Time of phases.
-        rates: What computes.
-        site: Where.
 
     Raises:
         ConfigError: If it can run on none of them.

@@ -43,7 +43,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.foundation.errors import FitError, MachineModelError
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Placement
 from commanalyzer.machine.simulation.flows import Messages
@@ -101,33 +101,28 @@ def injection_of(machine: MachineParameters) -> InjectionModel:
     Raises:
         MachineModelError: If bandwidth or latency is unknown.
     """
-    if machine.bandwidth is None or machine.latency is None:
-        missing = [n for n in ("bandwidth", "latency") if n not in machine.parameters]
+    known = {name: parameter.value for name, parameter in machine.parameters.items()}
+    missing = [name for name in ("bandwidth", "latency") if name not in known]
+    if missing:
         raise MachineModelError(
             f"expected bandwidth and latency of the machine, found no {' and no '.join(missing)}",
             where=machine.name or "machine",
         )
-
-    def value(parameter: Parameter | None, otherwise: float) -> float:
-        return parameter.value if parameter is not None else otherwise
-
-    overhead_s = value(machine.message_overhead, 0.0)
+    overhead_s = known.get("message_overhead", 0.0)
     return InjectionModel(
         # The measured latency is that of a whole message, both ends' work included.
-        max(machine.latency.value - 2 * overhead_s, 0.0),
+        max(known["latency"] - 2 * overhead_s, 0.0),
         overhead_s,
-        value(machine.gap, 0.0),
-        machine.bandwidth.value,
-        value(machine.process_bandwidth, machine.bandwidth.value),
+        known.get("gap", 0.0),
+        known["bandwidth"],
+        known.get("process_bandwidth", known["bandwidth"]),
     )
 
 
 def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionModel:
     """Parameters with the least squares of the logarithm of predicted over measured time.
 
-    Args:
-        metrics: float64[n] by name.
-        time_s: float64[n], measured.
+    ``metrics``: float64[n] by name; ``time_s``: float64[n], measured.
 
     Raises:
         FitError: If a metric is missing or there are fewer than eight phases between nodes.
@@ -168,14 +163,7 @@ _NAMES = ("U1", "U2", "U3")
 def phase_metrics(
     messages: Messages, placement: Placement, units: Sequence[Unit] = (), network: Topology | None = None
 ) -> dict[str, float]:
-    """Metrics of one phase.
-
-    Args:
-        messages: Of the phase.
-        placement: Of its processes.
-        units: Neighbourhoods of the network.
-        network: Routes of the network, where they are known.
-    """
+    """Metrics of one phase."""
     size = messages.size_bytes.astype(np.float64)
     source, target = placement.node[messages.sender], placement.node[messages.receiver]
     between = source != target

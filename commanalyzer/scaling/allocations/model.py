@@ -48,10 +48,7 @@ class PhaseModel(Protocol):
         """What to call it."""
 
     def predict(self, metrics: Mapping[str, Floats]) -> PhasePrediction:
-        """Times of phases.
-
-        Args:
-            metrics: float64[n] by name, see :mod:`commanalyzer.scaling.allocations.metrics`.
+        """Times of phases; metrics are float64[n] by name (:mod:`commanalyzer.scaling.allocations.metrics`).
 
         Raises:
             FitError: If a metric is missing.
@@ -60,12 +57,7 @@ class PhaseModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AreaModel:
-    """Formulas by area.
-
-    Attributes:
-        times: As in the machine file.
-        laws: Formula of each area.
-    """
+    """Formulas by area."""
 
     times: PhaseTimes
     laws: tuple[Law, ...]

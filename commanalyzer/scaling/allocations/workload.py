@@ -49,12 +49,7 @@ Neighbours = Literal["faces", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of communication of a program.
-
-    Attributes:
-        messages: What is sent.
-        repetitions: How often it happens in the program.
-    """
+    """What is sent in a phase of communication of a program, and how often it happens."""
 
     messages: Messages
     repetitions: float
@@ -66,7 +61,6 @@ class Halo:
 
     Attributes:
         domain: Points of the grid along each dimension.
-        point_bytes: Bytes of one point.
         width: Layers of points that are exchanged.
         neighbours: ``faces`` only (2 d neighbours), or also across edges and corners (``all``, 3^d - 1).
         periodic: Whether the ends of each dimension are neighbours.
@@ -106,14 +100,17 @@ class Halo:
         rank = np.arange(num_ranks).reshape(grid)
         parts = [_parts(points, number) for points, number in zip(self.domain, grid, strict=True)]
         found = [
-            self._towards(rank, parts, offset)
-            for offset in product((-1, 0, 1), repeat=len(grid))
-            if any(offset) and (self.neighbours == "all" or sum(map(abs, offset)) == 1)
+            np.zeros((3, 0), dtype=np.int64),
+            *(
+                self._towards(rank, parts, offset)
+                for offset in product((-1, 0, 1), repeat=len(grid))
+                if any(offset) and (self.neighbours == "all" or sum(map(abs, offset)) == 1)
+            ),
         ]
-        return joined_messages(found)
+        return Messages(*np.concatenate(found, axis=1))
 
-    def _towards(self, rank: Int64, parts: Sequence[Int64], offset: Sequence[int]) -> Messages:
-        """What every rank sends to its neighbour in one direction."""
+    def _towards(self, rank: Int64, parts: Sequence[Int64], offset: Sequence[int]) -> Int64:
+        """int64[3, M], what every rank sends to its neighbour in one direction."""
         size = np.full(rank.shape, self.point_bytes)
         exists = np.ones(rank.shape, dtype=np.bool_)
         target = rank
@@ -125,19 +122,7 @@ class Halo:
                 place = np.arange(rank.shape[axis]).reshape(shape) + step
                 inside = (place >= 0) & (place < rank.shape[axis])
                 exists &= inside if not self.periodic else rank.shape[axis] > 1
-        return Messages(rank[exists], target[exists], size[exists])
-
-
-def joined_messages(parts: Sequence[Messages]) -> Messages:
-    """Messages of several exchanges as one phase."""
-    if not parts:
-        nothing = np.zeros(0, dtype=np.int64)
-        return Messages(nothing, nothing, nothing)
-    return Messages(
-        np.concatenate([part.sender for part in parts]),
-        np.concatenate([part.receiver for part in parts]),
-        np.concatenate([part.size_bytes for part in parts]),
-    )
+        return np.stack((rank[exists], target[exists], size[exists]))
 
 
 def allreduce_phases(num_ranks: int, size_bytes: int) -> tuple[Messages, ...]:
@@ -167,9 +152,8 @@ def allreduce_phases(num_ranks: int, size_bytes: int) -> tuple[Messages, ...]:
 def matrix_phases(communication: Communication, steps: int) -> tuple[Phase, ...]:
     """Phases of a predicted or counted matrix.
 
-    Args:
-        communication: Matrix of bytes and messages; collectives and phases of a step are used where known.
-        steps: Phases that the program has, such as its time steps.
+    Collectives and phases of a step are used where known; ``steps`` are phases of the program, such as its
+    time steps.
 
     Raises:
         ConfigError: If ``steps`` is not positive.
@@ -218,10 +202,7 @@ class Ranks:
     def place(self, num_nodes: int, ranks_per_node: int, comm_bytes: Int64 | None = None) -> Placement:
         """Equally many ranks on every node.
 
-        Args:
-            num_nodes: N.
-            ranks_per_node: PPN.
-            comm_bytes: int64[P, P], bytes from rank to rank; None where not known.
+        ``comm_bytes``: int64[P, P], bytes from rank to rank; None where not known.
 
         Raises:
             ConfigError: If ranks shall be near their partners, and these are not known.
@@ -245,7 +226,6 @@ class RunDemand:
     """What one configuration does in the whole run.
 
     Attributes:
-        metrics: Metrics of each phase.
         repetitions: float64[phases], how often each happens.
         work_flop: Of all processes.
         memory_bytes: Traffic to memory of all processes; 0 where not known.
@@ -274,17 +254,7 @@ class Workload(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HaloWorkload:
-    """A program on a grid.
-
-    Attributes:
-        title: Its name.
-        halo: Exchange of a step.
-        steps: Exchanges.
-        flops_per_point: Work of a point in a step.
-        memory_bytes_per_point: Memory traffic of a point in a step.
-        resident_bytes_per_point: Memory of a point; NaN where not known.
-        allreduces: In each step, of one number.
-    """
+    """A program on a grid; the numbers are those of a halo file."""
 
     title: str
     halo: Halo
@@ -332,9 +302,7 @@ class LawsWorkload:
     Messages between nodes are as large as those between processes.
 
     Attributes:
-        title: Its name.
         laws: Of bytes, messages and work.
-        sizes: Values of the program's parameters.
         steps: Phases of communication in the run.
         memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
         resident_bytes: Memory of the program; else what was measured (:func:`held_bytes`), NaN without a law.
@@ -398,7 +366,6 @@ class ResultWorkload:
     """A predicted program: its matrices, for the numbers of processes that it was divided among.
 
     Attributes:
-        result: The prediction.
         steps: Phases of communication in the run.
         memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
         resident_bytes: Memory of the program; NaN: what was measured (:func:`held_bytes`).

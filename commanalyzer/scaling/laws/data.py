@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.documents import read_csv, reading
 from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.machine.roofline.traffic import SUMMARY
 from commanalyzer.result.results import AnalysisResult
@@ -197,10 +197,8 @@ def _is_sweep_table(path: Path) -> bool:
 
 
 def _of_csv(path: Path, parameters: Sequence[str]) -> Observations:
-    try:
+    with reading(path, "a CSV table with a header"):
         lines = read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"expected a CSV table with a header, found: {error}", where=str(path)) from error
     if not lines:
         raise ArtifactError("expected a CSV table with a header, found an empty file", where=str(path))
     header, *rows = lines

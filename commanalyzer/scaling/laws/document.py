@@ -21,13 +21,7 @@ _EXPONENT = re.compile(r"-?\d{1,18}(/[1-9]\d{0,17})?")
 
 @dataclass(frozen=True, slots=True)
 class LawsDocument:
-    """Laws of one program.
-
-    Attributes:
-        program: Its name, for headings.
-        laws: One per metric.
-        provenance: Where the data come from: tool, version, files and their hashes.
-    """
+    """Laws of one program, one per metric, and where the data come from: tool, files and their hashes."""
 
     program: str
     laws: tuple[Law, ...]

@@ -100,11 +100,7 @@ def second_opinion(
 ) -> tuple[Law, ...]:
     """Laws that Extra-P finds, negative exponents allowed; one per metric.
 
-    Args:
-        command: How to start Extra-P: ``extrap`` or a path, flags allowed.
-        x: float64[N, K], points.
-        names: Names of the parameters.
-        metrics: float64[N] by name.
+    ``command`` starts Extra-P, flags allowed; ``x``: float64[N, K], points; ``metrics``: float64[N] by name.
 
     Raises:
         FitError: If it cannot be started or fails; the message has its last lines.

@@ -21,6 +21,9 @@ Exact family: whole numbers that a polynomial of low degree gives, more of them 
 Counts of a program are whole numbers, and those of loops over its sizes are polynomials of them. A polynomial
 with rational coefficients that goes through all points, points to spare along every parameter, is the law: no
 other kind of data does that by chance. Node counts enter by what cuts of a regular grid cost.
+
+Throughout: x: float64[N, K], different points; y: float64[N], metric; ``node_parameter``: column of the node
+count, -1 without one.
 """
 
 from __future__ import annotations
@@ -49,13 +52,7 @@ Row: TypeAlias = list[Fraction]
 
 
 def exact_polynomial(x: Floats, y: Floats, node_parameter: int) -> Formula | None:
-    """The polynomial with the fewest coefficients through all points; ``None`` if there is none.
-
-    Args:
-        x: float64[N, K], different points.
-        y: float64[N], metric.
-        node_parameter: Column of the node count, -1 without one.
-    """
+    """The polynomial with the fewest coefficients through all points; ``None`` if there is none."""
     if not (_whole(x) and _whole(y)):
         return None
     scale = np.maximum(np.abs(y), 1.0)
@@ -141,10 +138,6 @@ def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[Index]
     With one or two parameters every pair of functions is combined. With three, the functions of each
     parameter that explain the metric best while all other parameters stay equal; with more, two parameters
     at a time.
-
-    Args:
-        x: float64[N, K], points.
-        y: float64[N], metric.
     """
     functions = [[Factor(k, "power", i, j) for i, j in PAIRS] for k in range(x.shape[1])]
     if len(functions) > 2:
@@ -235,11 +228,6 @@ def lattice_terms(x: Floats, y: Floats, node_parameter: int) -> tuple[Term, ...]
 
     Falling powers of a parameter are left out where the metric never falls along it. Where there are too
     many products (four or more parameters), those that follow the data best by themselves are kept.
-
-    Args:
-        x: float64[N, K], points.
-        y: float64[N], metric.
-        node_parameter: Column of the node count, -1 without one.
     """
     choices: list[list[Factor | None]] = []
     for parameter in range(x.shape[1]):
@@ -303,11 +291,7 @@ _EXACT = 1e-12  # mean squared relative residual: nothing is left to explain
 def subsets_of(family: Family, x: Floats, y: Floats, node_parameter: int) -> tuple[tuple[Term, ...], Subsets]:
     """Terms of a family, and a function from their columns to sets of up to three of them, int64[C, t] each.
 
-    Args:
-        family: ``lattice``, ``pmnf`` or ``power``.
-        x: float64[N, K], points.
-        y: float64[N], metric.
-        node_parameter: Column of the node count, -1 without one.
+    ``family`` is ``lattice``, ``pmnf`` or ``power``.
     """
     if family == "lattice":
         return lattice_terms(x, y, node_parameter), _sums
@@ -356,9 +340,7 @@ def snapped_power(x: Floats, y: Floats) -> Formula:
     For metrics that are known coarsely (to a factor of two, say): exponents of volumes, surfaces and roots
     leave less to chance than free ones. Of those within one standard error of the best, the simplest.
 
-    Args:
-        x: float64[N, K], points, all positive.
-        y: float64[N], positive.
+    All points and values are positive.
     """
     varies = [k for k in range(x.shape[1]) if np.ptp(x[:, k]) > 0][:_MOST_SNAPPED]
     choices = [[None, *(Factor(k, "power", a) for a in _USUAL)] for k in varies]

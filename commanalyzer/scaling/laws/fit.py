@@ -237,11 +237,7 @@ def fit_observations(
 ) -> LawsDocument:
     """One law per metric.
 
-    Args:
-        seen: Data.
-        inputs: Files for the provenance.
-        metrics: Columns; the usual ones when empty.
-        families: Of formulas; all when empty.
+    Without ``metrics`` the usual ones, without ``families`` all; ``inputs`` are for the provenance.
 
     Raises:
         FitError: If a metric is missing, or its data cannot be fitted.

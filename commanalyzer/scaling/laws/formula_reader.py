@@ -32,10 +32,7 @@ _BASE = "**"  # in names of exponentials
 def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> Law:
     """Law of a formula.
 
-    Args:
-        text: The formula.
-        metric: What it gives.
-        factor: Every coefficient is multiplied with it: seconds per unit of the formula.
+    Every coefficient is multiplied with ``factor``: seconds per unit of the formula.
 
     Raises:
         FitError: If it is not such a formula, has too many terms, or a coefficient is not finite.

@@ -91,10 +91,8 @@ class Formula:
     def half_width(self, x: Floats, rest: float, noise: float = 0.0) -> Floats:
         """float64[N], how far coefficients with a sum of at most ``rest`` and noise move the value.
 
-        Args:
-            x: float64[N, K], points.
-            rest: Such as :attr:`largest_rest`.
-            noise: Relative standard deviation of a value that is measured there.
+        ``x``: float64[N, K], points; ``rest``: such as :attr:`largest_rest`; ``noise``: relative standard
+        deviation of a value that is measured there.
         """
         room = max(rest - self.rest, 0.0) / self.residual_error**2 if self.residual_error else 0.0
         variance = (noise * self.at(x)) ** 2
@@ -111,7 +109,6 @@ class Law:
     Attributes:
         metric: Its name, for example ``comm_bytes``.
         parameters: Names of the parameters it may depend on; ``p`` is the node count.
-        formula: The chosen formula.
         alternatives: Other formulas that predict the data as well, the next best first.
         lowest: Least value of each parameter in the data.
         highest: Largest value.

@@ -104,10 +104,7 @@ def _products(table: Floats, gram: Floats | None, subsets: Index) -> Floats:
 def _screen(g: Floats, b: Floats, positive: bool) -> Floats:
     """Minus the explained sum of squares; infinite where a subset is degenerate or not allowed.
 
-    Args:
-        g: float64[C, t, t], scalar products of the columns.
-        b: float64[C, t], scalar products with the target.
-        positive: Coefficients above 0 only.
+    ``g``: float64[C, t, t], scalar products of the columns; ``b``: float64[C, t], with the target.
     """
     size = b.shape[1]
     rows = np.concatenate((np.moveaxis(g, 0, 2), b.T[:, None]), axis=1)  # [t, t + 1, C]
@@ -200,9 +197,7 @@ def robust(table: Floats, target: Floats) -> tuple[Floats, Floats]:
 
     The scale is the median of the absolute residuals, which a few wrong rows do not move.
 
-    Args:
-        table: float64[N, t].
-        target: float64[N].
+    ``table``: float64[N, t]; ``target``: float64[N].
     """
     import warnings
 

@@ -53,12 +53,7 @@ def candidates_of(
 ) -> Iterator[Fitted]:
     """Candidates that can be used: of full rank, nowhere negative in the data, with terms that all matter.
 
-    Args:
-        family: Of the terms.
-        terms: float64[N, M] of ``problem`` has a column for each.
-        problem: Data.
-        errors: Of the candidates.
-        free: Exponents that were fitted besides the coefficients.
+    ``terms`` are those of the columns of the table; ``free`` exponents were fitted besides the coefficients.
     """
     table = problem.table[:, errors.chosen]
     least_share = (np.abs(table) * np.abs(errors.coefficients)).max(axis=0).min(axis=1)
@@ -170,11 +165,8 @@ def select_forward(
     the best of meaningless terms would pass a test made for one. In the end, terms whose loss does not harm
     the criterion are dropped, the constant among them.
 
-    Args:
-        x: float64[N, K], points.
-        y: float64[N], metric, not negative.
-        propose: Terms to try, from those that were chosen so far.
-        search: How to decide.
+    ``x``: float64[N, K], points; ``y``: float64[N], metric, not negative; ``propose``: terms to try, from
+    those that were chosen so far.
 
     Reference: G. Mariani et al., *Scaling properties of parallel applications to exascale*, IJPP 44(5), 2016
     (forward selection, weights); the shared significance and the last step are not in it.

@@ -47,12 +47,7 @@ class PowerLaw:
 
 
 def fit_power_law(log_x: NDArray[np.float64], y: NDArray[np.float64]) -> PowerLaw:
-    """Least squares on logarithms.
-
-    Args:
-        log_x: float64[m, k].
-        y: float64[m], positive.
-    """
+    """Least squares on logarithms, ``log_x`` float64[m, k], of positive ``y``, float64[m]."""
     from scipy.optimize import lsq_linear
 
     m, k = log_x.shape
@@ -87,12 +82,7 @@ def log_sizes(points: Sequence[Point]) -> NDArray[np.float64]:
 
 
 def needs_of(log_x: NDArray[np.float64], finished: Mapping[int, PointRecord]) -> Needs:
-    """Needs of all points.
-
-    Args:
-        log_x: Of :func:`log_sizes`.
-        finished: Finished points by place.
-    """
+    """Needs of all points, from the finished ones by place; ``log_x`` is of :func:`log_sizes`."""
     known = [(i, record) for i, record in sorted(finished.items()) if record.lines]
     if not known:
         nothing = np.full(len(log_x), np.nan)
@@ -159,10 +149,7 @@ class Drive:
     """One run of a sweep.
 
     Args:
-        specs: All points.
         known: Records of those that are finished or failed already, by place.
-        directory: Where results are.
-        engine: What analyses points.
         memory_budget_bytes: What all points that run at once may need together; ``None`` for no limit.
         watch: Told about every change, with all records known by then.
     """

@@ -63,14 +63,8 @@ def slurm_script(
 ) -> str:
     """Script that analyses points.
 
-    Args:
-        script: Where it will be.
-        indices: Points to analyse, increasing.
-        tool: Command that starts this tool.
-        arguments: Arguments of ``commanalyzer sweep`` as the user gave them.
-        directory: Directory of the sweep.
-        folder: Working directory, absolute.
-        options: Further options of ``sbatch``.
+    ``arguments`` are those of ``commanalyzer sweep`` as the user gave them, ``folder`` is the absolute
+    working directory, ``options`` are further ones of ``sbatch``.
     """
     extra = "".join(f"#SBATCH {option}\n" for option in options)
     return _SCRIPT.format(
@@ -144,11 +138,7 @@ def process_engine(jobs: int) -> Engine:
 
 def executor_engine(executor: Executor) -> Engine:
     """The user's own executor, which stays theirs: it is never shut down."""
-    return Engine(lambda: executor, finish=_leave, abandon=_leave)
-
-
-def _leave(executor: Executor) -> None:
-    del executor
+    return Engine(lambda: executor, finish=lambda _: None, abandon=lambda _: None)
 
 
 @contextmanager

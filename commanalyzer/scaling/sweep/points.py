@@ -10,6 +10,7 @@ named, and the version of this tool. What the program itself opens is not seen.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import string
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
-from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.documents import read_csv, reading
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.program.frontend.cache import content_key
 from commanalyzer.recording.record import compile_program
@@ -88,10 +89,7 @@ def grid(axes: Sequence[Axis]) -> tuple[Point, ...]:
     names = [axis.name for axis in axes]
     if len(set(names)) != len(names):
         raise ConfigError(f"expected each parameter once, found {', '.join(names)}", where="--param")
-    size = 1
-    for axis in axes:
-        size *= len(axis.values)
-    _check_number(size, "--param")
+    _check_number(math.prod(len(axis.values) for axis in axes), "--param")
     combinations = itertools.product(*(axis.values for axis in axes))
     return tuple(Point(tuple(zip(names, values, strict=True))) for values in combinations)
 
@@ -102,11 +100,8 @@ def read_points(path: Path) -> tuple[Point, ...]:
     Raises:
         ConfigError: If it cannot be read, a name is not usable, or lines differ in length.
     """
-    try:
+    with reading(path, "a CSV file of points", error=ConfigError):
         rows = [[cell.strip() for cell in row] for row in read_csv(path) if row]
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"expected a CSV file of points, found: {reason}", where=str(path)) from error
     if len(rows) < 2:
         raise ConfigError("expected a line of names and at least one point, found less", where=str(path))
     names = rows[0]

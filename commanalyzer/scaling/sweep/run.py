@@ -36,8 +36,6 @@ class Sweep:
 
     Attributes:
         base: Analysis with parameters in braces.
-        points: Program parameters of all points.
-        directory: Where results go.
         command: The command line, for provenance.
     """
 
@@ -61,12 +59,8 @@ def run_sweep(
 ) -> SweepOutcome:
     """Analyse what is not analysed yet, and write the table.
 
-    Args:
-        sweep: What is asked for.
-        engine: What analyses points.
-        watch: Told about every change.
-        memory_budget_bytes: What points that run at once on this machine may need together.
-        retry_failed: Analyse points again that failed before.
+    ``watch`` is told about every change; ``memory_budget_bytes`` is what points that run at once on this
+    machine may need together; ``retry_failed``: those that failed before are analysed again.
 
     Raises:
         ConfigError: If a parameter is used nowhere, or the directory is in use or not that of a sweep.

@@ -218,8 +218,6 @@ class SweepPlan:
         provenance: As in a result file.
         command: The command line, without the program's name.
         parameters: Names of the program parameters.
-        nodes: Node counts.
-        models: Communication models.
         points: All points, in order.
     """
 
@@ -236,8 +234,6 @@ class SweepOutcome:
     """A sweep as far as it is.
 
     Attributes:
-        directory: Where it is.
-        plan: What it was asked for.
         records: One per point; ``None`` where it is not known yet.
     """
 

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import csv_text, read_csv
+from commanalyzer.foundation.documents import csv_text, read_csv, reading
 from commanalyzer.foundation.errors import ArtifactError, ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.graph.value_graph import HomeKind
@@ -223,14 +223,9 @@ def load_table(path: Path) -> SweepTable:
     """
     if path.is_dir() or path.name == STATE_FILE:
         path = (path if path.is_dir() else path.parent) / TABLE_FILE
-    try:
+    hint = "commanalyzer sweep ... -o DIR makes one, commanalyzer sweep --gather DIR completes one"
+    with reading(path, "the table of a sweep", hint=hint):
         rows = read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(
-            f"expected the table of a sweep, found: {getattr(error, 'strerror', None) or error}",
-            where=str(path),
-            hint="commanalyzer sweep ... -o DIR makes one, commanalyzer sweep --gather DIR completes one",
-        ) from error
     header = rows[0] if rows else []
     if FIRST not in header or len({len(row) for row in rows}) != 1:
         raise ArtifactError(
@@ -296,12 +291,8 @@ def table_lines(
 ) -> tuple[dict[str, Cell], ...]:
     """Lines of ``result``.
 
-    Args:
-        result: An analysis.
-        parameters: Program parameters of the point.
-        per_point: Costs of the tool itself by column.
-        per_division: (``partition_s``, ``count_s``) by (nodes, model).
-        file: Where the result is.
+    ``per_point``: costs of the tool itself by column; ``per_division``: (``partition_s``, ``count_s``) by
+    (nodes, model).
     """
     common = {**parameters, **_of_recording(result), **(per_point or {}), "result": file}
     lines = []

@@ -29,12 +29,7 @@ from commanalyzer.program.ir.cfg import Loop
 
 
 class Outside(NamedTuple):
-    """Lines of accesses outside a loop that belong to it.
-
-    Attributes:
-        loads: Loads of what it uses.
-        stores: Stores of what it computes.
-    """
+    """Accesses outside a loop that belong to it: lines of loads that it uses, of stores that it computes."""
 
     loads: frozenset[int] = frozenset()
     stores: frozenset[int] = frozenset()
@@ -81,9 +76,7 @@ class Linear:
 def pitches_of(linears: Sequence[tuple[int, Linear]], size_bytes: int) -> set[int]:
     """Bytes from one row to the next, from one plane to the next, ...
 
-    Args:
-        linears: Accesses of the buffer, with the loop that each is in.
-        size_bytes: Size of the buffer.
+    ``linears``: accesses of the buffer, with the loop that each is in.
     """
     together = [access.steps() for _, access in linears]
     found = {row for steps in together for row in _rows(steps, size_bytes)}
@@ -105,9 +98,7 @@ def _rows(steps: Sequence[tuple[int, int]], size_bytes: int) -> set[int]:
 def linear(offset: Ints, iterations: Ints) -> Linear | None:
     """Offsets as a linear function of iterations; ``None`` if they are none.
 
-    Args:
-        offset: int64[n], bytes.
-        iterations: int64[loops, n].
+    ``offset``: int64[n], bytes; ``iterations``: int64[loops, n].
     """
     spans = np.ptp(iterations, axis=1) if iterations.size else np.zeros(len(iterations), np.int64)
     varying = np.flatnonzero(spans)
@@ -133,10 +124,7 @@ def loop_iterations(log: AccessLog, ancestors: Ints, accesses: Ints, root: int) 
 def shape_of(size_bytes: int, element_bytes: int, pitches: set[int]) -> tuple[int, ...]:
     """Extents of a buffer, the slowest dimension first.
 
-    Args:
-        size_bytes: Size of the buffer.
-        element_bytes: Size of an element.
-        pitches: Bytes from one index to the next, of all dimensions but the fastest.
+    ``pitches``: bytes from one index to the next, of all dimensions but the fastest.
     """
     kept = [element_bytes]
     for pitch in sorted(pitches):
@@ -162,13 +150,8 @@ def private_objects(
 ) -> set[int]:
     """Objects that are workspace: items of a task write the same words and read only what they wrote.
 
-    Args:
-        task: Per word access.
-        word_object: Object, per word access.
-        word: Number of the word.
-        source: Position of the last write of what is read, -1 for none.
-        is_write: Per word access.
-        item: Number of the work item, unique in the run.
+    All per word access; ``source``: position of the last write of what is read, -1 for none; ``item``: number
+    of the work item, unique in the run.
     """
     found: set[int] = set()
     is_foreign = ~is_write & ((source < 0) | (item[source] != item))

@@ -107,11 +107,8 @@ def _in_columns(columns: Ints, among: Ints) -> Bools:
 def executions(log: AccessLog, is_root: Bools, ancestors: Ints, outside: Mapping[int, Outside]) -> Execution:
     """Cut the accesses of a run into tasks.
 
-    Args:
-        log: The accesses.
-        is_root: Sites whose outermost executions are tasks.
-        ancestors: Of :meth:`AccessLog.ancestors`.
-        outside: What the compiler moved out of sites that are roots.
+    ``is_root``: sites whose outermost executions are tasks; ``ancestors``: of :meth:`AccessLog.ancestors`;
+    ``outside``: what the compiler moved out of sites that are roots.
     """
     depth_of_place = _outermost(log, is_root, ancestors)
     depth = depth_of_place[log.place]
@@ -148,12 +145,8 @@ def _outermost(log: AccessLog, is_root: Bools, ancestors: Ints) -> Ints:
 def item_levels(log: AccessLog, judgement: Ints, ancestors: Ints, places: Ints, root: int) -> tuple[int, ...]:
     """Depths of the loops over work items of a kernel, the outermost first.
 
-    Args:
-        log: The accesses.
-        judgement: Of :func:`judge`.
-        ancestors: Of :meth:`AccessLog.ancestors`.
-        places: Places of the kernel's accesses to its buffers.
-        root: Depth of its loop or function.
+    ``judgement``: of :func:`judge`; ``ancestors``: of :meth:`AccessLog.ancestors`; ``places``: of the
+    kernel's accesses to its buffers; ``root``: depth of its loop or function.
     """
     levels: list[int] = []
     depth = root

@@ -105,7 +105,6 @@ class WorkItemObserver(FlowObserver):
     """Collects flows, counts and accesses of a run.
 
     Args:
-        module: The program.
         machine: The machine that runs it, asked for when it runs.
     """
 
