@@ -31,7 +31,7 @@ BUDGETS = {
     "machine": 5_710,
     "profiles": 5_404,
     "program": 9_440,
-    "recording": 11_714,
+    "recording": 11_713,
     "report": 7_561,
     "result": 2_707,
     "scaling": 6_420,
