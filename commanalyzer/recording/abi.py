@@ -96,7 +96,7 @@ HEADER = np.dtype(
 )
 
 
-ABI_VERSION = 22
+ABI_VERSION = 23
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -149,7 +149,7 @@ def _numbered() -> list[Hook]:
         labels = ("i64",) * n
         rows.append(Hook(f"ca_row_{n}", "void", ("i32", "i64", "i32", *labels), "store of a new value"))
         rows.append(Hook(f"ca_register_{n}", "i64", ("i32", *labels), "name a register value"))
-    for n in range(1, MAX_INLINE_TERM_LABELS + 1):
+    for n in range(MAX_INLINE_TERM_LABELS + 1):
         rows.append(Hook(f"ca_term_{n}", "void", ("ptr", *("i64",) * n), "term of a reduction"))
     return rows
 

@@ -49,7 +49,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 22u
+#define CA_ABI_VERSION 23u
 
 #ifndef CA_UNIT_BITS
 #define CA_UNIT_BITS 2 /* address bits within a word: a word has 4 bytes, or 1 in programs that work on smaller values */

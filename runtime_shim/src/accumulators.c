@@ -76,6 +76,7 @@ CA_DEFINE_TERM(1, P(0), l0)
 CA_DEFINE_TERM(2, P(0) P(1), l0, l1)
 CA_DEFINE_TERM(3, P(0) P(1) P(2), l0, l1, l2)
 CA_DEFINE_TERM(4, P(0) P(1) P(2) P(3), l0, l1, l2, l3)
+CA_HOOK void ca_term_0(struct ca_accumulator *acc) { acc->plain[0] &= ~CA_EXACT; } /* it is no copy any more */
 
 CA_HOOK void ca_term_many(struct ca_accumulator *acc, uint32_t width, const uint64_t *labels) {
   add_term(acc, width, labels);
@@ -88,7 +89,7 @@ CA_HOOK void ca_accumulator_reset(struct ca_accumulator *acc, uint32_t count, co
   acc->num_labels = acc->hash = acc->num_packed = acc->num_plain = acc->num_seen = 0;
   for (uint32_t i = 0; i < count; i++)
     if (labels[i])
-      acc->plain[acc->num_plain++] = labels[i] & ~CA_EXACT;
+      acc->plain[acc->num_plain++] = labels[i];
 }
 
 static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uint64_t hash) {
@@ -99,9 +100,8 @@ static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uin
   struct ca_version version;
   if (ca_workspace.exists) {
     uint64_t sources[CA_BUFFER_LABELS + CA_MAX_WIDTH + 32];
-    uint32_t num_sources = 0;
-    for (uint64_t i = 0; i < acc->num_plain; i++)
-      sources[num_sources++] = acc->plain[i];
+    uint32_t num_sources = count;
+    memcpy(sources, acc->plain, count * sizeof *sources);
     for (uint64_t i = 0; i < acc->num_labels; i++) { /* of long reductions the last ones; words tell nothing */
       sources[num_sources] = acc->buffer[i] & ~CA_TERM;
       num_sources += acc->buffer[i] / CA_REG & 1;
@@ -116,14 +116,13 @@ static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uin
   return CA_REG | version.vertex;
 }
 
-/* The loop is left: the label of the value that the accumulator holds now. */
+/* The loop is left: the label of the value that the accumulator holds now; that of a copy if nothing was added. */
 CA_CALL uint64_t ca_accumulator_close(struct ca_accumulator *acc, uint32_t site) {
-  if (acc->num_packed == 0) {
-    if (acc->num_labels == 0)
-      return ca_join(site, (uint32_t)acc->num_plain, acc->plain);
-    if (acc->num_plain == 0 && acc->num_labels == 1)
-      return acc->num_seen ? acc->seen[0] : acc->buffer[0] & ~CA_TERM;
-  }
+  if (acc->num_packed == 0 && acc->num_labels == 0)
+    return ca_join(site, (uint32_t)acc->num_plain, acc->plain);
+  if (acc->num_packed == 0 && acc->num_plain == 0 && acc->num_labels == 1)
+    return acc->num_seen ? acc->seen[0] : acc->buffer[0] & ~CA_TERM;
+  acc->plain[0] &= ~CA_EXACT;
   uint64_t hash = site * ca_multipliers[62] + acc->hash * ca_multipliers[10];
   for (uint64_t i = 0; i < acc->num_plain; i++)
     hash += ca_name(acc->plain[i]) * ca_multipliers[11 + i];

@@ -82,6 +82,7 @@ static uint32_t read_entry(struct family *family, const uint64_t *given, uint64_
   for (uint32_t k = 0; k < initial + width; k++) {
     struct ca_stream label =
         read_number(family, given[at], given + at + 1, given + 1, k < initial ? 0 : inner, turn);
+    label.first &= k < initial ? ~CA_EXACT : UINT64_MAX; /* sums of some terms are no copies */
     label.is_loaded = head >> (40 + k) & 1;
     at += 1 + label.count;
     if (k < initial && !label.first) /* nothing, see ca_accumulator_reset */

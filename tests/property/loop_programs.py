@@ -91,6 +91,19 @@ LOOPS = {
     "sum of rows": "{ double s = 0.0; for (int i = 0; i < rows; i++) for (int j = 0; j < C; j++) s +="
     " m[i][j]; d[2] = s; }",
     "carried sum": "{ double s = d[1]; for (int i = 0; i < n; i++) s += a[i]; d[1] = s; }",
+    "empty sums onto values": "for (int i = 0; i < rows; i++) { double s = w[i][1]; for (int o = 0; o < 2;"
+    " o++) for (int j = 0; j < zero; j++) s += m[i][j]; v[i][1] = s; }",
+    "empty sums at times": "for (int i = 0; i < n; i++) { double s = b[i]; for (int o = 0; o < 2; o++) for"
+    " (int j = 0; j < k[i] % 3; j++) s += a[j + o] * b[j]; c[i] = s; e[i] = s + 1.0; }",
+    "empty sums onto computed values": "for (int i = 0; i < n; i++) { double s = i % 3 ? a[i] * b[i] : 2.0;"
+    " for (int o = 0; o < 2; o++) for (int j = 0; j < i % 3; j++) s += m[j][o]; c[i] = s; }",
+    "empty sums of integers": "for (int i = 0; i < n; i++) { int s = idx[i]; for (int o = 0; o < 2; o++) for"
+    " (int x = 0; x < i % 3; x++) for (int j = 0; j < t; j++) s += perm[j + o]; k[i] = s; }",
+    "empty maxima": "for (int i = 0; i < n; i++) { double s = b[i]; for (int o = 0; o < 2; o++) for (int j ="
+    " 0; j < k[i] % 3; j++) s = a[j] > s ? a[j] : s; c[i] = s; }",
+    "empty sums that are doubled": "for (int i = 0; i < n; i++) { long s = l[i]; for (int o = 0; o < 3; o++)"
+    " { for (int j = 0; j < i % 3; j++) s += l[j + o]; if ((i + o) % 5 == 1) s = 2 * s % 999; } l[i / 2] = s;"
+    " }",
     "sum and store": "{ double s = 0.0; for (int i = 0; i < n; i++) { s += a[i]; c[i] = a[i] * 0.5 + b[i]; }"
     " d[3] = s; }",
     "sum and copy": "{ double s = 0.0; for (int i = 0; i < n; i++) { s += p[i]; q[i] = a[i]; } d[3] = s; }",
@@ -164,10 +177,9 @@ LOOPS = {
     "cells": "for (int i = 0; i < n; i++) c[(int)(fabs(a[i]) * 4.0) % n] += b[i];",
     "limited": "for (int i = 1; i < rows; i++) { double x = m[i][0] - m[i - 1][0];"
     " for (int j = 1; j < C; j++) if (w[i][j] > x) v[i][j] = 0.5 * w[i][j]; else v[i][j] = x; }",
-    "local arrays": "for (int i = 0; i < rows; i++) { double s[C], z[3]; memset(z, 0, sizeof z);"
-    " for (int j = 0; j < C; j++) s[j] = m[i][idx[j] % C];"
-    " for (int j = 0; j < C; j++) z[j % 3] += s[j] * s[0];"
-    " for (int j = 0; j < 3; j++) v[i][j] = z[j]; }",
+    "local arrays": "for (int i = 0; i < rows; i++) { double s[C], z[3]; memset(z, 0, sizeof z); for (int j ="
+    " 0; j < C; j++) s[j] = m[i][idx[j] % C]; for (int j = 0; j < C; j++) z[j % 3] += s[j] * s[0]; for (int j"
+    " = 0; j < 3; j++) v[i][j] = z[j]; }",
     "copied to a local array": "for (int i = 0; i < rows; i++) { double s[C]; memcpy(s, m[i], sizeof s);"
     " if (s[1] > 0.5) s[idx[i] % C] = 0.5 * s[0]; for (int j = 0; j < C; j++) w[idx[i] % R][j] = s[j]; }",
     "scratch on the heap": "{ double *s = malloc(4 * sizeof *s); for (int i = 0; i < n; i++)"
@@ -188,9 +200,8 @@ LOOPS = {
     "index changed by a loop at times": "if (t % 6 == 5) for (int i = 0; i < n; i++)"
     " heap[i] = (heap[i] + t) % n;",
     "index copied at times": "if (t % 5 == 3) memcpy(t % 2 ? perm : heap, idx, n * sizeof *perm);",
-    "index sorted at times": "if (t % 4 == 2) for (int i = 1; i < n; i++)"
-    " for (int j = i; j > 0 && heap[j - 1] > heap[j]; j--)"
-    " { int x = heap[j]; heap[j] = heap[j - 1]; heap[j - 1] = x; }",
+    "index sorted at times": "if (t % 4 == 2) for (int i = 1; i < n; i++) for (int j = i; j > 0 && heap[j -"
+    " 1] > heap[j]; j--) { int x = heap[j]; heap[j] = heap[j - 1]; heap[j - 1] = x; }",
     "index exchanged": "{ int *x = t % 5 == 4 ? perm : local; for (int i = 0; i < n; i++)"
     " x[i] = (x[i] + 2 * (t % 5 == 4)) % n; }",
     "index read from a text": 'if (t % 3 == 2) sscanf(t % 2 ? "1 0 3" : "1 0 2", "%d %d %d",'
@@ -213,9 +224,8 @@ LOOPS = {
     " for (int j = 0; j < m3; j++) e[(m3 + j) % n] += 0.5 * a[i]; }",
     "rounds that look again": "for (int i = 0; i < n; i++) if (b[i] > 0.25)"
     " e[(int)(fabs(c[i]) * 4.0) % n] += 0.5 * a[i];",
-    "rounds that read what is behind": "{ double s[4]; for (int i = 0; i < n; i++) {"
-    " for (int j = 0; j < 4; j++) s[j] = a[(perm[i] + j) % n]; c[i] = s[perm[i] & 3] * 2.0; }"
-    " d[0] = s[t & 3] + s[1]; }",
+    "rounds that read what is behind": "{ double s[4]; for (int i = 0; i < n; i++) { for (int j = 0; j < 4;"
+    " j++) s[j] = a[(perm[i] + j) % n]; c[i] = s[perm[i] & 3] * 2.0; } d[0] = s[t & 3] + s[1]; }",
     "rounds with an array filled at times": "{ double s[2]; s[0] = b[0]; s[1] = b[1] * 0.5;"
     " for (int i = 0; i < n; i++) { if (heap[i] & 1) s[heap[i] / 2 & 1] = a[i] * 0.5;"
     " c[heap[i]] = s[i & 1] * s[0]; } d[1] = s[t & 1]; }",
@@ -228,23 +238,19 @@ LOOPS = {
     "fewer rounds at times": "for (int i = 0; i < n - t % 3; i++) c[perm[i]] += b[i];",
     "no rounds at times": "for (int i = 0; i < (t % 5 == 3 ? 0 : n); i++) b[perm[i]] = 0.5 * b[perm[i]]"
     " + a[i];",
-    "rounds with branches": "for (int i = 0; i < n; i++) if (perm[i] & 1) { if (a[i] > 0.25) b[perm[i]]"
-    " = a[i] * 0.5;"
-    " else c[i] += 1.0; }",
+    "rounds with branches": "for (int i = 0; i < n; i++) if (perm[i] & 1) { if (a[i] > 0.25) b[perm[i]] ="
+    " a[i] * 0.5; else c[i] += 1.0; }",
     "rounds of a walk": "for (int i = 0, j = 0; i < n; i++) { j = (j + perm[i]) % n; c[j] += a[i]; }",
     "rounds with a scalar": "{ double s = b[t % n] + a[0]; for (int i = 0; i < n; i++) c[perm[i]] = s *"
     " a[i]; }",
-    "rounds with an invariant": "{ double z = b[3] * a[0]; for (int i = 0; i < n; i++) { int p4[4];"
-    " double s[4]; int x = perm[i];"
-    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
-    " s[0] = a[i] * z; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = z - s[0];"
-    " for (int j = 0; j < 4; j++) e[p4[j]] += s[j] * z; } }",
-    "rounds with invariants": "{ double z = b[3] * a[0] + 1.0, y = d[3], u = t & 1 ? y * z : b[5] * z;"
-    " for (int i = 0; i < n; i++) { int p4[4];"
-    " double s[4]; int x = perm[i];"
-    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
-    " s[0] = a[i] * z; s[1] = a[i] * y; s[2] = s[0] * s[1]; s[3] = z - s[0];"
-    " for (int j = 0; j < 4; j++) e[p4[j]] += s[j] * u; } }",
+    "rounds with an invariant": "{ double z = b[3] * a[0]; for (int i = 0; i < n; i++) { int p4[4]; double"
+    " s[4]; int x = perm[i]; p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n; s[0] ="
+    " a[i] * z; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = z - s[0]; for (int j = 0; j < 4; j++) e[p4[j]]"
+    " += s[j] * z; } }",
+    "rounds with invariants": "{ double z = b[3] * a[0] + 1.0, y = d[3], u = t & 1 ? y * z : b[5] * z; for"
+    " (int i = 0; i < n; i++) { int p4[4]; double s[4]; int x = perm[i]; p4[0] = x; p4[1] = (x + 1) % n;"
+    " p4[2] = (x + 5) % n; p4[3] = (x + 6) % n; s[0] = a[i] * z; s[1] = a[i] * y; s[2] = s[0] * s[1]; s[3] ="
+    " z - s[0]; for (int j = 0; j < 4; j++) e[p4[j]] += s[j] * u; } }",
     "rounds with what others left": "{ double s[4]; int p4[4]; for (int i = 0; i < n; i++) { int x = perm[i];"
     " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
     " s[0] = x & 1 ? a[i] * 0.5 : a[i] * last; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0];"
@@ -274,15 +280,13 @@ LOOPS = {
     "rounds with short words": "for (int i = 0; i < n; i++) { h[perm[i]] += (short)(i + 1); f[i] ="
     " 0.5f * h[heap[i]]; }",
     "rounds with packed words": "for (int i = 0; i < n; i++) raw[perm[i]].x += a[i] * pts[heap[i]].v;",
-    "rounds with weights": "for (int i = 0; i < n; i++) { int p4[4]; double s[4]; int x = perm[i];"
-    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
-    " s[0] = a[i] * 0.5; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0];"
-    " for (int j = 0; j < 4; j++) e[p4[j]] += s[j]; }",
+    "rounds with weights": "for (int i = 0; i < n; i++) { int p4[4]; double s[4]; int x = perm[i]; p4[0] = x;"
+    " p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n; s[0] = a[i] * 0.5; s[1] = a[i] * 0.25;"
+    " s[2] = s[0] * s[1]; s[3] = 1.0 - s[0]; for (int j = 0; j < 4; j++) e[p4[j]] += s[j]; }",
     "rounds with weighted sums": "for (int i = 0; i < n; i++) { int p4[4]; double s[4]; int x = perm[i];"
-    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
-    " s[0] = a[i] * 0.5; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0]; double z = 0.0, y = 0.0;"
-    " for (int j = 0; j < 4; j++) { z += s[j] * b[p4[j]]; y += s[j] * big[p4[j]]; }"
-    " a[i] -= 0.0625 * z; c[i] = 0.5 * a[i] + y; }",
+    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n; s[0] = a[i] * 0.5; s[1] ="
+    " a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0]; double z = 0.0, y = 0.0; for (int j = 0; j < 4;"
+    " j++) { z += s[j] * b[p4[j]]; y += s[j] * big[p4[j]]; } a[i] -= 0.0625 * z; c[i] = 0.5 * a[i] + y; }",
     "permuted sum of some": "{ double s = 0.0; for (int i = 0; i < n; i++) if (perm[i] % 3 == 0)"
     " s += a[heap[i]]; d[0] = s; b[t % n] = s; }",
     "permuted sum of one": "{ double s = 0.0; for (int i = 0; i < n; i++) if (local[i] == 2) s += a[i];"
@@ -291,9 +295,8 @@ LOOPS = {
     " if (perm[i] & 1) s += b[perm[i]] * a[i]; else s *= 0.5; d[1] = s * 0.125; }",
     "permuted sums and stores": "{ double s = 0.0, z = a[t % n]; for (int i = 0; i < n; i++) {"
     " if (heap[i] & 1) s += a[i]; else z += c[i] * b[i]; c[perm[i]] = 0.5 * a[i]; } d[2] = s; d[3] = z; }",
-    "permuted sum for each row": "for (int i = 0; i < rows; i++) { double s = 0.0;"
-    " for (int j = 0; j < C; j++) if (perm[j] != i) s += m[i][j] * a[perm[j]];"
-    " if (s > 0.125 * t) c[i] = s; d[i % 4] = s; }",
+    "permuted sum for each row": "for (int i = 0; i < rows; i++) { double s = 0.0; for (int j = 0; j < C;"
+    " j++) if (perm[j] != i) s += m[i][j] * a[perm[j]]; if (s > 0.125 * t) c[i] = s; d[i % 4] = s; }",
     "conditional sum": "{ double s = 0.0; for (int i = 0; i < n; i++) if (a[i] > 0.5) s += b[i]; d[3] = s; }",
     "conditional sum of copies": "{ double s = 1.0; for (int i = 0; i < n; i++) if (k[i] % 2)"
     " s += p[i]; q[3] = s; q[4] = s; }",

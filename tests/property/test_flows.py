@@ -84,6 +84,12 @@ def test_chains_of_loops_that_meet_their_own_stores_equal_the_interpreters() -> 
     check(text, record_source(text))
 
 
+def test_chains_of_empty_sums_equal_the_interpreters() -> None:
+    """A sum of no terms is a copy of what it begins with."""
+    text = loop_program([name for name in LOOPS if name.startswith("empty")], 16, 4)
+    check(text, record_source(text))
+
+
 def test_chains_of_changed_rounds_equal_the_interpreters() -> None:
     """Few rounds change: positions and indices (one of them in its lowest bit), local arrays, copies."""
     names = ["rounds that update", "index changed in a bit", "rounds with positions", "all moved"]

@@ -16,21 +16,13 @@ def test_chains_of_rounds_equal_the_interpreters() -> None:
     names = ["rounds that gather", "rounds that meet", "rounds with short words", "rounds with packed words"]
     names += ["rounds with weights", "rounds with weighted sums", "rounds downwards"]
     text = loop_program([*names, *_CHANGES], 40, 12)
-    recorded = record_source(text)
-    check(text, recorded)
+    check(text, record_source(text))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "rounds beside others",  # words that move, and others of the same array
-        "rounds that copy",
-    ],
-)
+@pytest.mark.parametrize("name", ["rounds beside others", "rounds that copy"])
 def test_chains_of_rounds_beside_others_equal_the_interpreters(name: str) -> None:
     text = loop_program([name, *_CHANGES], 40, 12)
-    recorded = record_source(text)
-    check(text, recorded)
+    check(text, record_source(text))
 
 
 _DIAGONAL = """
@@ -53,5 +45,4 @@ int main(void) {
 def test_values_that_change_against_each_other_are_seen_to_change(ahead: int, back: int) -> None:
     """No sum of both stays what it was."""
     text = _DIAGONAL.replace("AHEAD", str(ahead)).replace("BACK", str(back))
-    recorded = record_source(text)
-    check(text, recorded)
+    check(text, record_source(text))

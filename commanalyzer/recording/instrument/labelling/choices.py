@@ -295,7 +295,7 @@ class ChoiceWriter:
         sides = [self._book.labels(o.text, block) for o in (yes, no)]
         carrying = [o.text in self._values.carrying for o in (yes, no)]
         exact, size = _meet(sides, carrying, bool(control))
-        yes_labels, no_labels = (self._side(side, exact, control, out) for side in sides)
+        yes_labels, no_labels = (self.side(side, exact, control, out) for side in sides)
         chosen = self._book.chosen_of(condition.text, yes_labels, no_labels, out)
         names = tuple(dict.fromkeys((*chosen, *control)))
         return self._finish(instruction.name, Labels(names, exact, size), result)
@@ -309,7 +309,7 @@ class ChoiceWriter:
         carrying = [o.text in self._values.carrying for o, _ in edges]
         exact, size = _meet(sides, carrying, any(controls))
         texts = [
-            self._side(side, exact, control, self._book.edge(p))
+            self.side(side, exact, control, self._book.edge(p))
             for p, side, control in zip(predecessors, sides, controls, strict=True)
         ]
         names = self._label_phis(block, predecessors, texts) + self._label_phis(block, predecessors, controls)
@@ -340,7 +340,7 @@ class ChoiceWriter:
             text = "0"
             if operand.text in self._values.carrying:
                 side = self._book.single(operand.text)
-                text = self._side(side, exact, (), self._book.edge(predecessor))[0]
+                text = self.side(side, exact, (), self._book.edge(predecessor))[0]
             texts.append((text,))
         self._label_phis(block, instruction.incoming, texts, result)
 
@@ -360,7 +360,7 @@ class ChoiceWriter:
             self._patch.join(lines, list(zip(row, edges, strict=True)), result=result) for row in rows
         )
 
-    def _side(self, side: Labels, exact: Exact, control: tuple[str, ...], out: list[str]) -> tuple[str, ...]:
+    def side(self, side: Labels, exact: Exact, control: tuple[str, ...], out: list[str]) -> tuple[str, ...]:
         """Labels of one alternative in the form that the choice's exactness asks for."""
         if not side.names or side.exact is Exact.NO or exact is Exact.YES:
             return side.names

@@ -19,7 +19,7 @@ from commanalyzer.recording.instrument.labelling.choices import (
     LaneWriter,
     part_types,
 )
-from commanalyzer.recording.instrument.labelling.labels import LabelBook, Labels
+from commanalyzer.recording.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.recording.instrument.labelling.origins import source_labels
 from commanalyzer.recording.instrument.labelling.recurrences import (
     Accumulator,
@@ -40,9 +40,7 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
     totals = _totals(book.values, components)
     for component in components:
         if component.accumulator is not None:
-            reductions.write(component.accumulator)
-        elif component.kind == "result":
-            reductions.announce(component.members)
+            (reductions.announce if component.kind == "result" else reductions.write)(component.accumulator)
         elif component.kind != "plain":
             cycles.write(component)
         elif component.members[0] in totals:
@@ -149,12 +147,12 @@ class ReductionWriter:
         self._patch = book.patch
         self._closed: dict[tuple[str, str], str] = {}  # (block, storage) -> label of the reduced value
 
-    def announce(self, exits: Sequence[str]) -> None:
+    def announce(self, accumulator: Accumulator) -> None:
         """Give results of a reduction their labels' names before it is written."""
         fresh: dict[str, str] = {}
-        for phi in exits:
+        for phi in accumulator.exits:
             block = self._book.values.block_of(phi)
-            self._book[phi] = Labels((fresh.setdefault(block, self._patch.fresh()),))
+            self._book[phi] = _result(accumulator, fresh.setdefault(block, self._patch.fresh()))
 
     def write(self, accumulator: Accumulator) -> None:
         """Write resets, terms and the naming of the result behind the loop."""
@@ -165,6 +163,8 @@ class ReductionWriter:
             self._write_update(accumulator, name, storage)
         for name in accumulator.choices:
             self._write_choice(accumulator, name, storage)
+        for name in accumulator.changes or ():
+            self._patch.call(self._book.anchor(name), "ca_term_0", storage)
         for phi in accumulator.exits:
             self._write_exit(accumulator, phi, storage)
 
@@ -197,6 +197,9 @@ class ReductionWriter:
             labels = (
                 self._book.name_value(out, self._book.site(operands[0], f"{operands[0]}.initial"), labels),
             )
+        elif accumulator.changes is not None:  # an edge brings in one value
+            found = self._choices.side(self._book.labels(operands[0], predecessor), Exact.DYNAMIC, (), out)
+            labels = found[:1] + labels[len(found[:1]) :]
         pointer = self._patch.spill(out, labels) if labels else "null"
         self._patch.call(out, "ca_accumulator_reset", storage, len(labels), pointer)
 
@@ -209,7 +212,7 @@ class ReductionWriter:
             self._closed[block, storage] = self._patch.call(
                 out, "ca_accumulator_close", storage, site, result=known
             )
-        self._book[phi] = Labels((self._closed[block, storage],))
+        self._book[phi] = _result(accumulator, self._closed[block, storage])
 
     def _write_update(self, accumulator: Accumulator, name: str, storage: str) -> None:
         definition = self._book.values.definitions[name]
@@ -280,3 +283,8 @@ class ReductionWriter:
         if len(labels) > abi.MAX_TERM_LABELS:
             labels = (self._book.name_value(out, self._book.site(name, f"{name}.term"), labels),)
         self._patch.call_with(out, "ca_term", labels, storage)
+
+
+def _result(accumulator: Accumulator, label: str) -> Labels:
+    """Labels of the value that a reduction ends with."""
+    return Labels((label,), Exact.NO if accumulator.changes is None else Exact.DYNAMIC)

@@ -58,6 +58,8 @@ class Accumulator:
         fold: The operation that combines terms; ``NONE`` when several kinds are mixed.
         tentative: Updates that a ``select`` takes back when its condition fails, with that select.
         selection: The selecting reduction that this is: its choices take candidates as terms.
+        changes: Registers that change it by no term, where it can end without one: a copy of what it began
+            with, but for these; ``None`` where it cannot.
     """
 
     members: frozenset[str]
@@ -68,6 +70,7 @@ class Accumulator:
     fold: Fold
     tentative: Mapping[str, str] = field(default_factory=dict)
     selection: Selection | None = None
+    changes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,7 @@ class _Classifier:
         if not inner:
             return [whole]
         named = {name for accumulator in inner for name in accumulator.exits}
-        result = [Component("result", accumulator.exits) for accumulator in inner]
+        result = [Component("result", accumulator.exits, accumulator) for accumulator in inner]
         for part in _components_among(self.values, members, named):
             for found in self.parts(part):
                 result.append(replace(found, kind="variable") if found.kind == "chain" else found)
@@ -215,9 +218,22 @@ class _Classifier:
         resets = tuple((block, operand.text) for block, operand in selection.initial)
         updates = tuple(name for name in selection.choices if name in values.selected.combined)
         choices = tuple(name for name in selection.choices if name not in updates)
-        return Accumulator(
-            selection.members, updates, choices, resets, tuple(exits), Fold.SELECTION, {}, selection
-        )
+        found = selection.members, updates, choices, resets, tuple(exits)
+        return self._with_changes(Accumulator(*found, Fold.SELECTION, {}, selection))
+
+    def _with_changes(self, found: Accumulator) -> Accumulator:
+        """The reduction, told what changes it if a way from its begin to its end adds nothing."""
+        values, after, members = self.values, self.values.cfg.successors, found.members
+        unions = {name for name in members if values.flows[name] is Flow.UNION}
+        names = unions.union(found.updates, found.choices) - {*found.tentative.values()}
+        changing = {name: values.block_of(name) for name in sorted(names)}
+        is_adding = {n: not members >= {*values.data_inputs(n), *values.control_inputs(n)} for n in changing}
+        adding = {block for name, block in changing.items() if is_adding[name]}
+        begin, blocks = [after[p][0] for p, _ in found.resets], {*changing.values()}
+        ways = reached(begin, lambda block: () if block in blocks else after[block])
+        if ways.keys().isdisjoint(map(values.block_of, found.exits)):
+            return found
+        return replace(found, changes=tuple(n for n, block in changing.items() if block not in adding))
 
     def _reduction(self, members: KeysView[str], unions: list[str]) -> Accumulator | None:
         values, header = self.values, self._common_loop(members)
@@ -262,7 +278,8 @@ class _Classifier:
         is_pure = all(values.flows[n] is Flow.PHI for n in members - {*running, *tentative.values()})
         fold = next(iter(folds)) if len(folds) == 1 and is_pure else Fold.NONE
         updates = sorted(running, key=lambda name: values.definitions[name].instruction.first_line)
-        return Accumulator(frozenset(members), tuple(updates), tuple(choices), resets, exits, fold, tentative)
+        registers = frozenset(members), tuple(updates), tuple(choices)
+        return self._with_changes(Accumulator(*registers, resets, exits, fold, tentative))
 
     def _taken_back(self, name: str, running: str, members: Set[str]) -> str:
         """The select of an update that is computed in advance: ``t = s + x; s = c ? t : s``, or nothing."""

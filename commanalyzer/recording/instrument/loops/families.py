@@ -2,8 +2,8 @@
 
 Where the words that a loop looks at hold values of their own or copies of other arrays, the labels of a store
 are known when the loop is entered: in round i they are those of the first round plus i times a constant, for
-many rounds at once. If all that a loop does is storing values with such labels (:class:`LineReader`), the
-guard (:mod:`.repeats`) offers its stores to the recorder when it is not known yet::
+many rounds at once. If all that a loop does is storing values with such labels, the guard (:mod:`.repeats`)
+offers its stores to the recorder when it is not known yet::
 
     preheader --> guard: known? --> offer (ca_family): counted? --> instrumented loop
                    | known                  | yes
@@ -19,7 +19,7 @@ others get their value of the first round there as they do in the loop, with add
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from commanalyzer.program.ir.loops.induction import Polynomial, round_number
 from commanalyzer.recording.abi import EXACT, MAX_LABELS, WORD_MASK
@@ -56,74 +56,6 @@ class Store:
     labels: tuple[Label, ...]
 
 
-@dataclass(slots=True)
-class LineReader:
-    """Reads the lines inserted into a block whose addresses are known.
-
-    Attributes:
-        numbers: Addresses in the loop.
-        skipped: Blocks that are not executed.
-        addresses: By register.
-        labels: By register.
-        stores: In their order.
-    """
-
-    numbers: Numbers
-    skipped: Container[str]
-    addresses: dict[str, Polynomial] = field(default_factory=dict)
-    labels: dict[str, Label] = field(default_factory=dict)
-    stores: list[Store] = field(default_factory=list)
-
-    def read(self, line: str) -> bool:
-        """Take a line; false if what it does is more than storing values with such labels."""
-        if not isinstance(line, Event):
-            return False
-        address = computed_address(line, self.numbers, self.addresses)
-        if address is not None:
-            self.addresses[line.result] = address
-            return True
-        if isinstance(line, Joined):
-            ways = line.besides(self.skipped)
-            self.labels[line.result] = self.label(ways[0])
-            return len(ways) == 1
-        if isinstance(line, Computed):
-            if line.what not in ("and", "or") or line.constant is None:
-                return False
-            is_mark = _is_above_word(line.what, line.constant)
-            return is_mark and self._mark(line.result, line.uses[0], (line.what, line.uses[1]))
-        return isinstance(line, HookCall) and self._call(line)
-
-    def _call(self, call: HookCall) -> bool:
-        hook, arguments, result = call.what, call.uses, call.result
-        if hook == "ca_count_block":
-            return True
-        if hook == "ca_load" and arguments[0] in self.addresses:
-            self.labels[result] = Label(self.addresses[arguments[0]])
-            return True
-        if hook in _ROLES:
-            return self._mark(result, arguments[0], (hook, ""))
-        if hook.startswith("ca_row_") and hook != "ca_row_many" and arguments[1] in self.addresses:
-            labels = tuple(self.label(name) for name in arguments[3:])
-            self.stores.append(Store(arguments[0], self.addresses[arguments[1]], int(arguments[2]), labels))
-            return True
-        return False
-
-    def label(self, name: str) -> Label:
-        """The label in a register."""
-        return self.labels.get(name, Label(name))
-
-    def _mark(self, result: str, name: str, mark: tuple[str, str]) -> bool:
-        label = self.label(name)
-        is_kept = isinstance(label.source, int) and mark == ("and", _INEXACT)  # no copy of a value
-        self.labels[result] = label if is_kept else Label(label.source, (*label.marks, mark))
-        return True
-
-
-def _is_above_word(operation: str, number: int) -> bool:
-    """Bits of a word stay as they are."""
-    return number & WORD_MASK == (WORD_MASK if operation == "and" else 0)
-
-
 @dataclass(frozen=True, slots=True)
 class RoundSum:
     """A reduction that begins and ends in a round of the loops around it.
@@ -157,37 +89,80 @@ class NestReader:
 
     def __init__(self, numbers: Numbers, skipped: Container[str]) -> None:
         self.entries: list[Entry] = []
-        self._lines = LineReader(numbers, skipped)
+        self._numbers, self._skipped = numbers, skipped
+        self._addresses: dict[str, Polynomial] = {}  # by register, as labels
+        self._labels: dict[str, Label] = {}
         self._spilled: list[str] = []  # labels that the next call finds in memory
         self._initial: dict[str, tuple[Label, ...]] = {}  # by storage
         self._terms: dict[str, tuple[tuple[str, ...], tuple[Label, ...]] | None] = {}  # since its reset
 
     def read(self, line: str, inside: Sequence[str], *, is_around: bool) -> bool:
         """Take a line in loops ``inside`` those that store, around or in these; false if it does not fit."""
-        is_stored = not inside and not is_around
-        if isinstance(line, Spilled) and is_stored:
-            self._spilled += line.uses
-            return True
+        is_stored, known = not inside and not is_around, len(self.entries)
         if isinstance(line, HookCall) and line.what.startswith("ca_term_"):
             return self._add(line, tuple(inside))
-        if not isinstance(line, HookCall) or not line.what.startswith("ca_accumulator_"):
-            known = len(self._lines.stores)
-            taken = self._lines.read(line)
-            self.entries += (fresh := self._lines.stores[known:])
-            return taken and (is_stored or not fresh)
-        return is_stored and self._begin_or_end(line, line.uses)
+        if isinstance(line, HookCall) and line.what.startswith("ca_accumulator_"):
+            return is_stored and self._begin_or_end(line, line.uses)
+        return isinstance(line, Event) and self._take(line) and (is_stored or len(self.entries) == known)
+
+    def _take(self, line: Event) -> bool:
+        """Take a line; false if what it does is more than storing values with such labels."""
+        address = computed_address(line, self._numbers, self._addresses)
+        if address is not None:
+            self._addresses[line.result] = address
+            return True
+        if isinstance(line, Joined):
+            ways = line.besides(self._skipped)
+            self._labels[line.result] = self._label(ways[0])
+            return len(ways) == 1
+        if isinstance(line, Computed):
+            kept = {"and": WORD_MASK, "or": 0}.get(line.what)  # of the word
+            is_mark = line.constant is not None and line.constant & WORD_MASK == kept
+            return is_mark and self._mark(line.result, line.uses[0], (line.what, line.uses[1]))
+        if isinstance(line, Spilled):
+            self._spilled += line.uses
+            return True
+        return isinstance(line, HookCall) and self._call(line)
+
+    def _call(self, call: HookCall) -> bool:
+        hook, arguments, result = call.what, call.uses, call.result
+        if hook == "ca_count_block":
+            return True
+        if hook == "ca_load" and arguments[0] in self._addresses:
+            self._labels[result] = Label(self._addresses[arguments[0]])
+            return True
+        if hook in _ROLES:
+            return self._mark(result, arguments[0], (hook, ""))
+        is_row = hook.startswith("ca_row_") and hook != "ca_row_many"
+        if (hook != "ca_store_unknown" and not is_row) or arguments[1] not in self._addresses:
+            return False
+        labels = tuple(map(self._label, arguments[3:])) if is_row else self._from_memory()
+        self.entries.append(Store(arguments[0], self._addresses[arguments[1]], int(arguments[2]), labels))
+        return is_row or all(isinstance(label.source, int) for label in labels)  # of some terms: no copies
+
+    def _label(self, name: str) -> Label:
+        return self._labels.get(name, Label(name))
+
+    def _from_memory(self) -> tuple[Label, ...]:
+        names, self._spilled = self._spilled, []
+        return tuple(map(self._label, names))
+
+    def _mark(self, result: str, name: str, mark: tuple[str, str]) -> bool:
+        label = self._label(name)
+        is_kept = isinstance(label.source, int) and mark == ("and", _INEXACT)  # no copy of a value
+        self._labels[result] = label if is_kept else Label(label.source, (*label.marks, mark))
+        return True
 
     def _begin_or_end(self, line: HookCall, arguments: Sequence[str]) -> bool:
         if line.what == "ca_accumulator_reset":
-            initial = tuple(self._lines.label(name) for name in self._spilled)
-            self._spilled = []
+            initial = self._from_memory()
             self._terms[arguments[0]], self._initial[arguments[0]] = None, initial
             return len(initial) == int(arguments[1]) <= _MOST_INITIAL and _are_plain(initial)
         terms = self._terms.pop(arguments[0], None)
         if line.what != "ca_accumulator_close" or terms is None:
             return False
         number = sum(isinstance(entry, RoundSum) for entry in self.entries)
-        self._lines.labels[line.result] = Label(number)
+        self._labels[line.result] = Label(number)
         self.entries.append(RoundSum(arguments[1], terms[0], self._initial[arguments[0]], terms[1]))
         return True
 
@@ -195,14 +170,14 @@ class NestReader:
         storage, *names = line.uses
         if line.what == "ca_term_many" or not inside or self._terms.get(storage, ()) is not None:
             return False  # not begun, or the second term of a round
-        labels = tuple(self._lines.label(name) for name in names)
-        self._terms[storage] = inside, labels
+        self._terms[storage] = inside, (labels := tuple(map(self._label, names)))
         return _are_plain(labels)
 
 
 def _are_plain(labels: Iterable[Label]) -> bool:
-    """Loaded, or registers from outside, as they are."""
-    return all(not label.marks and not isinstance(label.source, int) for label in labels)
+    """Loaded, or registers from outside, as they are or marked as copies."""
+    marks = (operation for label in labels for operation, _ in label.marks)
+    return all(m == "or" for m in marks) and not any(isinstance(label.source, int) for label in labels)
 
 
 def offer(

@@ -256,10 +256,9 @@ class _RepeatWriter:
             key=lambda block: -len(nest.behind[block.label]),
         )
         busy = [block for block in blocks if not _only_counts(self._patch, block)]
-        if any(nest.short[block.label] for block in busy):
+        is_left_out = any(later.label not in nest.behind[block.label] for block, later in pairwise(busy))
+        if is_left_out or any(nest.short[block.label] for block in busy):
             return (), ""
-        if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
-            return (), ""  # some may be left out
         around = [nest.loop.header]
         while len(inside := [h for h, inner in nest.loops.items() if inner.parent == around[-1]]) == 1:
             around += inside
