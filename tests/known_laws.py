@@ -33,8 +33,6 @@ class Truth:
 
     Attributes:
         family: ``physical`` or ``normal form``.
-        terms: Its terms.
-        coefficients: One each.
         points: float64[N, K].
     """
 

@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 43_974,
+    "tests": 43_962,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -129,13 +129,8 @@ class SourceFile:
     """A Python file: its name (without the package's), and what the checks look at.
 
     Attributes:
-        name: Dotted name.
-        lines: Number of lines.
         imports: Everything imported anywhere, as dotted names (``from a import b`` yields ``a.b``).
         calls: Plainly called functions and functions called on a plain name (``sys.exit``).
-        variables: Environment variables that are read.
-        has_docstring: The module says what it is.
-        classes: Names of its classes.
     """
 
     name: str

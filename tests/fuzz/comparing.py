@@ -43,11 +43,7 @@ def compare(
     """Compare the runs of one program.
 
     Args:
-        seed: Number of the program.
-        text: Source.
         prepare: Called with the source's path; returns what to analyse (the source, or IR made of it).
-        flags: Compiler flags.
-        suffix: Of the source.
     """
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"program{suffix}"

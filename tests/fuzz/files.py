@@ -63,9 +63,6 @@ class Kind:
     """Files of one kind.
 
     Attributes:
-        name: Name of a file.
-        make: Writes a good one.
-        mutate: Changes it.
         readers: What reads it; returns an exit status.
     """
 
@@ -284,8 +281,6 @@ class Outcome:
 
     Attributes:
         problem: What is wrong with how it was read; empty for nothing.
-        is_refused: The reader said what is wrong with the file.
-        output: What was printed and written.
     """
 
     problem: str
@@ -294,12 +289,7 @@ class Outcome:
 
 
 class Trial:
-    """Reads changed files of one kind, and what they were before.
-
-    Args:
-        kind: Which.
-        folder: Where the good file and what belongs to it is kept.
-    """
+    """Reads changed files of one kind, and what they were before."""
 
     def __init__(self, kind: Kind, folder: Path) -> None:
         self._kind, self._good = kind, folder

@@ -23,13 +23,7 @@ class Found:
     """The best division for one number of parts.
 
     Attributes:
-        nodes: Number of parts p.
-        method: What made it.
         found_bytes: Bytes, the lower end where there is doubt.
-        high_bytes: Upper end.
-        plain_bytes: What the plain division sends.
-        grid: Grid of the plain division.
-        imbalance: Largest work of a part over the mean.
         crossing: (array, bytes), the largest first.
     """
 
@@ -52,16 +46,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An analysis of one kernel.
-
-    Attributes:
-        values: Values of the graph.
-        flows: Distinct flows.
-        found: One for each number of parts.
-        graph_s: CPU seconds until the graph was there.
-        divide_s: CPU seconds of dividing.
-        objects: Memory that the graph knows.
-    """
+    """An analysis of one kernel."""
 
     values: int
     flows: int

@@ -32,10 +32,8 @@ class DeclaredArray:
 
     Attributes:
         name: Name of the variable, member or parameter that the user knows it by.
-        at: Text that only the line has on which the array is made.
         shape: Formulas of its extents, slowest dimension first.
         owner: Formula of the part that owns element i, j, k, l; empty: it follows.
-        width: Bytes of an element.
     """
 
     name: str
@@ -51,16 +49,11 @@ class Kernel:
 
     Attributes:
         name: Name, and of its file without the suffix.
-        source: File.
-        parameters: Names of its arguments.
         sizes: Three lists of arguments, the smallest first.
         grid: Dimensions of the grid of nodes; the cheapest grid is the plain one.
-        formula: Bytes.
         lower: Bytes that no division with equal work stays below, a formula; empty where none is known.
-        arrays: Its arrays.
         missed: Why it misses a test today, by the test: ``volume``, ``names`` or ``budget``.
         unchecked: Why counting at the plain division does not give the formula; empty where it does.
-        slow: Its test is left out of the default run.
         flang: Oldest flang that describes all its arrays; 0 for any.
     """
 

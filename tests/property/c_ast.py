@@ -51,9 +51,6 @@ class Array:
     """An array or a pointer that is used like one.
 
     Attributes:
-        name: C identifier.
-        ctype: Element type.
-        size: Number of elements that may be used.
         storage: Global, local, heap, or a pointer to another array (``VIEW``).
         start: Initial value of element ``k`` as C text; empty for zero by ``calloc`` or static storage.
     """
@@ -123,7 +120,6 @@ class Stmt:
 
     Attributes:
         pattern: C text with ``{0}`` ... for the operands; the part before the block if there is one.
-        operands: Expressions of the pattern.
         body: Statements of the block; ``None`` for a simple statement.
         other: Statements of the ``else`` block.
     """
@@ -211,7 +207,6 @@ class Program:
         functions: Scalar helpers (also reached through a table of function pointers).
         body: Statements of ``main``.
         noinline: Names of library helpers that are marked ``noinline``.
-        has_points: An array of structures exists.
     """
 
     arrays: tuple[Array, ...]

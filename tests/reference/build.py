@@ -45,8 +45,6 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     """Graph of everything that was recorded.
 
     Args:
-        trace: Recording.
-        table: Sites and objects of the instrumented module.
         has_regions: Only part of the run was counted: values from outside it are inputs.
 
     Returns:

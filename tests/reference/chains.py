@@ -49,7 +49,6 @@ def make_chains(
     """Bring expanded rows into final form.
 
     Args:
-        flat: Expanded rows.
         source: int32[S], vertex of each label, -1 for none.
         role: uint8[S].
         sink: int64[R], vertex, -1 for fills.

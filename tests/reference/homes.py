@@ -69,7 +69,6 @@ def number_homes(extents: Extents, sinks: Int64, width_bytes: Int64, read: Int64
     """Number the homes.
 
     Args:
-        extents: Named memory.
         sinks: int64, words that values are stored to.
         width_bytes: int64, width of each of these values.
         read: int64, words that are read.

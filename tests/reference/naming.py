@@ -23,11 +23,8 @@ def name_homes(
     """Object and byte offset of every vertex, and the objects.
 
     Args:
-        index: Memory vertices.
         defining_rows: Rows that define the other vertices (register values, lifetimes in workspaces), which
             follow the memory vertices.
-        trace: Recording.
-        sites: Sites and objects of the instrumented module.
         tables: Columns of the recording, ranges included.
 
     Returns:

@@ -153,7 +153,6 @@ def run_ranks(
     """Run ``rank_main`` on every rank of the deployment; once per process.
 
     Args:
-        platform: Platform file.
         deployment: Deployment file whose function is ``rank``.
         options: SimGrid's options.
         rank_main: Called with the communicator of all ranks.

@@ -38,8 +38,6 @@ def star(
     """Hosts with one link per direction each.
 
     Args:
-        num_hosts: Hosts.
-        bandwidth: Of each link and direction.
         latency: Of each link; a message crosses two.
         backbone: Bandwidth that all share, none if empty.
         overheads: SMPI's ``os`` (a send) and ``or`` (a receive), each ``SIZE:CONSTANT:PER_BYTE`` in seconds.
@@ -84,10 +82,7 @@ def measure_on(
     """Series of the measurement of a network, run on ``platform``.
 
     Args:
-        folder: Place for files.
-        platform: Platform description.
         num_ranks: Ranks, one per host.
-        plan: Fields of the plan.
         mpi4py: Folder with mpi4py built for SMPI; the communicator is then the real one.
         hosts: What each rank says its host is, for a measurement of a whole machine.
     """
@@ -107,8 +102,6 @@ def campaign_on(
 
     Args:
         folder: Place for files; a table that is there goes on.
-        platform: Platform description.
-        num_hosts: Hosts.
         ranks_per_host: Ranks on each.
         fields: ``nodes``, ``processes``, ``messages`` and ``sizes`` of the points.
     """

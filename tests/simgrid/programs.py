@@ -33,14 +33,8 @@ class Case:
     """A workload and its MPI counterpart.
 
     Attributes:
-        name: Folder.
-        size: Leading arguments of both programs.
-        analysed_steps: Time steps of the analysed run.
         simulated_steps: Time steps of the MPI program; more, because a start of all ranks at the same time
             costs some latencies once.
-        trailing: Arguments after the steps of the sequential program.
-        region: Main loop.
-        grids: Last argument of the MPI program by number of ranks.
         waits_per_step: Calls of MPI_Waitall in a time step.
         is_cpp: C++, not C.
     """

@@ -14,10 +14,8 @@ class Sample(NamedTuple):
     """A loop.
 
     Attributes:
-        name: What it shows.
         code: Body of ``main``; arrays ``a``, ``b``, ``c`` of 64 doubles, ``g`` of 16 x 16, ``k`` of 64 ints,
             ``n`` is 16.
-        kind: Pattern of the marked loop.
         says: Words that the forbidding flows, reductions or copies have to name.
         functions: Code in front of ``main``.
     """
@@ -164,7 +162,6 @@ class Program(NamedTuple):
     """All samples in one program.
 
     Attributes:
-        source: C source.
         lines: Line of the loop or function to look at, by name of the sample.
     """
 

@@ -13,12 +13,7 @@ class ReadPage(HTMLParser):
     """What a page consists of.
 
     Attributes:
-        ids: All identifiers.
-        links: Targets of all links inside the page.
-        loaded: Addresses that a browser would fetch.
         headings: Texts of h1 and h2.
-        text: All text outside style and scripts.
-        scripts: Texts of scripts and of data for them.
     """
 
     ids: list[str] = field(default_factory=list)
