@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 1_877,
     "cli": 4_039,
     "communication": 3_101,
-    "division": 7_397,
+    "division": 7_390,
     "foundation": 1_172,
     "graph": 6_019,
     "kernels": 7_264,

@@ -87,16 +87,9 @@ def count_pins(hyper: Any, parts: Any) -> None:
 @compiled_in_place
 def add_pins(hyper: Any, chosen: Any, has_new: Any) -> None:
     """Enter vertices that were placed since into the tables, and say which nets have a new one (bool[E])."""
-    vertex_pointer, net, state, slot, part = (
-        hyper.vertex_pointer,
-        hyper.net,
-        hyper.state,
-        hyper.slot,
-        hyper.part,
-    )
+    state, slot, part = hyper.state, hyper.slot, hyper.part
     for v in chosen:
-        for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
-            e = net[j]
+        for e in hyper.net[hyper.vertex_pointer[v] : hyper.vertex_pointer[v + 1]]:
             has_new[e] = True
             k, end = state[e, FIRST], state[e, FIRST] + state[e, TOUCHED]
             while k < end and slot[k, PART] != part[v]:
