@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, LoopPlace, ValueGraph, sink_of_source
 
@@ -77,13 +78,15 @@ def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, co
     line = of_site[graph.rows.row_site[graph.rows.row_of_source()]]
     expand, fold = charges.expand, charges.fold
     total = np.zeros(count)
-    arriving = expand.value.astype(np.int64) * p + expand.receiver
-    open_value = _share(total, arriving, expand.item_bytes, source * p + part[sink], line)
+    arriving = pairs(expand.value, expand.receiver, p)
+    combined, contributed = pairs(fold.value, fold.sender, p), pairs(sink, part[source], p)
+    is_read = ~np.isin(contributed, combined)
+    entry = pairs(source, part[sink], p)[is_read]
+    open_value = _share(total, arriving, expand.item_bytes, entry, line[is_read])
     # Operands that travel to where a term is combined have no reader there: all readers stand for it.
     rest = np.flatnonzero(open_value)
     _share(total, expand.value[rest].astype(np.int64), expand.item_bytes[rest], source, line)
-    combined = fold.value.astype(np.int64) * p + fold.sender
-    _share(total, combined, fold.item_bytes, sink * p + part[source], line)
+    _share(total, combined, fold.item_bytes, contributed, line)
     return total
 
 

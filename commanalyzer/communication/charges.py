@@ -18,7 +18,7 @@ from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses
-from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
 from commanalyzer.graph.storage.store import AnyGraph, values_of
 from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
@@ -52,6 +52,15 @@ class Charges:
         """Bytes of all transfers, most likely."""
         return self.expand.comm_bytes + self.fold.comm_bytes
 
+    def listed(self, name: Int32) -> Int64:
+        """Return int64[K, 4], value, sender, receiver and how often, of all that happens.
+
+        ``name`` is int32[V], what each value is called there.
+        """
+        columns = [(name[t.value], t.sender, t.receiver, t.count) for t in (self.expand, self.fold)]
+        found = np.concatenate([np.stack(each, axis=1, dtype=np.int64) for each in columns])
+        return found[found[:, 3] > 0]
+
     def exchanges(
         self, graph: AnyGraph, totals: GraphTotals | None = None, hubs: Bool | None = None
     ) -> Exchanges:
@@ -66,6 +75,24 @@ class Charges:
     def communication(self, graph: AnyGraph, totals: GraphTotals | None = None) -> Communication:
         """Return the matrix of this decomposition: :meth:`Exchanges.communication` of :meth:`exchanges`."""
         return self.exchanges(graph, totals).communication()
+
+
+def charges_of(graph: AnyGraph, part: Int32, num_parts: int, listed: Int64) -> Charges:
+    """Return what was :meth:`~Charges.listed`, of the same owners: an owner sends values, or receives sums.
+
+    Raises:
+        GraphInvariantError: If it is not of this graph, or of other owners.
+    """
+    value, sender, receiver, count = listed.T
+    if len(value) and (value.max() >= graph.num_vertices or listed[:, 1:3].max() >= num_parts):
+        raise GraphInvariantError("expected transfers of values of this graph, found others")
+    is_sent, is_combined = part[value] == sender, part[value] == receiver
+    if not (is_sent ^ is_combined).all():
+        raise GraphInvariantError("expected transfers from or to the owner of each value, found others")
+    width = values_of(graph, "width_bytes", value).astype(np.int64)
+    ends = *listed[:, :3].astype(np.int32).T, count, count, count, width
+    expand, fold = (Transfers(*(column[which] for column in ends)) for which in (is_sent, is_combined))
+    return Charges(num_parts, expand, fold, np.zeros(0, np.int64))
 
 
 def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:

@@ -163,4 +163,5 @@ class _Replay:
             imbalance=imbalance,
             is_balanced=item.is_balanced or imbalance <= 1.0 + self.options.imbalance,
             is_replayed=True,
+            transfers=exact.listed(self.same),
         )

@@ -20,7 +20,8 @@ from commanalyzer.result.results import AnalysisResult, Decomposition
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Arrays = Mapping[str, Array]
 
-_APART = {"store", "decompositions", "communication", "owners", "object_bytes"}  # arrays, or with such
+_ARRAYS = ("object_bytes", "transfers")  # of a division, beside its owners
+_APART = {"store", "decompositions", "communication", "owners", *_ARRAYS}  # arrays, or with such
 
 
 def header_of(result: AnalysisResult) -> dict[str, Json]:
@@ -75,12 +76,13 @@ def result_from_header(document: object, store: GraphStore, arrays: Sequence[Arr
 
 def _decomposition(item: object, arrays: Arrays) -> Decomposition:
     known = _read(Communication, item)
-    known |= {name: array for name, array in arrays.items() if name not in ("part", "object_bytes")}
+    known |= {name: array for name, array in arrays.items() if name not in ("part", *_ARRAYS)}
     return Decomposition(
         **_read(Decomposition, item),
         communication=Communication(**known),
         owners=Owners.of(arrays["part"].astype(np.int32)),
         object_bytes=arrays["object_bytes"],
+        transfers=arrays.get("transfers"),
     )
 
 

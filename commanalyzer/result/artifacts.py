@@ -18,7 +18,7 @@ Layout, schema 5 (files of older ones held the graph in other forms; they are re
                  the loop; files of older versions have none
     /decompositions/0, 1, ...
                  comm_bytes, messages, part, object_bytes, and with collectives peer_bytes, peer_messages,
-                 with phases phase_bytes, phase_messages;
+                 with phases phase_bytes, phase_messages, and of replayed divisions transfers;
                  scalars are in the header
 
 Datasets carry checksums (fletcher32) and all of them the digest, so a damaged file is refused, never misread.
@@ -103,11 +103,12 @@ DECOMPOSITION = (
     Stored("messages", "int64", _MATRIX, 0, _BYTES),
     Stored("part", "int32", ("owned",), 0, 1 << 31),
     Stored("object_bytes", "int64", ("objects moved",), 0, _BYTES),
-    # Only where there are collectives, and where phases are known.
+    # Only where there are collectives, where phases are known, and of replayed divisions.
     Stored("peer_bytes", "int64", _MATRIX, 0, _BYTES, is_optional=True),
     Stored("peer_messages", "int64", _MATRIX, 0, _BYTES, is_optional=True),
     Stored("phase_bytes", "int64", ("phases", *_MATRIX), 0, _BYTES, is_optional=True),
     Stored("phase_messages", "int64", ("phases", *_MATRIX), 0, _BYTES, is_optional=True),
+    Stored("transfers", "int64", ("transfers", 4), 0, _BYTES, is_optional=True),
 )
 
 
@@ -312,7 +313,7 @@ def _put(result: AnalysisResult, file: Group) -> None:
     for index, item in enumerate(result.decompositions):
         traffic = item.communication
         arrays = {s.name: getattr(traffic, s.name, None) for s in DECOMPOSITION}
-        arrays |= {"part": item.part, "object_bytes": item.object_bytes}
+        arrays |= {"part": item.part, "object_bytes": item.object_bytes, "transfers": item.transfers}
         write_arrays(file.create_group(f"decompositions/{index}"), DECOMPOSITION, arrays, digest)
     file.attrs["digest"] = digest.text
 

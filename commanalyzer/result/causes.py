@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
-from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.charges import Charges, charges_of
 from commanalyzer.communication.messages.transfers import Transfers, pairs
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.selection import is_written
@@ -246,7 +246,7 @@ def causes_of(
     lines = traffic_of_lines(graph, item.part, charges)
     others: dict[str, Places] = {}
     for d in _others(result, item) if pair is None else ():
-        its = traffic_of_lines(graph, d.part, charge_volume(graph, d.part, d.nodes, hubs), by_loop=True)
+        its = traffic_of_lines(graph, d.part, _charges(graph, hubs, d), by_loop=True)
         others[d.method] = {(t.file, t.line): t.needed_bytes for t in its}
     loops = loops_of(graph, item.part, charges, item.method, others)
     return Causes(item, pair, charges.comm_bytes, _variables(graph, charges), lines, loops)
@@ -266,8 +266,8 @@ def _charged(result: AnalysisResult, item: Decomposition, high: float) -> tuple[
     if result.counted is not None or item.model != "volume":
         raise ConfigError("expected an analysis in the model volume, found another result")
     graph, hubs = volume_view(result.graph, high)
-    charges = charge_volume(graph, item.part, item.nodes, hubs)
-    if charges.comm_bytes != item.comm_bytes and not item.is_replayed:
+    charges = _charges(graph, hubs, item)
+    if charges.comm_bytes != item.comm_bytes and not is_by_rows(item):
         raise ConfigError(
             f"expected values that add up to {item.comm_bytes} bytes, found {charges.comm_bytes}",
             hint="the result was made with another --high or by another version: analyse again",
@@ -275,11 +275,26 @@ def _charged(result: AnalysisResult, item: Decomposition, high: float) -> tuple[
     return graph, hubs, charges
 
 
+def _charges(graph: ValueGraph, hubs: Bool, item: Decomposition) -> Charges:
+    if item.transfers is None:
+        return charge_volume(graph, item.part, item.nodes, hubs)
+    return charges_of(graph, item.part, item.nodes, item.transfers)
+
+
+def is_by_rows(item: Decomposition) -> bool:
+    """Whether only the sum of what was replayed is known, as in files of older versions."""
+    return item.is_replayed and item.transfers is None
+
+
 def _others(result: AnalysisResult, item: Decomposition) -> Iterable[Decomposition]:
-    """The cheapest division of each other kind that can be written, on as many nodes; not of large graphs."""
+    """The cheapest division of each other kind that can be written, on as many nodes; not of large graphs.
+
+    Only those that were counted as it was.
+    """
     found: dict[str, Decomposition] = {}
     for d in sorted(result.decompositions, key=lambda d: -d.comm_bytes):
-        if (d.nodes, d.model) == (item.nodes, item.model) and d.is_balanced and is_written(d):
+        alike = (d.nodes, d.model, d.is_replayed) == (item.nodes, item.model, item.is_replayed)
+        if alike and d.is_balanced and is_written(d):
             found[kind_of(d.method)] = d
     found.pop(kind_of(item.method), None)
     return found.values() if result.store.num_flows < ATTRIBUTED_FLOWS else ()

@@ -140,6 +140,8 @@ class Decomposition:
         coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves.
         is_balanced: Its imbalance is within the limit.
         is_replayed: Its communication was counted event by event, in the order of the run.
+        transfers: int64[K, 4], value, sender, receiver and how often, of a replayed one: ``None`` elsewhere,
+            as counting by rows finds them again, and in files of older versions.
 
     Raises:
         GraphInvariantError: If sizes contradict each other.
@@ -161,6 +163,7 @@ class Decomposition:
     coarse_vertices: int = 0
     is_balanced: bool = True
     is_replayed: bool = False
+    transfers: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.communication.num_parts != self.nodes:

@@ -16,7 +16,7 @@ from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.result.text import place_of_home
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.artifact_header import Json
-from commanalyzer.result.causes import Causes, VariableTraffic, path_of
+from commanalyzer.result.causes import Causes, VariableTraffic, is_by_rows, path_of
 
 SCHEMA = "commanalyzer.causes/1"
 LOOPS_TITLE = "Which loop to change: loops by what their stores need"
@@ -25,7 +25,7 @@ _MOST = 12
 
 def show_causes(causes: Causes, console: Console, *, quiet: bool = False) -> None:
     """Print variables, lines and loops; only the largest of each with ``quiet``."""
-    least = " as counted by rows" if causes.decomposition.is_replayed else ""
+    least = " as counted by rows" if is_by_rows(causes.decomposition) else ""
     console.print(Text(f"{_which(causes)}: {format_bytes(causes.comm_bytes)}{least}"))
     if not causes.comm_bytes:
         return
