@@ -23,17 +23,17 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_877,
     "cli": 4_039,
-    "communication": 3_101,
-    "division": 7_390,
+    "communication": 3_131,
+    "division": 7_391,
     "foundation": 1_172,
     "graph": 6_019,
     "kernels": 7_264,
     "machine": 5_432,
     "profiles": 5_317,
     "program": 9_440,
-    "recording": 11_712,
+    "recording": 11_722,
     "report": 7_303,
-    "result": 2_707,
+    "result": 2_730,
     "scaling": 6_207,
     ".": 723,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 43_962,
+    "tests": 43_980,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

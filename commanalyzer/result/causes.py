@@ -55,7 +55,7 @@ def loops_of(
         part: int32[V], owner of each vertex.
         charges: Transfers between the parts.
         method: What this division is called.
-        others: Bytes needed by the loops that begin at a file and line, in other divisions.
+        others: Bytes needed by the loops that begin at a file and line, in other divisions, over those here.
     """
     if not any(s.loop.line for s in graph.sites):
         return ()
@@ -69,13 +69,13 @@ def loops_of(
 
 
 def _instead(loop: LineTraffic, method: str, others: Mapping[str, Places]) -> Iterator[str]:
-    needed = {other: places.get((loop.file, loop.line), 0.0) for other, places in others.items()}
-    best = min(needed, key=lambda other: needed[other], default="")
-    if best and needed[best] < _WORTH * loop.needed_bytes:
-        yield f"{best} instead of {method} move {format_percent(needed[best] / loop.needed_bytes)} of it"
-    slabs = next((other for other in needed if kind_of(other) == "slabs"), "")
-    if slabs and kind_of(method) == "blocks" and loop.needed_bytes < _WORTH * needed[slabs]:
-        yield f"{method} instead of {slabs} move {format_percent(loop.needed_bytes / needed[slabs])} of it"
+    share = {other: places.get((loop.file, loop.line), 1.0) for other, places in others.items()}
+    best = min(share, key=lambda other: share[other], default="")
+    if best and share[best] < _WORTH:
+        yield f"{best} instead of {method} move {format_percent(share[best])} of it"
+    slabs = next((other for other in share if kind_of(other) == "slabs"), "")
+    if slabs and kind_of(method) == "blocks" and _WORTH * share[slabs] > 1:
+        yield f"{method} instead of {slabs} move {format_percent(1 / share[slabs])} of it"
 
 
 class _Flows:
@@ -244,10 +244,16 @@ def causes_of(
     if not charges.comm_bytes:
         return Causes(item, pair, 0, (), ())
     lines = traffic_of_lines(graph, item.part, charges)
+
+    def needed(d: Decomposition, other: Decomposition) -> Places:  # both replayed, or both counted by rows
+        alike = d if other.is_replayed else replace(d, transfers=None)
+        its = traffic_of_lines(graph, d.part, _charges(graph, hubs, alike), by_loop=True)
+        return {(t.file, t.line): t.needed_bytes for t in its if t.needed_bytes}
+
     others: dict[str, Places] = {}
     for d in _others(result, item) if pair is None else ():
-        its = traffic_of_lines(graph, d.part, _charges(graph, hubs, d), by_loop=True)
-        others[d.method] = {(t.file, t.line): t.needed_bytes for t in its}
+        theirs, here = needed(d, item), needed(item, d)
+        others[d.method] = {place: theirs.get(place, 0.0) / here[place] for place in here}
     loops = loops_of(graph, item.part, charges, item.method, others)
     return Causes(item, pair, charges.comm_bytes, _variables(graph, charges), lines, loops)
 
@@ -287,14 +293,10 @@ def is_by_rows(item: Decomposition) -> bool:
 
 
 def _others(result: AnalysisResult, item: Decomposition) -> Iterable[Decomposition]:
-    """The cheapest division of each other kind that can be written, on as many nodes; not of large graphs.
-
-    Only those that were counted as it was.
-    """
+    """The cheapest division of each other kind that can be written, on as many nodes; not of large graphs."""
     found: dict[str, Decomposition] = {}
     for d in sorted(result.decompositions, key=lambda d: -d.comm_bytes):
-        alike = (d.nodes, d.model, d.is_replayed) == (item.nodes, item.model, item.is_replayed)
-        if alike and d.is_balanced and is_written(d):
+        if (d.nodes, d.model) == (item.nodes, item.model) and d.is_balanced and is_written(d):
             found[kind_of(d.method)] = d
     found.pop(kind_of(item.method), None)
     return found.values() if result.store.num_flows < ATTRIBUTED_FLOWS else ()

@@ -211,3 +211,21 @@ def test_a_result_stands_for_its_program(
         stream.write("// changed\n")
     assert main([command, "scale.cmz"]) == 1
     assert "expected the file as it was analysed, found another" in capfd.readouterr().err
+
+
+def test_why_adds_up_to_what_was_counted_event_by_event(tmp_path: Path) -> None:
+    """All-pairs paths in 2 x 2 blocks: rows and columns cross once each, and three partial sums."""
+    source = ROOT / "bench" / "foreign" / "floyd.c"
+    save(analyze(source, [str(N)], nodes=[4], program_output="discard"), tmp_path / "paths.cmz")
+    found = load(tmp_path / "paths.cmz").why(4, method="blocks 2x2")
+    moved, sums = WORD * N * N, WORD * 3
+    assert found.decomposition.is_replayed
+    assert found.comm_bytes == found.decomposition.comm_bytes == moved + sums
+    text = source.read_text().splitlines()
+    assert [(text[t.line - 1].split()[0], t.needed_bytes) for t in found.lines] == [
+        ("if", moved),
+        ("sum", sums),
+    ]
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
+    result, matrix = load(tmp_path / "paths.cmz"), found.decomposition.communication.comm_bytes
+    assert [causes_of(result, 4, pair).comm_bytes for pair in pairs] == [matrix[pair] for pair in pairs]

@@ -161,7 +161,7 @@ class LabelBook:
         self._joined: dict[str, Labels] = {}
         self._high: dict[str, str] = {}  # loaded register -> label of its second word
         self._terminators = {b.label: b.terminator for b in values.function.blocks}
-        self._block_of = {i.first_line: b.label for b in values.function.blocks for i in b.instructions}
+        self._block_of = {i.first_line: b for b in values.function.blocks for i in b.instructions}
         self._loops: dict[str, LoopPlace] = {"": NO_LOOP}  # by header
 
     def __contains__(self, name: str) -> bool:
@@ -302,13 +302,23 @@ class LabelBook:
     ) -> int:
         """A new site of the function, in the place and loop of ``origin``, see :class:`SiteRecord`."""
         function = self.values.function.name
-        place = self.debug.place(origin.debug_location) if origin else SourcePlace()
+        place = self._place(origin) if origin else SourcePlace()
         record = SiteRecord(function, result, kind, width, place, fold, self_label, variable=variable)
         return self.sites.add_site(replace(record, loop=self._loop(origin)) if origin else record)
 
+    def _place(self, instruction: Instruction) -> SourcePlace:
+        """Its place; of one that stands for several lines, the nearest one before it in its block."""
+        place = self.debug.place(instruction.debug_location)
+        if place.line:
+            return place
+        block = self._block_of[instruction.first_line].instructions
+        before = (i for i in reversed(block) if i.first_line < instruction.first_line)
+        places = (self.debug.place(i.debug_location) for i in before if i.debug_location >= 0)
+        return next((other for other in places if other.line), place)
+
     def _loop(self, instruction: Instruction) -> LoopPlace:
         """The innermost loop around an instruction, or that a sum behind it is the result of."""
-        cfg, blocks = self.values.cfg, (self._block_of[instruction.first_line], *instruction.incoming)
+        cfg, blocks = self.values.cfg, (self._block_of[instruction.first_line].label, *instruction.incoming)
         headers = [cfg.innermost_loop.get(block, "") for block in blocks]
         header = max(headers, key=lambda name: cfg.loops[name].depth if name else 0)
         if header not in self._loops:
