@@ -52,6 +52,11 @@ class Charges:
         """Bytes of all transfers, most likely."""
         return self.expand.comm_bytes + self.fold.comm_bytes
 
+    def combines_as(self, other: Charges) -> bool:
+        """Whether the same terms are computed by the same parts."""
+        pairs = ((c.fold.value, c.fold.sender, c.fold_terms) for c in (self, other))
+        return self.splits_terms == other.splits_terms and all(map(np.array_equal, *pairs))
+
     def listed(self, name: Int32) -> Int64:
         """Return int64[K, 4], value, sender, receiver and how often, of all that happens.
 

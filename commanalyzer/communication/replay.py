@@ -63,18 +63,18 @@ def replayed(
     told = TermOwners(code, frozen(readers, np.int32)), frozen(removed, np.bool_)
     events = timeline.event, row, renamed, timeline.fill, timeline.vertex
     earlier = kernels.has_earlier(timeline.event, np.zeros(graph.num_vertices, np.bool_))
-    entries = 0
-    for _ in range(2):  # how many entries are needed; what they are
+    entries = len(charges.expand)
+    for _ in range(2):  # once more where there are more entries than that
         several = np.empty((entries, 2), np.int64)
         sent, combined = np.zeros(len(charges.expand), np.int64), np.zeros((2, len(charges.fold)), np.int64)
         seen, counters = np.zeros(len(sent), np.bool_), np.zeros(2, np.int64)
         kernels.replay(graph.rows, events, told, pairs, earlier, (sent, combined, seen, several, counters))
         missing, entries = counters.tolist()
-        if not entries:
+        if entries <= len(several):
             break
     if missing:
         raise GraphInvariantError(f"{missing} reads of values that were not counted as sent")
-    pair, versions = np.unique(np.unique(several, axis=0)[:, 0], return_counts=True)
+    pair, versions = np.unique(np.unique(several[:entries], axis=0)[:, 0], return_counts=True)
     sent[pair] = versions
     # nobody reads what only tells decisions: it is sent as often as they are made
     sent = np.where(seen, sent, charges.expand.count)

@@ -146,10 +146,10 @@ class _Replay:
         charges = view.charge(part, item.nodes)
         exact, imbalance = replayed(charges, *known), item.imbalance
         # Whether sums find their operands where these are sent for others, too, is known only now.
-        charges = view.charge(part, item.nodes, reads_others=True)
-        other = replayed(charges, *known)
+        others = view.charge(part, item.nodes, reads_others=True)
+        other = exact if others.combines_as(charges) else replayed(others, *known)
         if other.comm_bytes < exact.comm_bytes:
-            exact, imbalance = other, view.cost(part, charges, other.comm_bytes).imbalance
+            exact, imbalance = other, view.cost(part, others, other.comm_bytes).imbalance
         found, object_bytes = view.communication(part, exact)
         ends = found.low_bytes, found.high_bytes, round(self.recorded.recording.doubt * found.total_bytes)
         communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))

@@ -416,7 +416,7 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
         graph: Vertices of its graph.
         sites: Site table of the module that was recorded.
     """
-    if not len(trace.copies):
+    if not len(trace.copies) or not graph.num_vertices:
         return np.zeros(graph.num_vertices, np.int64)
     word = trace.copies["word"].astype(np.int64)
     extents = trace.extents[trace.extents["size"] > 0]
@@ -431,9 +431,9 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
     copied = np.stack([*(extent[inside][n].astype(np.int64) for n in ("kind", "object", "depth")), offset], 1)
     place = _places(graph, sites, trace)[graph.home_object]
     place[:, 3] += graph.home_offset
-    keys, number = np.unique(np.concatenate([place, copied]), axis=0, return_inverse=True)
+    both = np.concatenate([place, copied])
+    keys, number = np.unique(np.ravel_multi_index(both.T, both.max(axis=0) + 1), return_inverse=True)
     places = np.zeros(len(keys), np.int64)
-    number = number.reshape(-1)
     places[number[len(place) :]] = trace.copies["places"][inside]
     return places[number[: len(place)]]
 
