@@ -201,8 +201,13 @@ def _groups(
     count = kernels.number_groups(remote.fold, row, continues, known, group)
     sink = rows.row_sink[row]
     often = np.maximum(np.maximum(totals.rounds[sink], totals.reads[0, sink]), 1)  # no more sums are needed
-    message_bytes, own_bytes = np.zeros((2, count), np.int64)
-    np.maximum.at(message_bytes, group, np.minimum(rows.row_count[row], often) * graph.width_bytes[sink])
+    message_bytes, added_bytes, read_bytes, own_bytes = np.zeros((4, count), np.int64)
+    width, is_partial = graph.width_bytes[sink].astype(np.int64), totals.read[sink] > often
+    np.maximum.at(message_bytes, group, np.minimum(rows.row_count[row], often) * width)
+    # Where the sum is read between contributions, those of one row do not wait for those of the next.
+    np.add.at(added_bytes, group, np.where(is_partial, rows.row_count[row] * width, 0))
+    read_bytes[group] = totals.read[sink] * width
+    message_bytes = np.maximum(message_bytes, np.minimum(added_bytes, read_bytes))
     np.add.at(own_bytes, group, remote.own_bytes)
     return _Groups(group, message_bytes, own_bytes)
 
