@@ -1,7 +1,5 @@
 """What newcomers type, and what they are told."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

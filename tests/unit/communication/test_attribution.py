@@ -1,7 +1,5 @@
 """Source lines of communication: hand-computed shares, and sums that equal the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

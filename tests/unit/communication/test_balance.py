@@ -1,7 +1,5 @@
 """Work of parts: what is combined tells what all rows tell."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Volume counter: textbook volumes by hand, and the plain-Python counter on random graphs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Owners of all values: hubs follow what they touch and stay together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

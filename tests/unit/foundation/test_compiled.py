@@ -1,7 +1,5 @@
 """Compiled kernels where their machine code cannot be kept."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

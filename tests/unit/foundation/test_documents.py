@@ -1,7 +1,5 @@
 """What is wrong with a text file is one kind of error."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

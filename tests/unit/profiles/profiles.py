@@ -1,7 +1,5 @@
 """Profiles that tests share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from commanalyzer.profiles.mix import DATA_INDEX, INDEX, InstructionMix, no_instructions

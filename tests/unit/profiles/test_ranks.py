@@ -1,7 +1,5 @@
 """Profiles of ranks add up to the sequential one; communication is that of the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

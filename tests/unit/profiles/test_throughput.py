@@ -1,7 +1,5 @@
 """Throughput of a node from a profile, against arithmetic by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The best division beside regular ones, other methods and provable minima; bytes counted by hand."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

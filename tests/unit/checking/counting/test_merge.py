@@ -1,7 +1,5 @@
 """Merging the reports of ranks."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.checking.counting.merge import ABORTED, FINALIZED, SPAWNED

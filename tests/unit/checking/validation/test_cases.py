@@ -1,7 +1,5 @@
 """Formulas and the file of cases."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Owners by blocks against block ranges of the MPI programs, computed one by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transfers put together: what a plain table of all of them gives, for any number of them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

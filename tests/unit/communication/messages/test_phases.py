@@ -1,7 +1,5 @@
 """Phases of a step, found in loops over time whose order is known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Coarse vertices of large graphs: anchors, tiles, links and nets between them, divisions counted in full."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

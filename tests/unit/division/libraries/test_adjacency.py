@@ -1,7 +1,5 @@
 """Adjacency of the values: weights by hand, hubs left out; what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

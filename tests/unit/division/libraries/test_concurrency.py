@@ -1,7 +1,5 @@
 """Computations side by side: order, errors, interrupts, and calls in other processes."""
 
-from __future__ import annotations
-
 import ctypes
 import operator
 import os

@@ -1,7 +1,5 @@
 """Hypergraph: nets, pins and weights by hand; its metric against the counter."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import numpy as np

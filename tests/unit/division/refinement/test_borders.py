@@ -1,7 +1,5 @@
 """Rows beside borders: they have all pins of the nets that a refinement of borders may change."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

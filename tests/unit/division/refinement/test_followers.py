@@ -1,7 +1,5 @@
 """Values that follow others go where most of their bytes go, one by one."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shapes, process grids, rules, owner maps and lower bounds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

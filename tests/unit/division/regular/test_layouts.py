@@ -1,7 +1,5 @@
 """Regular divisions: grids, dimensions and arrays that are tried, against theory for small products."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

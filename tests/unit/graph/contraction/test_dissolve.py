@@ -1,7 +1,5 @@
 """Dissolving of registers, by hand and against a recursive reference."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 

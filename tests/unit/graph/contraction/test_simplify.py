@@ -1,7 +1,5 @@
 """Stored registers and nested reductions: by hand, and undone exactly on random graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

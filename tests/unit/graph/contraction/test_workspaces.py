@@ -1,7 +1,5 @@
 """Which memory is a workspace: each fact by hand, programs that have none, and the recorder's list."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

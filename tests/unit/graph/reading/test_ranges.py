@@ -1,7 +1,5 @@
 """Ranges of a trace are written out as the reference does it, row by row."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Algorithm 3: scores, kinds and the paper's size unit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Designs: what they answer, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The equations of applications on numbers of the paper; bytes of mappers by hand; overheads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models against scikit-learn's, on runs with a known law; saved files; insight."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

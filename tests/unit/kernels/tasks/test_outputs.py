@@ -1,7 +1,5 @@
 """What is made of a task graph: documents, files of other programs, declarations, pictures."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

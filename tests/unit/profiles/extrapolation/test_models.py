@@ -1,7 +1,5 @@
 """Models of profiles with known laws, predicted where none was made."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

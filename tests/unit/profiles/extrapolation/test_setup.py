@@ -1,7 +1,5 @@
 """Setups as TOML, and constraints of trends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dominance and loops on hand-drawn graphs, and against networkx on random ones."""
 
-from __future__ import annotations
-
 import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sizes and layouts on x86-64, checked against LLVM itself."""
 
-from __future__ import annotations
-
 import llvmlite.binding as llvm
 import pytest
 from hypothesis import given, settings

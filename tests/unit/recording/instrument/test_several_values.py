@@ -1,7 +1,5 @@
 """Registers that hold several values: every scalar inside has its own sources, derived by hand."""
 
-from __future__ import annotations
-
 import subprocess
 from collections import Counter
 from pathlib import Path

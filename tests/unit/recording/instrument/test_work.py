@@ -1,7 +1,5 @@
 """Which operations count as work for which values; the numbers are counted by hand in the sources."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

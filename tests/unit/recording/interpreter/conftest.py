@@ -1,7 +1,5 @@
 """Running IR snippets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Value-flow chains of small programs, derived by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from commanalyzer.foundation.flows import SourceRole

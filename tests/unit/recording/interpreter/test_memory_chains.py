@@ -1,7 +1,5 @@
 """Chains and homes of heap and bulk memory functions, derived by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

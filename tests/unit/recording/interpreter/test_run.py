@@ -1,7 +1,5 @@
 """Output, arguments, status and limits of interpreted programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

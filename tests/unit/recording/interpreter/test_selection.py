@@ -1,7 +1,5 @@
 """Selections: which conditions are sources of the values they choose, derived by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from commanalyzer.foundation.flows import SourceRole

@@ -1,7 +1,5 @@
 """Interrupts that arrive while a program is being started are neither lost nor early."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

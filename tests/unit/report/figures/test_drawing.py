@@ -1,7 +1,5 @@
 """Figures show the numbers they are given."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

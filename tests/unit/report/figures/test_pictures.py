@@ -1,7 +1,5 @@
 """Pictures of arrays: elements at their places, coloured by owner."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

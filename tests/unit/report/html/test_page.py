@@ -1,7 +1,5 @@
 """The page of results: complete, self-contained, true to the numbers, whatever the result lacks."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

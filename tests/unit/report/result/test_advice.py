@@ -1,7 +1,5 @@
 """What a programmer is told about divisions."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 

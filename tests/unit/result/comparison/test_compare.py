@@ -1,7 +1,5 @@
 """Comparison of a prediction with a counted run: numbers, text, JSON, refusals."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files for Extra-P, byte by byte, and models from its files."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Exports: every file is read back by an independent reader."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Observations of tables: which columns, which rows, which names."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

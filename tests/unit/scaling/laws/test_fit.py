@@ -1,7 +1,5 @@
 """Laws that made the data are found again; what cannot be known is said."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from itertools import product

@@ -1,7 +1,5 @@
 """Projections by hand: W = 70 n^2 flops, C = 320 n (sqrt(p) - 1) bytes."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Errors of prediction against fits that really leave rows out; best subsets against all of them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

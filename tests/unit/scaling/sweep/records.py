@@ -1,7 +1,5 @@
 """Specifications and records of points that nobody analysed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from commanalyzer.request import AnalysisRequest

@@ -1,7 +1,5 @@
 """Handing out points: order, memory, failures, executors that break."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor

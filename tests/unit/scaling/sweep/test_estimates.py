@@ -1,7 +1,5 @@
 """Needs of points that are not analysed yet, from those that are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The Slurm script: which tasks, and what survives a shell."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keys of points: what changes a result changes the key, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The directory of a sweep: records, lock, foreign and damaged files."""
 
-from __future__ import annotations
-
 import multiprocessing
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of a sweep: types, exactness, unknown numbers, refusals."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

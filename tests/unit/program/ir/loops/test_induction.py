@@ -1,7 +1,5 @@
 """Polynomials of addresses and rounds of loops, against what the loops compute by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.program.ir.cfg import control_flow

@@ -1,7 +1,5 @@
 """Reading LLVM IR text."""
 
-from __future__ import annotations
-
 import llvmlite.binding as llvm
 import pytest
 

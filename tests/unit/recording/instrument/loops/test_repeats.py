@@ -1,7 +1,5 @@
 """Which loops are run without hooks when their effect is known, and how the instrumented text says so."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

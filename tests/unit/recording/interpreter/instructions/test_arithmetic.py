@@ -1,7 +1,5 @@
 """Arithmetic against numpy, which wraps and rounds as the machine does."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """C library functions against the C library of the machine."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np
