@@ -1,5 +1,3 @@
-"""Bounds and tables of a result in Python."""
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The checks of the matrix notice missing, misplaced and repeated transfers."""
-
 from dataclasses import fields, replace
 
 import numpy as np

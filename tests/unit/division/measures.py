@@ -1,5 +1,3 @@
-"""What a division of an affinity graph cuts."""
-
 import numpy as np
 
 from commanalyzer.division.libraries.adjacency import Adjacency

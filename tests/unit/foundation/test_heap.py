@@ -1,5 +1,3 @@
-"""The heap keeps what is freed, and gives it back when told."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""Operations by kind, and what they count for."""
-
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError

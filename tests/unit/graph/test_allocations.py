@@ -1,5 +1,3 @@
-"""Blocks of one path: one array with rows, or several arrays."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Conservation laws notice what they are there for."""
-
 from dataclasses import replace
 
 import numpy as np

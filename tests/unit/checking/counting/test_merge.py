@@ -1,5 +1,3 @@
-"""Merging the reports of ranks."""
-
 import pytest
 
 from commanalyzer.checking.counting.merge import ABORTED, FINALIZED, SPAWNED

@@ -1,5 +1,3 @@
-"""Finding the MPI of a launcher, passing variables on, reading reports."""
-
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Formulas and the file of cases."""
-
 from pathlib import Path
 
 import pytest

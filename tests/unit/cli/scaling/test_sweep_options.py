@@ -1,5 +1,3 @@
-"""``commanalyzer sweep``: options become a sweep, wrong ones are refused, failures show in the exit code."""
-
 import sys
 from pathlib import Path
 from typing import Any

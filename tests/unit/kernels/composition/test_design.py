@@ -1,5 +1,3 @@
-"""Designs: what they answer, and what is refused."""
-
 import json
 from pathlib import Path
 

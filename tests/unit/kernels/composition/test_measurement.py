@@ -1,5 +1,3 @@
-"""Blocks are measured, saved and read back; what fails says why."""
-
 from dataclasses import replace
 from pathlib import Path
 

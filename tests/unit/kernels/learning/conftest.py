@@ -1,5 +1,3 @@
-"""Runs with a known law."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""The chapter of the HTML report on a trained model."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Programs of the tests, and their task graphs."""
-
 import tempfile
 from functools import cache
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What is made of a task graph: documents, files of other programs, declarations, pictures."""
-
 import io
 import json
 from pathlib import Path

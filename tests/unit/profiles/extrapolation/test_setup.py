@@ -1,5 +1,3 @@
-"""Setups as TOML, and constraints of trends."""
-
 from pathlib import Path
 
 import numpy as np

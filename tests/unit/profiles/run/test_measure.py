@@ -1,5 +1,3 @@
-"""Metrics of programs with known answers."""
-
 import random
 from collections import OrderedDict
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Constants as memory images."""
-
 import struct
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The table of library calls."""
-
 import tomllib
 from importlib.resources import files
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Running IR snippets."""
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -1,5 +1,3 @@
-"""Output, arguments, status and limits of interpreted programs."""
-
 from collections.abc import Callable
 
 import pytest

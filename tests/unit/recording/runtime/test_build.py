@@ -1,5 +1,3 @@
-"""What an instrumented executable contains."""
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Reading of traces: what is there, and what is refused."""
-
 from pathlib import Path
 
 import numpy as np

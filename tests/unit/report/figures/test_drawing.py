@@ -1,5 +1,3 @@
-"""Figures show the numbers they are given."""
-
 import json
 from dataclasses import replace
 

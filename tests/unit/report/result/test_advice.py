@@ -1,5 +1,3 @@
-"""What a programmer is told about divisions."""
-
 import io
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""Allocations as text, JSON and chapter: what is written is read again."""
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Progress and table of a sweep as text."""
-
 import io
 from pathlib import Path
 

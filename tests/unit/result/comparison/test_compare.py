@@ -1,5 +1,3 @@
-"""Comparison of a prediction with a counted run: numbers, text, JSON, refusals."""
-
 import io
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Where the ranks of workloads are put."""
-
 from dataclasses import replace
 
 import numpy as np

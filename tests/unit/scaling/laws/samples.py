@@ -1,5 +1,3 @@
-"""Laws made by hand for tests."""
-
 from fractions import Fraction
 
 from commanalyzer.scaling.laws.law import Formula, Law

@@ -1,5 +1,3 @@
-"""Observations of tables: which columns, which rows, which names."""
-
 from itertools import product
 from pathlib import Path
 

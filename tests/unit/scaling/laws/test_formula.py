@@ -1,5 +1,3 @@
-"""Formulas as text, LaTeX and Python; documents read back."""
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Formulas of people, read as laws."""
-
 import math
 
 import pytest

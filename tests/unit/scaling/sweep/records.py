@@ -1,5 +1,3 @@
-"""Specifications and records of points that nobody analysed."""
-
 from pathlib import Path
 
 from commanalyzer.request import AnalysisRequest

@@ -1,5 +1,3 @@
-"""Handing out points: order, memory, failures, executors that break."""
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor

@@ -1,5 +1,3 @@
-"""Needs of points that are not analysed yet, from those that are."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Points of a sweep: grids, files, templates."""
-
 from pathlib import Path
 
 import pytest

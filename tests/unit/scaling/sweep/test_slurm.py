@@ -1,5 +1,3 @@
-"""The Slurm script: which tasks, and what survives a shell."""
-
 import subprocess
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The table of a sweep: types, exactness, unknown numbers, refusals."""
-
 import math
 from pathlib import Path
 

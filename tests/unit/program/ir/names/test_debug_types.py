@@ -1,5 +1,3 @@
-"""Types of variables from debug records."""
-
 import pytest
 
 from commanalyzer.program.ir.names.addresses import ModuleNames

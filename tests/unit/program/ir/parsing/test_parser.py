@@ -1,5 +1,3 @@
-"""Reading LLVM IR text."""
-
 import llvmlite.binding as llvm
 import pytest
 
