@@ -7,19 +7,7 @@ import pytest
 
 from commanalyzer.graph.reading import tables
 from commanalyzer.graph.reading.tables import Tables
-from commanalyzer.recording.abi import (
-    BLOCKS,
-    CELL,
-    CONTEXT,
-    COPY,
-    EXTENT,
-    GROUP,
-    HEAD,
-    LABEL_UNIT,
-    ROW_FAMILY,
-    ROW_WIDE,
-    RUN,
-)
+from commanalyzer.recording import abi
 from commanalyzer.recording.trace import Trace, TraceStatistics
 from tests.reference.families import without_families
 
@@ -47,23 +35,23 @@ def nested_content(rounds: list[int], stores: list[tuple[int, list[int], list[li
 
 def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
     """A trace of these rows: sink, site, flags, labels, count."""
-    heads = np.array([(sink, site, len(labels), flags) for sink, site, flags, labels, _ in rows], HEAD)
-    cells = np.array([(1, count) for *_, count in rows], CELL)
+    heads = np.array([(sink, site, len(labels), flags) for sink, site, flags, labels, _ in rows], abi.HEAD)
+    cells = np.array([(1, count) for *_, count in rows], abi.CELL)
     words = np.array([label % (1 << 64) for _, _, _, labels, _ in rows for label in labels], np.uint64)
     none = np.zeros(0, np.uint64)
     return Trace(
         heads=heads,
         cells=cells,
-        labels=words.view(LABEL_UNIT),
-        groups=np.zeros(0, GROUP),
-        runs=np.zeros(0, RUN),
+        labels=words.view(abi.LABEL_UNIT),
+        groups=np.zeros(0, abi.GROUP),
+        runs=np.zeros(0, abi.RUN),
         listed=none,
-        extents=np.zeros(0, EXTENT),
+        extents=np.zeros(0, abi.EXTENT),
         block_counters=none,
         external_calls=none,
-        copies=np.zeros(0, COPY),
-        contexts=np.zeros(0, CONTEXT),
-        blocks=np.zeros(0, BLOCKS),
+        copies=np.zeros(0, abi.COPY),
+        contexts=np.zeros(0, abi.CONTEXT),
+        blocks=np.zeros(0, abi.BLOCKS),
         order=np.zeros(0, np.uint32),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
@@ -71,7 +59,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
 
 def a_range(*segments: tuple[int, list[Store]], count: int = 1) -> tuple[int, int, int, list[int], int]:
     site, sink = segments[0][1][0][:2]
-    return sink, site, ROW_FAMILY | ROW_WIDE, range_content(list(segments)), count
+    return sink, site, abi.ROW_FAMILY | abi.ROW_WIDE, range_content(list(segments)), count
 
 
 def written(trace: Trace) -> list[tuple[int, int, list[int], int]]:
@@ -118,7 +106,7 @@ def test_stores_between_the_sinks_of_others_are_merged(store: Store, rounds: int
 
 @pytest.mark.parametrize(("sink", "label"), [(106, 206), (106, 208), (96, 196)])
 def test_a_recorded_row_is_found_in_a_range(sink: int, label: int) -> None:
-    rows = [(sink, 1, ROW_WIDE, [label], 3), a_range((10, [(1, 100, 2, [(200, 2)])]))]
+    rows = [(sink, 1, abi.ROW_WIDE, [label], 3), a_range((10, [(1, 100, 2, [(200, 2)])]))]
     for trace in (trace_of(rows), trace_of(rows[::-1])):
         assert written(trace) == expected(trace)
 
@@ -145,7 +133,7 @@ def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: i
         rows.append(a_range(*segments, count=draw.randrange(3)))
         site, sink, _, labels = a_store(draw.randrange(3))
         if seed % 3:
-            rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
+            rows.append((sink, site, abi.ROW_WIDE, [label for label, _ in labels], 1))
     monkeypatch.setattr(tables, "CHUNK", chunk)
     assert written(trace_of(rows)) == expected(trace_of(rows))
 
@@ -178,10 +166,10 @@ def test_random_nests_of_ranges_are_written_out(
             for site, sink, stride, labels in stores
         ]
         words = nested_content([*outer, draw.randrange(2, 10)], nested)
-        rows.append((stores[0][1], stores[0][0], ROW_FAMILY | ROW_WIDE, words, draw.randrange(3)))
+        rows.append((stores[0][1], stores[0][0], abi.ROW_FAMILY | abi.ROW_WIDE, words, draw.randrange(3)))
         site, sink, _, labels = a_store(draw.randrange(1, 3))
         if seed % 3:
-            rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
+            rows.append((sink, site, abi.ROW_WIDE, [label for label, _ in labels], 1))
     monkeypatch.setattr(tables, "CHUNK", chunk)
     assert written(trace_of(rows)) == expected(trace_of(rows))
 

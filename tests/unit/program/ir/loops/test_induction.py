@@ -3,14 +3,7 @@
 import pytest
 
 from commanalyzer.program.ir.cfg import control_flow
-from commanalyzer.program.ir.loops.induction import (
-    LoopEnds,
-    NestNumbers,
-    Polynomial,
-    Rounds,
-    loop_ends,
-    round_number,
-)
+from commanalyzer.program.ir.loops import induction
 from commanalyzer.program.ir.model import Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.program.ir.types import PTR
@@ -45,21 +38,21 @@ exit:
   ret void
 }}
 """
-_J, _I = round_number("inner"), round_number("outer")
+_J, _I = induction.round_number("inner"), induction.round_number("outer")
 
 
 def _numbers(
     body: str = "", start: str = "0", step: str = "1", test: str = "ne i64 %j.next, %m"
-) -> tuple[NestNumbers, Rounds | None]:
+) -> tuple[induction.NestNumbers, induction.Rounds | None]:
     function = parse_module(_NEST.format(body=body, start=start, step=step, test=test)).functions[0]
     cfg = control_flow(function)
-    numbers = NestNumbers(function, cfg, cfg.loops["outer"])
-    ends = loop_ends(cfg, cfg.loops["inner"])
-    assert ends == LoopEnds("outer", "inner", "inner.exit")
+    numbers = induction.NestNumbers(function, cfg, cfg.loops["outer"])
+    ends = induction.loop_ends(cfg, cfg.loops["inner"])
+    assert ends == induction.LoopEnds("outer", "inner", "inner.exit")
     return numbers, numbers.rounds(cfg.loops["inner"], ends)
 
 
-def _terms(polynomial: Polynomial | None) -> dict[tuple[str, ...], int] | None:
+def _terms(polynomial: induction.Polynomial | None) -> dict[tuple[str, ...], int] | None:
     return None if polynomial is None else dict(polynomial.terms)
 
 
@@ -154,8 +147,8 @@ def test_constant_rounds(start: str, step: str, test: str, expected: int | None)
 
 
 def test_polynomials_multiply_and_split() -> None:
-    x, y = Polynomial.of("x"), Polynomial.of("y")
-    product = (x + Polynomial.number(2)) * (y - x)
+    x, y = induction.Polynomial.of("x"), induction.Polynomial.of("y")
+    product = (x + induction.Polynomial.number(2)) * (y - x)
     assert dict(product.terms) == {("x", "y"): 1, ("x", "x"): -1, ("y",): 2, ("x",): -2}
     assert product.coefficient("x") is None
     linear = product.coefficient("y")
