@@ -73,11 +73,8 @@ def test_given_bounds_make_the_areas_of_the_paper() -> None:
     metrics = _metrics((4, 8, 16, 32))
     bounds = [Condition("NT", False, 131072.0), Condition("S", False, 4096.0)]
     model = fit_areas(CampaignData(metrics, 1e-6 + 1e-9 * metrics["NT"]), bounds=bounds)
-    assert [" and ".join(c.text for c in area.where) for area in model.times.areas] == [
-        "NT <= 131072 and S <= 4096",
-        "NT <= 131072 and S > 4096",
-        "NT > 131072",
-    ]
+    found = [" and ".join(c.text for c in area.where) for area in model.times.areas]
+    assert found == ["NT <= 131072 and S <= 4096", "NT <= 131072 and S > 4096", "NT > 131072"]
 
 
 def test_the_max_rate_model_finds_its_parameters() -> None:
@@ -97,12 +94,8 @@ def test_max_rate_by_hand() -> None:
 
 
 def test_injection_of_a_machine() -> None:
-    machine = MachineParameters(
-        "m",
-        bandwidth=Parameter(1e9, "B/s"),
-        latency=Parameter(3e-6, "s"),
-        message_overhead=Parameter(5e-7, "s"),
-    )
+    latency, overhead = Parameter(3e-6, "s"), Parameter(5e-7, "s")
+    machine = MachineParameters("m", Parameter(1e9, "B/s"), latency=latency, message_overhead=overhead)
     found = injection_of(machine)
     assert found.latency_s == pytest.approx(2e-6)
     assert found.overhead_s == 5e-7
