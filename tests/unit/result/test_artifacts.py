@@ -237,9 +237,7 @@ def _linked(file: h5py.File, secret: Path) -> None:
 
 
 @pytest.mark.parametrize("elsewhere", [_external, _virtual, _soft, _linked])
-def test_arrays_outside_the_file_are_refused(
-    tmp_path: Path, elsewhere: Callable[[h5py.File, Path], None]
-) -> None:
+def test_arrays_elsewhere_are_refused(tmp_path: Path, elsewhere: Callable[[h5py.File, Path], None]) -> None:
     path, secret = tmp_path / "r.cmz", tmp_path / "secret"
     save(sample_result(), path)
     secret.write_text("password")

@@ -173,9 +173,7 @@ def test_nets_of_values_count_the_volume_exactly_where_each_sink_is_written_once
 
 @given(graphs(), st.data())
 @settings(max_examples=60, deadline=None)
-def test_every_value_but_hubs_has_a_coarse_vertex_and_work_is_kept(
-    graph: ValueGraph, data: st.DataObject
-) -> None:
+def test_all_but_hubs_have_a_coarse_vertex_and_work_is_kept(graph: ValueGraph, data: st.DataObject) -> None:
     n = graph.num_vertices
     removed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_)
     tiling = build_tiling(graph, removed, (), (), data.draw(st.integers(1, 8)))
@@ -204,9 +202,7 @@ def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> No
     assert all(len(part) == 512 and set(part.tolist()) == {0, 1, 2, 3} for part in found.values())
 
 
-def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_search_ends_where_most_values_cannot_be_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
     tiled = replace(SEARCH, small_flows=0, least_vertices=16, most_vertices=16)
     for name, value in {"LEAST_PER_PART": 1, "_MOST_LINKS": 0, "SEARCH": tiled}.items():
         monkeypatch.setattr(f"commanalyzer.division.portfolio.{name}", value)
@@ -282,9 +278,7 @@ def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> No
 
 
 @pytest.mark.parametrize("flows", [7, 1000])
-def test_slices_of_a_coded_graph_give_what_the_expanded_graph_gives(
-    monkeypatch: pytest.MonkeyPatch, flows: int
-) -> None:
+def test_slices_give_what_the_expanded_graph_gives(monkeypatch: pytest.MonkeyPatch, flows: int) -> None:
     store = GraphStore.of(jacobi(12))
     whole = decompose(store, 288, _options(36), SilentProgress())
     for name in ("LARGE_FLOWS", "LARGE_VALUES"):

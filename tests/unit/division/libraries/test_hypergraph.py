@@ -160,9 +160,7 @@ def has_shared_factors(graph: ValueGraph) -> bool:
 
 @given(single_versions(fold=True), st.data())
 @settings(max_examples=200, deadline=None)
-def test_the_counted_volume_is_a_metric_of_some_places_of_the_terms(
-    graph: ValueGraph, data: st.DataObject
-) -> None:
+def test_counted_volume_is_a_metric_of_some_places_of_terms(graph: ValueGraph, data: st.DataObject) -> None:
     assume(not has_shared_factors(graph))
     part = owners(data, graph, 2)
     found = hypergraph(graph)

@@ -225,9 +225,7 @@ def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
         ([*range(17)], "expected elements 0 to 15 of 'u', found 16"),
     ],
 )
-def test_owner_maps_have_every_element_of_an_array_once(
-    tmp_path: Path, places: list[int], message: str
-) -> None:
+def test_owner_maps_have_every_element_once(tmp_path: Path, places: list[int], message: str) -> None:
     path = tmp_path / "map.csv"
     path.write_text("\n".join(["object,index,part", *(f"u,{i},0" for i in places)]))
     with pytest.raises(ConfigError, match=message):

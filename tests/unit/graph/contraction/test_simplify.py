@@ -260,9 +260,7 @@ def test_registers_that_hold_what_is_stored_vanish(case: Decorated) -> None:
 
 @given(decorated(), st.data())
 @settings(max_examples=300, deadline=None)
-def test_bytes_never_rise_where_registers_have_the_owner_of_their_home(
-    case: Decorated, data: st.DataObject
-) -> None:
+def test_bytes_never_rise_where_registers_go_with_their_home(case: Decorated, data: st.DataObject) -> None:
     n = case.plain.num_vertices
     owner = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), dtype=np.int32)
     part = owner[case.home]

@@ -140,9 +140,7 @@ def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: i
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 @pytest.mark.parametrize("seed", range(20))
-def test_random_nests_of_ranges_are_written_out(
-    monkeypatch: pytest.MonkeyPatch, chunk: int, seed: int
-) -> None:
+def test_random_nests_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: int, seed: int) -> None:
     draw = random.Random(seed)
 
     def a_store(site: int) -> Store:

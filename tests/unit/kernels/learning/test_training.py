@@ -84,9 +84,7 @@ def test_beyond_training_is_said(table: RunTable, forest: TrainedModel) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_saved_models_predict_the_same(
-    table: RunTable, forest: TrainedModel, kind: str, tmp_path: Path
-) -> None:
+def test_saved_models_predict_alike(table: RunTable, forest: TrainedModel, kind: str, tmp_path: Path) -> None:
     options = TrainingOptions(kind, components=4, search=False)  # type: ignore[arg-type]
     model = forest if kind == "forest" else train(table, options)
     path = tmp_path / "model.npz"

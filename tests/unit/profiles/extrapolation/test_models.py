@@ -49,9 +49,7 @@ def far() -> TrainingData:
 Trained = tuple[TrainingData, Classes, Setup, Models]
 
 
-def test_every_metric_is_met_at_64_processes_and_four_times_the_cells(
-    trained: Trained, far: TrainingData
-) -> None:
+def test_metrics_are_met_at_64_processes_and_4_times_the_cells(trained: Trained, far: TrainingData) -> None:
     models = trained[3]
     assert [c.name for c in models.classes] == ["corner", "edge", "interior"]
     for own in models.classes:

@@ -194,9 +194,7 @@ SIZE = "ptrtoint (ptr getelementptr ({}, ptr null, i32 1) to i64)"
         ('%"a (b)"', f"mul (i64 mul (i64 {SIZE}, i64 5), i64 2)", 80),
     ],
 )
-def test_products_of_sizes_that_older_compilers_write(
-    tmp_path: Path, type_: str, product: str, size: int
-) -> None:
+def test_products_of_sizes_of_older_compilers(tmp_path: Path, type_: str, product: str, size: int) -> None:
     types = '%pair = type { i64, i64 }\n%"a (b)" = type { i64 }\n'
     main = "define i64 @main() {\n  %v = load volatile i64, ptr @size\n  ret i64 %v\n}\n"
     size_variable = f"@size = global i64 {product.replace('{}', type_)}"

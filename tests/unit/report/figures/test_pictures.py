@@ -61,9 +61,7 @@ def test_a_rectangle_is_found_by_its_rows() -> None:
         ((2, 4, 2, 2), (1,), [f"u[{j}, :, {k}, :]" for j in (0, 1) for k in (0, 1)]),
     ],
 )
-def test_slices_are_along_what_is_divided(
-    extents: tuple[int, ...], cut: tuple[int, ...], names: list[str]
-) -> None:
+def test_slices_are_along_divisions(extents: tuple[int, ...], cut: tuple[int, ...], names: list[str]) -> None:
     graph = memory_graph(math.prod(extents))
     shaped = replace(territory.shaped_arrays(graph)[0], extents=extents)
     owner = np.zeros(extents, dtype=np.int32)

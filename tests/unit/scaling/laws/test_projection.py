@@ -90,9 +90,7 @@ _FULL = {
 @pytest.mark.parametrize("grid", [(1, 2), (2, 2), (3, 3), (4, 8), (8, 8)])
 @pytest.mark.parametrize("known", [(), ("latency",), ("latency", "gap"), ("message_overhead",), tuple(_FULL)])
 @pytest.mark.parametrize("prefix", ["", "regular_"])
-def test_exact_laws_give_the_bound_of_the_result(
-    grid: tuple[int, int], known: tuple[str, ...], prefix: str
-) -> None:
+def test_exact_laws_give_the_bound(grid: tuple[int, int], known: tuple[str, ...], prefix: str) -> None:
     machine = MachineParameters(bandwidth=MACHINE.bandwidth, throughput=MACHINE.throughput)
     machine = machine.updated(**{name: _FULL[name] for name in known})
     traffic, work = _stencil(*grid, rounds=30), 200_000_000

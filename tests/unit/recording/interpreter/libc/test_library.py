@@ -28,9 +28,7 @@ def _c_printf(template: str, argument: ctypes.c_double | ctypes.c_int64) -> byte
 
 
 @given(_FLAGS, _WIDTHS, _PRECISIONS, st.sampled_from("eEfFgG"), st.floats())
-def test_floating_conversions_are_those_of_c(
-    flags: str, width: str, precision: str, kind: str, value: float
-) -> None:
+def test_floats_are_printed_as_by_c(flags: str, width: str, precision: str, kind: str, value: float) -> None:
     template = f"%{flags}{width}{precision}{kind}"
     expected = _c_printf(template, ctypes.c_double(value))
     assert format_printf(template.encode(), [value], lambda _: b"") == expected
@@ -43,9 +41,7 @@ def test_floating_conversions_are_those_of_c(
     st.sampled_from(["ld", "lu", "lx", "lX", "d", "u", "x", "hd", "hhu"]),
     st.integers(-(2**63), 2**63 - 1),
 )
-def test_integer_conversions_are_those_of_c(
-    flags: str, width: str, precision: str, kind: str, value: int
-) -> None:
+def test_integers_are_printed_as_by_c(flags: str, width: str, precision: str, kind: str, value: int) -> None:
     template = f"%{flags}{width}{precision}{kind}"
     expected = _c_printf(template, ctypes.c_int64(value))
     assert format_printf(template.encode(), [value & (2**64 - 1)], lambda _: b"") == expected
