@@ -7,7 +7,6 @@ import pytest
 
 from commanalyzer.foundation.errors import FitError, MachineModelError
 from commanalyzer.machine.measuring.phase_campaign import campaign_points
-from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import Condition
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
@@ -19,6 +18,7 @@ from commanalyzer.scaling.allocations.metrics import (
     phase_metrics,
 )
 from commanalyzer.scaling.allocations.model import AreaModel
+from tests.samples import sample_machine
 
 PHYSICS = InjectionModel(2e-6, 3e-7, 1e-7, 1e9, 4e8)
 
@@ -94,8 +94,7 @@ def test_max_rate_by_hand() -> None:
 
 
 def test_injection_of_a_machine() -> None:
-    latency, overhead = Parameter(3e-6, "s"), Parameter(5e-7, "s")
-    machine = MachineParameters("m", Parameter(1e9, "B/s"), latency=latency, message_overhead=overhead)
+    machine = sample_machine(bandwidth=1e9, latency=3e-6, message_overhead=5e-7)
     found = injection_of(machine)
     assert found.latency_s == pytest.approx(2e-6)
     assert found.overhead_s == 5e-7

@@ -19,14 +19,10 @@ from commanalyzer.scaling.laws.document import LawsDocument, load_laws, save_law
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.projection import advise, project
+from tests.samples import sample_machine
 from tests.unit.scaling.laws.samples import HALO, WORK, factor, law
 
-MACHINE = MachineParameters(
-    name="box",
-    bandwidth=Parameter(1e9, "B/s"),
-    overlap=Parameter(0.5, "1"),
-    throughput=Parameter(1e10, "Flop/s"),
-)
+MACHINE = sample_machine("box", bandwidth=1e9, overlap=0.5, throughput=1e10)
 NODES = (1, 4, 16, 64, 256)
 SIZE = {"n": 1000.0}
 

@@ -36,12 +36,8 @@ def test_carrier_has_the_section_and_asks_for_no_executable_stack() -> None:
     elf = embedded.parse_elf(embedded.carrier(SECTION, b"content"))
     assert elf is not None
     assert elf.content(SECTION) == b"content"
-    assert [(s.name, s.flags) for s in elf.sections] == [
-        ("", 0),
-        (".shstrtab", 0),
-        (".note.GNU-stack", 0),
-        (SECTION, 0),
-    ]
+    names = ("", ".shstrtab", ".note.GNU-stack", SECTION)
+    assert [(s.name, s.flags) for s in elf.sections] == [(name, 0) for name in names]
 
 
 def test_a_section_is_added_and_everything_else_kept(tmp_path: Path) -> None:

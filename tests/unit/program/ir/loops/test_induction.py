@@ -39,6 +39,7 @@ exit:
 }}
 """
 _J, _I = induction.round_number("inner"), induction.round_number("outer")
+Terms = dict[tuple[str, ...], int]
 
 
 def _numbers(
@@ -52,7 +53,7 @@ def _numbers(
     return numbers, numbers.rounds(cfg.loops["inner"], ends)
 
 
-def _terms(polynomial: induction.Polynomial | None) -> dict[tuple[str, ...], int] | None:
+def _terms(polynomial: induction.Polynomial | None) -> Terms | None:
     return None if polynomial is None else dict(polynomial.terms)
 
 
@@ -104,20 +105,13 @@ def test_narrow_integers_that_do_not_wrap_are_exact() -> None:
     ],
 )
 def test_rounds(
-    start: str,
-    step: str,
-    test: str,
-    expected: tuple[dict[tuple[str, ...], int], dict[tuple[str, ...], int], int | str, bool, bool],
+    start: str, step: str, test: str, expected: tuple[Terms, Terms, int | str, bool, bool]
 ) -> None:
     _, rounds = _numbers(start=start, step=step, test=test)
     assert rounds is not None
-    assert (
-        _terms(rounds.left),
-        _terms(rounds.right),
-        rounds.step.constant if rounds.step.is_constant else next(iter(rounds.step.symbols)),
-        rounds.until_equal,
-        rounds.is_unsigned,
-    ) == expected
+    each = rounds.step.constant if rounds.step.is_constant else next(iter(rounds.step.symbols))
+    ends = _terms(rounds.left), _terms(rounds.right)
+    assert (*ends, each, rounds.until_equal, rounds.is_unsigned) == expected
 
 
 @pytest.mark.parametrize(
