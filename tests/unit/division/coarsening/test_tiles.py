@@ -26,7 +26,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
 from commanalyzer.request import Coarsen
 from commanalyzer.result.results import SingletonCounts
-from tests.graphs import Row, build, folded, row
+from tests.graphs import Row, build, folded, homed, row
 from tests.strategies import graphs
 
 
@@ -46,12 +46,7 @@ def jacobi(n: int) -> ValueGraph:
     graph = build(2 * n * n, rows, inputs=range(n * n), work=dict.fromkeys(range(2 * n * n), 1.0))
     objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
     objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n * n, key=name) for name in "uv"]
-    return replace(
-        graph,
-        home_object=np.repeat([1, 2], n * n).astype(np.int32),
-        home_offset=np.tile(8 * np.arange(n * n), 2).astype(np.int64),
-        objects=tuple(objects),
-    )
+    return homed(graph, np.repeat([1, 2], n * n), np.tile(8 * np.arange(n * n), 2), objects)
 
 
 def counter(graph: ValueGraph) -> CostOf:
@@ -213,12 +208,7 @@ def test_the_search_ends_where_most_values_cannot_be_tiled(monkeypatch: pytest.M
         HomeObject(HomeKind.UNKNOWN, "other memory"),
         HomeObject(HomeKind.GLOBAL, "u", size_bytes=512, key="u"),
     )
-    graph = replace(
-        graph,
-        home_object=np.repeat([1, 0], [64, 100]).astype(np.int32),
-        home_offset=np.concatenate([8 * np.arange(64), 8 * np.arange(100)]),
-        objects=objects,
-    )
+    graph = homed(graph, np.repeat([1, 0], [64, 100]), [*range(0, 512, 8), *range(0, 800, 8)], objects)
     portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph))
     assert portfolio.view.tiling.groups
     assert 100 < portfolio.coarse_vertices <= 100 + 16

@@ -14,7 +14,7 @@ from commanalyzer.division.regular.rules import parse_rule, rule_owners
 from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
-from tests.graphs import build, row
+from tests.graphs import build, homed, row
 
 
 def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ()) -> ValueGraph:
@@ -23,9 +23,8 @@ def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ())
     graph = build(total, [row(r[0], *r[1:]) for r in rows])
     objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
     objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n, key=name) for name, n in sizes]
-    number = np.repeat(np.arange(1, len(sizes) + 1), [n for _, n in sizes]).astype(np.int32)
-    offset = np.concatenate([8 * np.arange(n) for _, n in sizes]).astype(np.int64)
-    return replace(graph, home_object=number, home_offset=offset, objects=tuple(objects))
+    number = np.repeat(np.arange(1, len(sizes) + 1), [n for _, n in sizes])
+    return homed(graph, number, np.concatenate([8 * np.arange(n) for _, n in sizes]), objects)
 
 
 def extents(graph: ValueGraph) -> list[dict[str, tuple[tuple[int, ...], int]]]:
@@ -49,13 +48,8 @@ def test_strides_show_the_rows_of_an_array_that_is_no_square() -> None:
 
 def one_array(place: HomeObject, offsets: Sequence[int]) -> ValueGraph:
     """Graph of the elements at these bytes of an object, of which nothing is computed from another."""
-    graph = build(len(offsets), [])
-    return replace(
-        graph,
-        home_object=np.ones(len(offsets), np.int32),
-        home_offset=np.array(offsets, np.int64),
-        objects=(HomeObject(HomeKind.UNKNOWN, "other memory"), place),
-    )
+    objects = HomeObject(HomeKind.UNKNOWN, "other memory"), place
+    return homed(build(len(offsets), []), np.ones(len(offsets)), offsets, objects)
 
 
 def test_rows_allocated_one_by_one_are_one_array() -> None:

@@ -102,13 +102,10 @@ def test_values_of_memory_and_registers_as_targets_stay() -> None:
 
 def test_a_sum_in_a_register_is_added_term_by_term() -> None:
     # s3 = 0 + 1 * 2; 4 += s3; 4 += 0
-    rows = [
-        folded(3, [0], [1, 2], count=5),
-        folded(4, [3], count=5, accumulates=True),
-        folded(4, [0], accumulates=True),
-    ]
+    last = folded(4, [0], accumulates=True)
+    rows = [folded(3, [0], [1, 2], count=5), folded(4, [3], count=5, accumulates=True), last]
     found = flatten_reductions(build(5, rows, registers=[3], work={3: 10.0, 4: 6.0}))
-    expected = [folded(4, [0], [1, 2], count=5, accumulates=True), folded(4, [0], accumulates=True)]
+    expected = [folded(4, [0], [1, 2], count=5, accumulates=True), last]
     same(found, 5, expected)
     assert found.work_flops.tolist() == [0, 0, 0, 0, 16.0]
 

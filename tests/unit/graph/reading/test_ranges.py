@@ -40,21 +40,12 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
     words = np.array([label % (1 << 64) for _, _, _, labels, _ in rows for label in labels], np.uint64)
     none = np.zeros(0, np.uint64)
     return Trace(
-        heads=heads,
-        cells=cells,
-        labels=words.view(abi.LABEL_UNIT),
-        groups=np.zeros(0, abi.GROUP),
-        runs=np.zeros(0, abi.RUN),
-        listed=none,
-        extents=np.zeros(0, abi.EXTENT),
-        block_counters=none,
-        external_calls=none,
-        copies=np.zeros(0, abi.COPY),
-        contexts=np.zeros(0, abi.CONTEXT),
-        blocks=np.zeros(0, abi.BLOCKS),
-        order=np.zeros(0, np.uint32),
+        heads=heads, cells=cells, labels=words.view(abi.LABEL_UNIT), listed=none,
+        groups=np.zeros(0, abi.GROUP), runs=np.zeros(0, abi.RUN), extents=np.zeros(0, abi.EXTENT),
+        copies=np.zeros(0, abi.COPY), contexts=np.zeros(0, abi.CONTEXT), blocks=np.zeros(0, abi.BLOCKS),
+        block_counters=none, external_calls=none, order=np.zeros(0, np.uint32),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
-    )
+    )  # fmt: skip
 
 
 def a_range(*segments: tuple[int, list[Store]], count: int = 1) -> tuple[int, int, int, list[int], int]:
@@ -152,17 +143,11 @@ def test_random_nests_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: in
     for _ in range(8):
         outer = [draw.randrange(1, 4) for _ in range(draw.randrange(3))]
         stores = [a_store(draw.randrange(1, 3)) for _ in range(draw.randrange(1, 3))]
-        nested = [
-            (
-                site,
-                [sink, *(draw.choice([0, 64 << loop]) for loop in range(len(outer))), stride],
-                [
-                    [label, *(draw.choice([4, 64 << loop]) for loop in range(len(outer))), step]
-                    for label, step in labels
-                ],
-            )
-            for site, sink, stride, labels in stores
-        ]
+        nested, loops = [], range(len(outer))
+        for site, sink, stride, read in stores:
+            sinks = [sink, *(draw.choice([0, 64 << loop]) for loop in loops), stride]
+            moved = [[label, *(draw.choice([4, 64 << loop]) for loop in loops), step] for label, step in read]
+            nested.append((site, sinks, moved))
         words = nested_content([*outer, draw.randrange(2, 10)], nested)
         rows.append((stores[0][1], stores[0][0], abi.ROW_FAMILY | abi.ROW_WIDE, words, draw.randrange(3)))
         site, sink, _, labels = a_store(draw.randrange(1, 3))

@@ -44,11 +44,8 @@ def test_parameter_sum_and_reduction() -> None:
     assert [bool(singletons.find_singletons(g, score + d)[a]) for d in (-1e-9, 1e-9)] == [True, False]
     assert np.flatnonzero(found).tolist() == [a, total, rr]
     assert np.bincount(found).tolist() == [n, 1, 1, 1]
-    assert found[[a, total, rr]].tolist() == [
-        singletons.SingletonKind.SOURCE,
-        singletons.SingletonKind.SINK,
-        singletons.SingletonKind.REDUCTION,
-    ]
+    kind = singletons.SingletonKind
+    assert found[[a, total, rr]].tolist() == [kind.SOURCE, kind.SINK, kind.REDUCTION]
     assert words_of(g, 0.85) == 2 * n + 2 * (2 * n + n)
 
 

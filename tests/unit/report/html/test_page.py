@@ -18,14 +18,8 @@ from tests.samples import sample_decomposition, sample_machine, sample_result
 from tests.unit.report.html.pages import ReadPage, read_page
 
 SECTIONS = [
-    "Summary",
-    "Node counts and efficiency",
-    "Who talks to whom",
-    "How the data is divided",
-    "What causes the communication",
-    "Recording and warnings",
-    "Machine and provenance",
-    "Columns",
+    *("Summary", "Node counts and efficiency", "Who talks to whom", "How the data is divided"),
+    *("What causes the communication", "Recording and warnings", "Machine and provenance", "Columns"),
 ]
 MACHINE = sample_machine("cluster A", bandwidth=1e9, throughput=1e9, latency=1e-6)
 

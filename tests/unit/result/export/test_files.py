@@ -29,13 +29,6 @@ def test_metis_graph(tmp_path: Path) -> None:
     assert path.read_text().splitlines() == ["4 2 011", "1 2 4", "1000 1 4 3 8", "1000 2 8", "1"]
 
 
-def test_partition_round_trip(tmp_path: Path) -> None:
-    part = np.array([0, 2, 1, 2], dtype=np.int32)
-    path = tmp_path / "a.part"
-    files.write_partition(path, part)
-    assert path.read_text() == "0\n2\n1\n2\n"
-
-
 def test_hypergraph_of_values_and_reductions(tmp_path: Path) -> None:
     # 0 is read by 1 and 2 (three versions, at most two uses each); 3 = 1 + 2.
     g = build(4, [row(0, count=3), row(1, 0, count=2), row(2, 0), folded(3, [1], [2])], widths={3: 4})
