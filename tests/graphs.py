@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,6 +94,12 @@ def build(
         ),
         sites=(Site("main", "test.c", 7, "store", 8), Site("main", "test.c", 8, "copy", 8)),
     )
+
+
+def homed(graph: ValueGraph, number: ArrayLike, offset: ArrayLike, homes: Iterable[HomeObject]) -> ValueGraph:
+    """The graph with values that live in these objects, by number, at these bytes of them."""
+    objects, home = tuple(homes), np.array(number, np.int32)
+    return replace(graph, home_object=home, home_offset=np.array(offset, np.int64), objects=objects)
 
 
 def plain_rows(

@@ -11,7 +11,7 @@ from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site, ValueGraph
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
 from commanalyzer.result.results import (
     AnalysisResult,
     Decomposition,
@@ -21,6 +21,12 @@ from commanalyzer.result.results import (
     WorkCounts,
 )
 from tests.graphs import plain_rows
+
+
+def sample_machine(name: str = "m", **values: float) -> MachineParameters:
+    """A machine with these numbers, in SI units."""
+    found = {key: Parameter(value, KINDS[key].unit) for key, value in values.items()}
+    return MachineParameters(name).updated(**found)
 
 
 def sample_graph() -> ValueGraph:

@@ -23,7 +23,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_877,
     "cli": 4_039,
-    "communication": 3_131,
+    "communication": 3_141,
     "division": 7_391,
     "foundation": 1_172,
     "graph": 6_019,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 43_980,
+    "tests": 42_719,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

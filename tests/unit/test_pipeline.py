@@ -1,7 +1,5 @@
 """Throughput R: measured from the plain run of the whole program, and only then."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,3 @@
-"""Bounds and tables of a result in Python."""
-
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

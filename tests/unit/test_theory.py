@@ -4,8 +4,6 @@ The count is the definition itself: for every value, the number of parts other t
 (expand) or add to it (fold).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 

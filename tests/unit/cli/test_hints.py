@@ -1,7 +1,5 @@
 """What newcomers type, and what they are told."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -49,16 +47,8 @@ def test_parallel_sources(source: str, flags: str, expected: str, tmp_path: Path
 
 
 def test_machine_names_are_completed() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from commanalyzer.cli.main import group; group(prog_name='commanalyzer')"],
-        env={
-            **os.environ,
-            "_COMMANALYZER_COMPLETE": "bash_complete",
-            "COMP_WORDS": "commanalyzer bound --machine su",
-            "COMP_CWORD": "3",
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    code = "from commanalyzer.cli.main import group; group(prog_name='commanalyzer')"
+    env = {**os.environ, "_COMMANALYZER_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
+    env["COMP_WORDS"] = "commanalyzer bound --machine su"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert "plain,summit-edr" in done.stdout.splitlines()

@@ -1,7 +1,5 @@
 """Streams that whoever starts the tool closed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Source lines of communication: hand-computed shares, and sums that equal the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.graph.value_graph import Site, ValueGraph
+from commanalyzer.graph.value_graph import Int64, Site, ValueGraph
 from tests.graphs import build, chain, folded, grid, grid_parts, row
 
 LINES = (Site("f", "a.c", 7, "store", 8), Site("g", "a.c", 9, "store", 8))
@@ -44,11 +42,8 @@ def test_an_input_is_made_by_no_line() -> None:
 def test_lines_that_read_the_same_value_on_a_node_share_it() -> None:
     graph = with_lines(build(3, [row(1, 0), row(2, 0)]), [0, 1])
     _, found = _charged(graph, [0, 1, 1])
-    assert [(t.line, t.needed_bytes, t.made_bytes) for t in found] == [
-        (7, 4.0, 0.0),
-        (9, 4.0, 0.0),
-        (0, 0.0, 8.0),
-    ]
+    shares = [(t.line, t.needed_bytes, t.made_bytes) for t in found]
+    assert shares == [(7, 4.0, 0.0), (9, 4.0, 0.0), (0, 0.0, 8.0)]
 
 
 def test_a_combined_contribution_is_needed_by_the_line_that_adds_it() -> None:
@@ -67,9 +62,7 @@ def test_a_combined_contribution_is_needed_by_the_line_that_adds_it() -> None:
     ],
 )
 @pytest.mark.parametrize("with_hubs", [False, True])
-def test_the_lines_add_up_to_the_matrix(
-    graph: ValueGraph, part: np.ndarray[tuple[int], np.dtype[np.int64]], parts: int, with_hubs: bool
-) -> None:
+def test_the_lines_add_up_to_the_matrix(graph: ValueGraph, part: Int64, parts: int, with_hubs: bool) -> None:
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_)
     hubs[:: 5 if with_hubs else graph.num_vertices + 1] = True
     owners = part.astype(np.int32)

@@ -1,19 +1,12 @@
 """Work of parts: what is combined tells what all rows tell."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from commanalyzer.communication.balance import (
-    imbalance_of_work,
-    imbalance_with_folds,
-    term_work,
-    work_by_value,
-)
+from commanalyzer.communication import balance
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from tests.graphs import build, folded
@@ -31,7 +24,7 @@ def test_what_is_combined_tells_the_imbalance(case: Case) -> None:
     part = np.array(case.part, np.int32)
     charges = charge_volume(graph, part, case.num_parts, hubs)
     folds = charges.fold.value, charges.fold.sender
-    arguments = (graph, term_work(graph), hubs, part, case.num_parts, folds)
+    arguments = (graph, balance.term_work(graph), hubs, part, case.num_parts, folds)
     readers = totals_of(graph).readers if charges.splits_terms else None
-    expected = imbalance_of_work(work_by_value(*arguments, readers), part, case.num_parts)
-    assert imbalance_with_folds(*arguments, charges.fold_terms) == pytest.approx(expected, rel=1e-12)
+    expected = balance.imbalance_of_work(balance.work_by_value(*arguments, readers), part, case.num_parts)
+    assert balance.imbalance_with_folds(*arguments, charges.fold_terms) == pytest.approx(expected, rel=1e-12)

@@ -1,4 +1,4 @@
-from __future__ import annotations
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site, ValueGraph
-from tests.graphs import plain_rows
+from tests.graphs import build, homed, plain_rows
 
 PARTS = np.array([0, 0, 1, 1, 2, 2, 3, 3, 0], dtype=np.int32)
 SUM = 8
@@ -22,19 +22,11 @@ def _sum_of_eight(rounds: int) -> ValueGraph:
     terms = np.cumsum([0, 8, *map(len, reads)])
     pointers, fold = (terms, np.arange(len(source) + 1)), [int(Fold.SUM)] + [0] * 8
     rows = plain_rows([SUM, *range(8)], source, pointers, count=rounds, site=[0] + [1] * 8, fold=fold)
-    return ValueGraph(
-        home_object=np.array([0] * 8 + [1], dtype=np.int32),
-        home_offset=np.array([*range(0, 64, 8), 0], dtype=np.int64),
-        width_bytes=np.full(9, 8, dtype=np.uint8),
-        versions=np.full(9, rounds, dtype=np.int64),
-        is_temporary=np.zeros(9, dtype=np.bool_),
-        is_input=np.zeros(9, dtype=np.bool_),
-        producer_site=np.array([1] * 8 + [0], dtype=np.int32),
-        work_flops=np.zeros(9),
-        rows=rows,
-        objects=(HomeObject(HomeKind.GLOBAL, "x"), HomeObject(HomeKind.GLOBAL, "s")),
-        sites=(Site("main", "a.c", 1, "store", 8, Fold.SUM, 1), Site("main", "a.c", 2, "store", 8)),
-    )
+    objects = HomeObject(HomeKind.GLOBAL, "x"), HomeObject(HomeKind.GLOBAL, "s")
+    bare = build(9, [], versions=dict.fromkeys(range(9), rounds))
+    graph = homed(bare, [0] * 8 + [1], [*range(0, 64, 8), 0], objects)
+    sites = Site("main", "a.c", 1, "store", 8, Fold.SUM, 1), Site("main", "a.c", 2, "store", 8)
+    return replace(graph, producer_site=np.array([1] * 8 + [0], dtype=np.int32), rows=rows, sites=sites)
 
 
 def test_hub_is_told_apart() -> None:

@@ -1,7 +1,5 @@
 """Algorithm 4: pruning and singleton collectives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,3 @@
-"""The checks of the matrix notice missing, misplaced and repeated transfers."""
-
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

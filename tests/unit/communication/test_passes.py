@@ -1,7 +1,5 @@
 """Counting while rows pass by: slices of a graph give what the whole gives, many uses what few give."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """Volume counter: textbook volumes by hand, and the plain-Python counter on random graphs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -66,11 +64,8 @@ def test_five_point_grid_in_blocks(q: int, fold: bool) -> None:
 
 def test_staircase_boundary_sends_no_value_twice() -> None:
     # Old cells 0..3 on part 0, new cells 4..6 on part 1; cell 5 reads two values that go there anyway.
-    g = build(
-        7,
-        [folded(4, [0], count=2), folded(5, [0], [1], count=2), folded(6, [1], count=2)],
-        versions={0: 2, 1: 2},
-    )
+    rows = [folded(4, [0], count=2), folded(5, [0], [1], count=2), folded(6, [1], count=2)]
+    g = build(7, rows, versions={0: 2, 1: 2})
     result = count_volume(g, parts(0, 0, 0, 0, 1, 1, 1), 2)
     assert result.total_bytes == 2 * 2 * 8
 

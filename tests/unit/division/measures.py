@@ -1,7 +1,3 @@
-"""What a division of an affinity graph cuts."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from commanalyzer.division.libraries.adjacency import Adjacency

@@ -1,7 +1,5 @@
 """Lower bounds: never above what any division of small grids sends; stated only where they hold."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

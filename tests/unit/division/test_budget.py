@@ -1,7 +1,5 @@
 """What dividing may take, and how estimates spend it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Owners of all values: hubs follow what they touch and stay together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +14,7 @@ from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.value_graph import Bool, HomeKind, HomeObject, Int32, ValueGraph
-from tests.graphs import build, chain, folded, row
+from tests.graphs import build, chain, folded, homed, row
 
 
 def placed(graph: ValueGraph, hubs: Bool, core: list[int], parts: int) -> Int32:
@@ -88,18 +86,8 @@ def test_hub_links_have_the_bytes_of_all_flows_between_hubs_and_other_values() -
 def test_owners_go_to_the_same_elements_of_another_graph() -> None:
     """Objects have other numbers there, elements another order; temporaries and what is new follow."""
     u, v = (HomeObject(HomeKind.GLOBAL, name, size_bytes=16, key=name) for name in "uv")
-    one = replace(
-        build(5, [row(4, 0)]),
-        objects=(u, v),
-        home_object=np.array([0, 0, 1, 1, 1], np.int32),
-        home_offset=np.array([0, 8, 0, 8, 8]),
-        is_temporary=np.arange(5) == 4,
-    )
-    other = replace(
-        build(4, [row(1, 0)]),
-        objects=(v, u),
-        home_object=np.array([0, 0, 1, 1], np.int32),
-        home_offset=np.array([8, 0, 8, 16]),
-    )
+    one = homed(build(5, [row(4, 0)]), [0, 0, 1, 1, 1], [0, 8, 0, 8, 8], (u, v))
+    one = replace(one, is_temporary=np.arange(5) == 4)
+    other = homed(build(4, [row(1, 0)]), [0, 0, 1, 1], [8, 0, 8, 16], (v, u))
     part = np.array([3, 1, 2, 0, 5], np.int32)
     assert owners_in(GraphStore.of(other), GraphStore.of(one), part).tolist() == [0, 2, 1, -1]

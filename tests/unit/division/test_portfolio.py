@@ -1,7 +1,5 @@
 """Which decomposition is best, where work is counted, hubs with work, methods that fail."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

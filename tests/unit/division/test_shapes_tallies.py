@@ -1,7 +1,5 @@
 """Distances between elements that are read together, against sorted lists; steps of loops by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

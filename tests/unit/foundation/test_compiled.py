@@ -1,7 +1,5 @@
 """Compiled kernels where their machine code cannot be kept."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
@@ -24,16 +22,11 @@ print(twice(21))
 
 def run_in(folder: Path, *words: str, begin: Callable[[], None] | None = None) -> str:
     """What Python prints in ``folder``, where machine code is kept, too; ``begin`` is called first."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder / "cache")}
     done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        preexec_fn=begin,
-    )
+        [sys.executable, *words], cwd=folder, env=env, preexec_fn=begin,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 

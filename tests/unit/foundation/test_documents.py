@@ -1,21 +1,12 @@
 """What is wrong with a text file is one kind of error."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path
 
 import pytest
 
-from commanalyzer.foundation.documents import (
-    csv_text,
-    number,
-    parse_json,
-    parse_toml,
-    read_csv,
-    whole_numbers,
-)
+from commanalyzer.foundation import documents
 
 
 @pytest.mark.parametrize(
@@ -24,14 +15,14 @@ from commanalyzer.foundation.documents import (
 )
 def test_json_that_cannot_be_used_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        parse_json(text)
+        documents.parse_json(text)
 
 
 @pytest.mark.parametrize("text", ["Infinity", "NaN", "[1e999]", '{"a": {"b": -Infinity}}'])
 def test_only_finite_numbers_where_they_are_asked_for(text: str) -> None:
-    assert parse_json(text) is not None
+    assert documents.parse_json(text) is not None
     with pytest.raises(ValueError, match="number"):
-        parse_json(text, is_finite=True)
+        documents.parse_json(text, is_finite=True)
 
 
 @pytest.mark.parametrize(
@@ -39,39 +30,39 @@ def test_only_finite_numbers_where_they_are_asked_for(text: str) -> None:
 )
 def test_toml_that_cannot_be_used_is_a_value_error(value: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        parse_toml(f"a = {value}")
+        documents.parse_toml(f"a = {value}")
 
 
 def test_what_is_right_is_read(tmp_path: Path) -> None:
-    assert parse_json('{"a": [1, -2.5, "x", null, 9223372036854775807]}')["a"][-1] == 2**63 - 1
-    assert parse_toml("a = [1]\n[b]\nc = 1.5") == {"a": [1], "b": {"c": 1.5}}
+    assert documents.parse_json('{"a": [1, -2.5, "x", null, 9223372036854775807]}')["a"][-1] == 2**63 - 1
+    assert documents.parse_toml("a = [1]\n[b]\nc = 1.5") == {"a": [1], "b": {"c": 1.5}}
     (tmp_path / "a.csv").write_text('a,"b,c"\n1,2\n')
-    assert read_csv(tmp_path / "a.csv") == [["a", "b,c"], ["1", "2"]]
-    assert whole_numbers(["1", "-3"]).tolist() == [1, -3]
+    assert documents.read_csv(tmp_path / "a.csv") == [["a", "b,c"], ["1", "2"]]
+    assert documents.whole_numbers(["1", "-3"]).tolist() == [1, -3]
 
 
 def test_long_fields_and_long_numbers_are_value_errors(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x" * 140_000)
     with pytest.raises(ValueError, match="field"):
-        read_csv(tmp_path / "a.csv")
+        documents.read_csv(tmp_path / "a.csv")
     with pytest.raises(ValueError, match="64 bits"):
-        whole_numbers(["9" * 30])
+        documents.whole_numbers(["9" * 30])
 
 
 def test_numbers_are_not_texts() -> None:
-    assert math.isclose(number(2), 2.0)
+    assert math.isclose(documents.number(2), 2.0)
     for other in ("inf", True, None):
         with pytest.raises(TypeError):
-            number(other)
+            documents.number(other)
 
 
 def test_a_spreadsheet_runs_no_cell(tmp_path: Path) -> None:
     """OWASP: what begins with these is text behind an apostrophe; numbers stay numbers."""
     texts = ["=1+2", "+A1", "-A1", "@SUM(1)", "\tx", "a\nb", "'=x", "plain", "a=b"]
     numbers = [-1, 1.5, "-1.5", "+2", "-inf"]
-    (tmp_path / "a.csv").write_text(csv_text([texts, numbers]), newline="")
+    (tmp_path / "a.csv").write_text(documents.csv_text([texts, numbers]), newline="")
     with (tmp_path / "a.csv").open(newline="") as stream:
         written = list(csv.reader(stream))
     assert written[0] == [*(f"'{text}" for text in texts[:5]), "a\nb", "'=x", "plain", "a=b"]
     assert written[1] == [str(n) for n in numbers]
-    assert read_csv(tmp_path / "a.csv")[0][:6] == texts[:6]
+    assert documents.read_csv(tmp_path / "a.csv")[0][:6] == texts[:6]

@@ -1,7 +1,3 @@
-"""The heap keeps what is freed, and gives it back when told."""
-
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Names of modules from before the rooms."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

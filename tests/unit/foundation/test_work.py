@@ -1,7 +1,3 @@
-"""Operations by kind, and what they count for."""
-
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError

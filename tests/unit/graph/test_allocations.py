@@ -1,7 +1,3 @@
-"""Blocks of one path: one array with rows, or several arrays."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

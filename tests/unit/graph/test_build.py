@@ -1,7 +1,5 @@
 """From recorded programs to graphs: versions, inputs, widths, terms, names; counts by hand."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,3 @@
-"""Conservation laws notice what they are there for."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The graph does not depend on the chunks that it is built in; the reference builds it from expanded rows."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

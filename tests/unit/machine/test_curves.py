@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.machine.parameters import Curve, Parameter, Reading

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -8,16 +6,10 @@ from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.machine.machine_file import write_machine
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, read_machine
 
+RATES = Curve((2.0, 4.0), (8.0, 4096.0), (1e6, 2e9, 9.5e5, 1.9e9))
 MACHINE = MachineParameters(
     name='cluster "A"',
-    bandwidth=Parameter(
-        1.234e10,
-        "B/s",
-        "measured",
-        "2026-01-31",
-        "matchings",
-        Curve((2.0, 4.0), (8.0, 4096.0), (1e6, 2e9, 9.5e5, 1.9e9)),
-    ),
+    bandwidth=Parameter(1.234e10, "B/s", "measured", "2026-01-31", "matchings", RATES),
     overlap=Parameter(0.57, "1", "given", curve=Curve((), (8.0, 64.0), (0.0, 0.99))),
     throughput=Parameter(3.2e9, "Flop/s", "assumed", note="a note with\nlines and \\ and 'quotes'"),
     latency=Parameter(1.002e-5, "s", "measured", "2026-01-31"),

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -156,9 +154,7 @@ def test_times_and_curves(tmp_path: Path) -> None:
     assert machine.bandwidth == Parameter(12e9, "B/s", curve=Curve((2.0, 8.0, 32.0), (), (13e9, 13e9, 12e9)))
     assert machine.bcast is not None
     assert machine.bcast.value == pytest.approx(5e-6)
-    assert list(machine.parameters) == [
-        *("bandwidth", "latency", "message_overhead", "gap", "allreduce", "bcast"),
-    ]
+    assert [*machine.parameters] == ["bandwidth", "latency", "message_overhead", "gap", "allreduce", "bcast"]
 
 
 def test_measured_throughput_may_be_low() -> None:

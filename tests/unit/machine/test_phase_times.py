@@ -1,5 +1,3 @@
-"""Phase models in machine files: written and read again, refused where they are wrong."""
-
 from pathlib import Path
 
 import pytest

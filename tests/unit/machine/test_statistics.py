@@ -1,15 +1,7 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from commanalyzer.machine.statistics import (
-    availability,
-    harmonic_mean_bandwidth,
-    median_interval,
-    significant,
-    slowest,
-)
+from commanalyzer.machine import statistics
 
 
 @pytest.mark.parametrize(
@@ -25,27 +17,27 @@ from commanalyzer.machine.statistics import (
 )
 def test_median_and_interval(n: int, low: int, high: int, confidence: float) -> None:
     values = np.random.default_rng(0).permutation(np.arange(1.0, n + 1))
-    found = median_interval(values)
+    found = statistics.median_interval(values)
     assert (found.low, found.high, found.num_values) == (low, high, n)
     assert found.median == (n + 1) / 2
     assert found.confidence == pytest.approx(confidence, abs=1e-5)
 
 
 def test_too_few_values_reach_less() -> None:
-    found = median_interval(np.array([3.0, 1.0, 2.0]))
+    found = statistics.median_interval(np.array([3.0, 1.0, 2.0]))
     assert (found.median, found.low, found.high, found.confidence) == (2.0, 1.0, 3.0, 0.75)
-    assert median_interval(np.array([5.0])).confidence == 0.0
+    assert statistics.median_interval(np.array([5.0])).confidence == 0.0
 
 
 def test_ranks_that_were_not_timed_do_not_count() -> None:
-    assert median_interval(np.array([[np.nan, 1.0], [3.0, np.nan]])).median == 2.0
+    assert statistics.median_interval(np.array([[np.nan, 1.0], [3.0, np.nan]])).median == 2.0
     with pytest.raises(ValueError, match="found none"):
-        median_interval(np.array([np.nan]))
+        statistics.median_interval(np.array([np.nan]))
 
 
 def test_the_interval_covers_the_median_of_skewed_data() -> None:
     samples = np.random.default_rng(1).exponential(size=(500, 15))
-    intervals = [median_interval(row) for row in samples]
+    intervals = [statistics.median_interval(row) for row in samples]
     covered = np.mean([i.low <= np.log(2.0) <= i.high for i in intervals])
     # nominal for n = 15: 0.9648, standard deviation of 500 trials 0.008
     assert abs(covered - 0.9648) < 0.03
@@ -53,12 +45,12 @@ def test_the_interval_covers_the_median_of_skewed_data() -> None:
 
 def test_bandwidth_is_the_harmonic_mean() -> None:
     # 100 B in 1 s and in 3 s: rates 100 and 33.3 B/s, harmonic mean 50 B/s (arithmetic 66.7)
-    assert harmonic_mean_bandwidth(100.0, np.array([[1.0, np.nan], [3.0, np.nan]])) == 50.0
+    assert statistics.harmonic_mean_bandwidth(100.0, np.array([[1.0, np.nan], [3.0, np.nan]])) == 50.0
 
 
 def test_slowest_rank() -> None:
     times_s = np.array([[1.0, 5.0, np.nan], [2.0, np.nan, np.nan]])
-    assert np.array_equal(slowest(times_s), [2.0, 5.0, np.nan], equal_nan=True)
+    assert np.array_equal(statistics.slowest(times_s), [2.0, 5.0, np.nan], equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +66,10 @@ def test_slowest_rank() -> None:
     ],
 )
 def test_availability(base_s: float, work_s: float, elapsed_s: float, hidden: float) -> None:
-    assert availability(base_s, work_s, elapsed_s) == hidden
+    assert statistics.availability(base_s, work_s, elapsed_s) == hidden
 
 
 def test_significant_digits() -> None:
-    assert significant(1.23456e-7) == 1.235e-7
-    assert significant(987654321.0) == 987700000.0
-    assert significant(0.0) == 0.0
+    assert statistics.significant(1.23456e-7) == 1.235e-7
+    assert statistics.significant(987654321.0) == 987700000.0
+    assert statistics.significant(0.0) == 0.0

@@ -1,20 +1,7 @@
-"""Profiles that tests share."""
-
-from __future__ import annotations
-
 import numpy as np
 
+from commanalyzer.profiles import values
 from commanalyzer.profiles.mix import DATA_INDEX, INDEX, InstructionMix, no_instructions
-from commanalyzer.profiles.values import (
-    Branches,
-    Exchange,
-    Footprint,
-    Parallelism,
-    Profile,
-    RankProfile,
-    Reuse,
-    Spans,
-)
 
 
 def some_mix() -> InstructionMix:
@@ -27,25 +14,27 @@ def some_mix() -> InstructionMix:
     return InstructionMix(counts)
 
 
-def some_spans(first: float) -> Spans:
+def some_spans(first: float) -> values.Spans:
     """Spans that differ from each other."""
-    return Spans(first + np.arange(5.0), 1.0 + np.arange(5.0) / 8.0)
+    return values.Spans(first + np.arange(5.0), 1.0 + np.arange(5.0) / 8.0)
 
 
-def some_rank(process: int = 0) -> RankProfile:
+def some_rank(process: int = 0) -> values.RankProfile:
     """A rank with every field."""
-    reuse = Reuse(64, np.array([0, 1, 2, 4]), np.array([194.0, 1, 1, 1]), 201.0, error=0.125)
-    return RankProfile(
+    reuse = values.Reuse(64, np.array([0, 1, 2, 4]), np.array([194.0, 1, 1, 1]), 201.0, error=0.125)
+    return values.RankProfile(
         process_id=process,
         mix=some_mix(),
         register_reads=300,
         register_writes=120,
-        parallelism=(Parallelism(54, some_spans(604), some_spans(700)),),
-        data_reuse=(reuse, Reuse(128, np.array([0, 1]), np.array([198.0, 1]), 201.0)),
-        instruction_reuse=(Reuse(64, np.array([0, 1]), np.array([150.0, 2]), 160.0, instruction_bytes=8),),
-        footprint=Footprint(404, 7, 64, 404, 7),
-        branches=Branches(np.array([0, 1]), np.array([1.0, 0.25]), np.array([0.5, 0.125]), 9),
-        exchange=Exchange(
+        parallelism=(values.Parallelism(54, some_spans(604), some_spans(700)),),
+        data_reuse=(reuse, values.Reuse(128, np.array([0, 1]), np.array([198.0, 1]), 201.0)),
+        instruction_reuse=(
+            values.Reuse(64, np.array([0, 1]), np.array([150.0, 2]), 160.0, instruction_bytes=8),
+        ),
+        footprint=values.Footprint(404, 7, 64, 404, 7),
+        branches=values.Branches(np.array([0, 1]), np.array([1.0, 0.25]), np.array([0.5, 0.125]), 9),
+        exchange=values.Exchange(
             148480, 224, np.array([1, 3]), np.array([64.0, 32]), np.array([2.0, 1]), {"bcast_sent_bytes": 8}
         ),
         mpi_calls={"MPI_Send": 4, "MPI_Bcast": 1, "MPI_Comm_rank": 2},
@@ -54,6 +43,8 @@ def some_rank(process: int = 0) -> RankProfile:
     )
 
 
-def some_profile() -> Profile:
+def some_profile() -> values.Profile:
     """Two ranks with every field."""
-    return Profile("lu", {"n": 64, "tolerance": 0.5}, (some_rank(), some_rank(2)), ("an approximation",))
+    return values.Profile(
+        "lu", {"n": 64, "tolerance": 0.5}, (some_rank(), some_rank(2)), ("an approximation",)
+    )

@@ -1,7 +1,5 @@
 """Profile files: round trip, the manual's own examples, missing fields, damage."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable

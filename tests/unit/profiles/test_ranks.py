@@ -1,7 +1,5 @@
 """Profiles of ranks add up to the sequential one; communication is that of the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -77,12 +75,8 @@ def test_several_ranks_are_not_divided() -> None:
 
 def _counted() -> AnalysisResult:
     communication = Communication(MATRIX, MATRIX // 8, int(MATRIX.sum()), int(MATRIX.sum()))
-    division = replace(
-        sample_decomposition(3, model="counted"),
-        communication=communication,
-        imbalance=float("nan"),
-        intensity=float("nan"),
-    )
+    division = sample_decomposition(3, model="counted")
+    division = replace(division, communication=communication, imbalance=np.nan, intensity=np.nan)
     barrier = CallCounts((), "collectives", "MPI_Barrier", "MPI_COMM_WORLD", -1, 5, 0, 0, 0, 0)
     run = CountedRun("some MPI", 3, (barrier,))
     return replace(sample_result(), decompositions=(division,), counted=run)

@@ -1,7 +1,5 @@
 """Throughput of a node from a profile, against arithmetic by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -60,12 +58,8 @@ def test_cycles_are_instructions_and_misses(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     path = tmp_path / "core.toml"
-    for text in (
-        FILE.replace("issue = 2", "issue = 0"),
-        FILE.replace("[memory]", "[cpu]"),
-        "=",
-        "kind = 'x'",
-    ):
+    wrong = FILE.replace("issue = 2", "issue = 0"), FILE.replace("[memory]", "[cpu]"), "=", "kind = 'x'"
+    for text in wrong:
         path.write_text(text)
         with pytest.raises(MachineModelError):
             load_processor(path)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable
 from contextlib import suppress
@@ -40,17 +38,12 @@ def _assert_equal(found: AnalysisResult, expected: AnalysisResult) -> None:
         assert repr(left) == repr(right)
         np.testing.assert_array_equal(left.part, right.part)
         np.testing.assert_array_equal(left.object_bytes, right.object_bytes)
-        np.testing.assert_array_equal(left.communication.comm_bytes, right.communication.comm_bytes)
-        np.testing.assert_array_equal(left.communication.messages, right.communication.messages)
-        np.testing.assert_array_equal(left.communication.peer_bytes, right.communication.peer_bytes)
-        np.testing.assert_array_equal(left.communication.peer_messages, right.communication.peer_messages)
-        assert left.communication.collectives == right.communication.collectives
-        assert left.communication.high_bytes == right.communication.high_bytes
-        assert (left.intensity, left.imbalance, left.efficiency_bound) == (
-            right.intensity,
-            right.imbalance,
-            right.efficiency_bound,
-        )
+        one, other = left.communication, right.communication
+        for name in ("comm_bytes", "messages", "peer_bytes", "peer_messages"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        assert (one.collectives, one.high_bytes) == (other.collectives, other.high_bytes)
+        for name in ("intensity", "imbalance", "efficiency_bound"):
+            assert getattr(left, name) == getattr(right, name), name
     for f in fields(AnalysisResult):
         if f.name not in ("store", "decompositions"):
             assert getattr(found, f.name) == getattr(expected, f.name), f.name
@@ -102,9 +95,14 @@ def test_no_overwrite_without_force(tmp_path: Path) -> None:
     assert load(path).program == "größe.c"
 
 
-def test_truncated_and_damaged_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "r.cmz"
-    save(sample_result(), path)
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    saved = tmp_path / "r.cmz"
+    save(sample_result(), saved)
+    return saved
+
+
+def test_truncated_and_damaged_files_are_refused(path: Path) -> None:
     data = path.read_bytes()
     for end in range(0, len(data) - 1, max(1, len(data) // 50)):
         path.write_bytes(data[:end])
@@ -112,9 +110,7 @@ def test_truncated_and_damaged_files_are_refused(tmp_path: Path) -> None:
             load(path)
 
 
-def test_changed_array_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "r.cmz"
-    save(sample_result(), path)
+def test_changed_array_is_refused(path: Path) -> None:
     with h5py.File(path, "r+") as file:
         piece = file["graph/tables"].id.get_chunk_info(0)
         file["graph/tables"][-1] += 1
@@ -135,9 +131,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
         load(path)
 
 
-def test_wrong_kind_other_schema_missing_file(tmp_path: Path) -> None:
-    path = tmp_path / "r.cmz"
-    save(sample_result(), path)
+def test_wrong_kind_other_schema_missing_file(path: Path, tmp_path: Path) -> None:
     with h5py.File(path, "r+") as file:
         file.attrs["schema"] = 99
     with pytest.raises(ArtifactError, match="found 99"):
@@ -211,9 +205,7 @@ def test_entries_out_of_range_are_refused(tmp_path: Path, name: str, values: lis
 @pytest.mark.parametrize(
     "pages", [[[0, 0, 0], [2, 2, 2]], [[0, 0, 0], [1, 3, 2], [1, 2, 2]], [[1, 0, 0], [1, 2, 2]], [[1, 2, 2]]]
 )
-def test_pages_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, pages: list[list[int]]) -> None:
-    path = tmp_path / "r.cmz"
-    save(sample_result(), path)
+def test_pages_that_are_not_those_of_the_rows_are_refused(path: Path, pages: list[list[int]]) -> None:
     change(path, lambda file: put(file, "graph/pages", np.array(pages)))
     with pytest.raises(ArtifactError, match="pages"):
         load(path)
@@ -239,9 +231,7 @@ def _linked(file: h5py.File, secret: Path) -> None:
 
 
 @pytest.mark.parametrize("elsewhere", [_external, _virtual, _soft, _linked])
-def test_arrays_outside_the_file_are_refused(
-    tmp_path: Path, elsewhere: Callable[[h5py.File, Path], None]
-) -> None:
+def test_arrays_elsewhere_are_refused(tmp_path: Path, elsewhere: Callable[[h5py.File, Path], None]) -> None:
     path, secret = tmp_path / "r.cmz", tmp_path / "secret"
     save(sample_result(), path)
     secret.write_text("password")
@@ -271,18 +261,14 @@ def test_arrays_outside_the_file_are_refused(
         ("decompositions/1/part", np.zeros(2, np.int32)),
     ],
 )
-def test_contradictory_arrays_are_refused(tmp_path: Path, name: str, array: NDArray[np.generic]) -> None:
-    path = tmp_path / "r.cmz"
-    save(sample_result(), path)
+def test_contradictory_arrays_are_refused(path: Path, name: str, array: NDArray[np.generic]) -> None:
     change(path, lambda file: put(file, name, array))
     with pytest.raises(ArtifactError):
         load(path)
 
 
 @pytest.mark.parametrize("name", ["header", "graph/pages", "decompositions/0/messages"])
-def test_nothing_can_be_changed_without_its_digest(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "r.cmz"
-    save(sample_result(), path)
+def test_nothing_can_be_changed_without_its_digest(path: Path, name: str) -> None:
     with h5py.File(path, "r+") as file:
         array = np.asarray(file[name][...])
         array.flat[1] ^= 1
@@ -291,9 +277,7 @@ def test_nothing_can_be_changed_without_its_digest(tmp_path: Path, name: str) ->
         load(path)
 
 
-def test_no_flipped_bit_changes_what_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "r.cmz"
-    save(sample_result(), path)
+def test_no_flipped_bit_changes_what_is_read(path: Path) -> None:
     data, document = path.read_bytes(), json_document(sample_result())
     random = np.random.default_rng(1)
     for _ in range(150):

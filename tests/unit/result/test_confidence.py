@@ -1,7 +1,5 @@
 """The best division beside regular ones, other methods and provable minima; bytes counted by hand."""
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -33,6 +31,10 @@ def found(
     exact = replace(made.communication, high_bytes=made.comm_bytes)
     even = imbalance <= 1.03
     return replace(made, communication=exact, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=even)
+
+
+def cells(known: Confidence) -> tuple[str, ...]:
+    return tuple(field.cell(known) for field in confidence_fields())
 
 
 def test_refinements_and_options_are_not_another_method() -> None:
@@ -83,12 +85,8 @@ def test_cheapest_balanced_of_each_kind() -> None:
     assert known.regular is items[4]
     assert known.other is items[3]
     assert known.times_bound == 2.0
-    assert tuple(field.cell(known) for field in confidence_fields()) == (
-        "4",
-        "blocks 2x2: +50 %",
-        "mt-kahypar km1 refined: +10 %",
-        "best is 2.00 times it",
-    )
+    rivals = "blocks 2x2: +50 %", "mt-kahypar km1 refined: +10 %"
+    assert cells(known) == ("4", *rivals, "best is 2.00 times it")
     assert known.doubt == ""
 
 
@@ -99,10 +97,8 @@ def test_a_single_method_without_a_minimum_near_is_doubted() -> None:
         "4 nodes (volume): only one method found this (mt-kahypar km1; no minimum is known), what others "
         "found sends 2.1 times as much (metis cut): ask with --effort thorough"
     )
-    assert (
-        "3.0 times the minimum"
-        in Confidence.of([found("metis cut", 100, best=True, bound=100), *rivals[1:]]).doubt
-    )
+    far = Confidence.of([found("metis cut", 100, best=True, bound=100), *rivals[1:]])
+    assert "3.0 times the minimum" in far.doubt
     # a proof nearby, or another method nearby, leaves none
     assert Confidence.of([found("mt-kahypar km1", 100, best=True, bound=150), *rivals]).doubt == ""
     assert Confidence.of([found("mt-kahypar km1", 150, best=True), *rivals]).doubt == ""
@@ -112,7 +108,7 @@ def test_a_cheaper_regular_division_beyond_the_balance_limit_is_named() -> None:
     best = found("metis cut", 100, best=True)
     known = Confidence.of([best, found("blocks 2x2", 60, imbalance=1.2)])
     assert "the regular division blocks 2x2 sends 40 % less than this, with 1.20 times" in known.doubt
-    assert tuple(field.cell(known) for field in confidence_fields())[1] == "blocks 2x2: -40 %, imbalance 1.20"
+    assert cells(known)[1] == "blocks 2x2: -40 %, imbalance 1.20"
     assert Confidence.of([best, found("blocks 2x2", 60, imbalance=2.0)]).doubt == ""
     assert Confidence.of([best, found("blocks 2x2", 90, imbalance=1.2)]).doubt == ""
 
@@ -121,10 +117,7 @@ def test_a_division_that_sends_nothing_is_compared_without_ratios() -> None:
     known = Confidence.of([found("metis cut", 0, best=True), found("slabs 4", 8), found("mt-kahypar km1", 0)])
     assert known.ratio(known.best) == 1.0
     assert known.regular is not None and math.isinf(known.ratio(known.regular))
-    assert tuple(field.cell(known) for field in confidence_fields())[1:3] == (
-        "slabs 4: 24 B where the best sends nothing",
-        "mt-kahypar km1: as much",
-    )
+    assert cells(known)[1:3] == ("slabs 4: 24 B where the best sends nothing", "mt-kahypar km1: as much")
     document = json.loads(json_text(sample_result(*_all(known))))
     assert document["confidence"][0]["regular"]["times_best"] is None
 

@@ -1,7 +1,3 @@
-"""Finding the MPI of a launcher, passing variables on, reading reports."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

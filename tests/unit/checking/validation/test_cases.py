@@ -1,7 +1,3 @@
-"""Formulas and the file of cases."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

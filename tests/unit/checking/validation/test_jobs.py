@@ -1,7 +1,5 @@
 """Cases side by side: same results in the same order, failures among them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

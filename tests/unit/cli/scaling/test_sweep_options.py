@@ -1,7 +1,3 @@
-"""``commanalyzer sweep``: options become a sweep, wrong ones are refused, failures show in the exit code."""
-
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Least weight of sent operands and combined groups: small cases by hand and by trying all choices."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

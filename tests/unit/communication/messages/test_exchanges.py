@@ -1,7 +1,5 @@
 """Transfers put together: what a plain table of all of them gives, for any number of them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np
@@ -18,6 +16,7 @@ PARTS, VALUES = 3, 6
 EXITS = (4, 5)  # values of another array
 SITE = np.array([0, 0, 1, -1, 1, 0], dtype=np.int32)
 HUBS = np.arange(VALUES) == 2
+Item = tuple[int, ...]  # value, sender, receiver behind it, least and more transfers
 
 
 def _graph() -> ValueGraph:
@@ -29,7 +28,7 @@ def _totals() -> GraphTotals:
     return GraphTotals(ones, SITE.copy(), ones, reads, reads[0], ones > 1)
 
 
-def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
+def _transfers(items: list[Item]) -> Transfers:
     value, sender, turn, low, more = np.array(items, dtype=np.int64).reshape(-1, 5).T
 
     def short(column: object) -> Int32:
@@ -40,22 +39,13 @@ def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
     return Transfers(*columns, *counts, np.full(len(value), 4, dtype=np.int64))
 
 
-ITEMS = st.lists(
-    st.tuples(
-        st.integers(0, VALUES - 1),
-        st.integers(0, PARTS - 1),
-        st.integers(1, PARTS - 1),
-        st.integers(0, 9),
-        st.integers(0, 2),
-    )
-)
+_RANGES = ((0, VALUES - 1), (0, PARTS - 1), (1, PARTS - 1), (0, 9), (0, 2))
+ITEMS = st.lists(st.tuples(*(st.integers(*ends) for ends in _RANGES)))
 
 
 @given(ITEMS, ITEMS)
 @settings(max_examples=100, deadline=None)
-def test_what_a_table_of_all_transfers_gives(
-    folds: list[tuple[int, int, int, int, int]], sent: list[tuple[int, int, int, int, int]]
-) -> None:
+def test_what_a_table_of_all_transfers_gives(folds: list[Item], sent: list[Item]) -> None:
     graph, kinds = _graph(), (_transfers(folds), _transfers(sent))
     found = Exchanges.of(kinds, PARTS, graph, _totals(), HUBS)
     per_array: dict[tuple[int, int, int, int], int] = defaultdict(int)

@@ -1,7 +1,5 @@
 """Phases of a step, found in loops over time whose order is known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -75,14 +73,8 @@ def test_an_answer_is_a_phase_of_its_own() -> None:
 
 def test_what_both_read_of_the_step_before_shares_a_phase() -> None:
     # Both from the values of the step before (copies 4..7 at its end): nothing waits within a step.
-    jacobi = _loop(
-        [
-            *((2, (4, 5), 1), (3, (5, 4), 1)),
-            *((0, (6, 7), 0), (1, (7, 6), 0)),
-            *((4, (0,), 2), (5, (1,), 2), (6, (2,), 3), (7, (3,), 3)),
-        ],
-        8,
-    )
+    swept = [(2, (4, 5), 1), (3, (5, 4), 1), (0, (6, 7), 0), (1, (7, 6), 0)]
+    jacobi = _loop([*swept, (4, (0,), 2), (5, (1,), 2), (6, (2,), 3), (7, (3,), 3)], 8)
     assert _phases(jacobi, (0, 1) * 4).phase_bytes is None
 
 
@@ -101,15 +93,8 @@ def test_steps_that_can_overlap_have_no_phases() -> None:
 
 def test_an_exchange_that_may_happen_any_time_is_in_no_phase() -> None:
     # Red and black as above; 6 and 7 are made from themselves, and read by 4 and 5 that nobody needs.
-    graph = _loop(
-        [
-            *((0, (3,), 0), (1, (2,), 0)),
-            *((6, (4,), 3), (7, (5,), 3)),
-            *((2, (1,), 1), (3, (0,), 1)),
-            *((4, (7,), 2), (5, (6,), 2)),
-        ],
-        8,
-    )
+    red, free = [(0, (3,), 0), (1, (2,), 0)], [(6, (4,), 3), (7, (5,), 3)]
+    graph = _loop([*red, *free, (2, (1,), 1), (3, (0,), 1), (4, (7,), 2), (5, (6,), 2)], 8)
     found = _phases(graph, (0, 1) * 4)
     assert found.phase_bytes is not None
     assert found.comm_bytes.tolist() == [[0, 240], [240, 0]]

@@ -1,7 +1,5 @@
 """Links between coarse vertices, and pins of their nets: against dictionaries filled flow by flow."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

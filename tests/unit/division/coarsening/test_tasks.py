@@ -1,7 +1,5 @@
 """Groups of values that share a tile."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from commanalyzer.division.coarsening.tiles import groups_of, with_tasks

@@ -1,7 +1,5 @@
 """Coarse vertices of large graphs: anchors, tiles, links and nets between them, divisions counted in full."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +26,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
 from commanalyzer.request import Coarsen
 from commanalyzer.result.results import SingletonCounts
-from tests.graphs import Row, build, folded, row
+from tests.graphs import Row, build, folded, homed, row
 from tests.strategies import graphs
 
 
@@ -48,12 +46,7 @@ def jacobi(n: int) -> ValueGraph:
     graph = build(2 * n * n, rows, inputs=range(n * n), work=dict.fromkeys(range(2 * n * n), 1.0))
     objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
     objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n * n, key=name) for name in "uv"]
-    return replace(
-        graph,
-        home_object=np.repeat([1, 2], n * n).astype(np.int32),
-        home_offset=np.tile(8 * np.arange(n * n), 2).astype(np.int64),
-        objects=tuple(objects),
-    )
+    return homed(graph, np.repeat([1, 2], n * n), np.tile(8 * np.arange(n * n), 2), objects)
 
 
 def counter(graph: ValueGraph) -> CostOf:
@@ -175,9 +168,7 @@ def test_nets_of_values_count_the_volume_exactly_where_each_sink_is_written_once
 
 @given(graphs(), st.data())
 @settings(max_examples=60, deadline=None)
-def test_every_value_but_hubs_has_a_coarse_vertex_and_work_is_kept(
-    graph: ValueGraph, data: st.DataObject
-) -> None:
+def test_all_but_hubs_have_a_coarse_vertex_and_work_is_kept(graph: ValueGraph, data: st.DataObject) -> None:
     n = graph.num_vertices
     removed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_)
     tiling = build_tiling(graph, removed, (), (), data.draw(st.integers(1, 8)))
@@ -206,9 +197,7 @@ def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> No
     assert all(len(part) == 512 and set(part.tolist()) == {0, 1, 2, 3} for part in found.values())
 
 
-def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_search_ends_where_most_values_cannot_be_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
     tiled = replace(SEARCH, small_flows=0, least_vertices=16, most_vertices=16)
     for name, value in {"LEAST_PER_PART": 1, "_MOST_LINKS": 0, "SEARCH": tiled}.items():
         monkeypatch.setattr(f"commanalyzer.division.portfolio.{name}", value)
@@ -219,12 +208,7 @@ def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
         HomeObject(HomeKind.UNKNOWN, "other memory"),
         HomeObject(HomeKind.GLOBAL, "u", size_bytes=512, key="u"),
     )
-    graph = replace(
-        graph,
-        home_object=np.repeat([1, 0], [64, 100]).astype(np.int32),
-        home_offset=np.concatenate([8 * np.arange(64), 8 * np.arange(100)]),
-        objects=objects,
-    )
+    graph = homed(graph, np.repeat([1, 0], [64, 100]), [*range(0, 512, 8), *range(0, 800, 8)], objects)
     portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph))
     assert portfolio.view.tiling.groups
     assert 100 < portfolio.coarse_vertices <= 100 + 16
@@ -284,9 +268,7 @@ def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> No
 
 
 @pytest.mark.parametrize("flows", [7, 1000])
-def test_slices_of_a_coded_graph_give_what_the_expanded_graph_gives(
-    monkeypatch: pytest.MonkeyPatch, flows: int
-) -> None:
+def test_slices_give_what_the_expanded_graph_gives(monkeypatch: pytest.MonkeyPatch, flows: int) -> None:
     store = GraphStore.of(jacobi(12))
     whole = decompose(store, 288, _options(36), SilentProgress())
     for name in ("LARGE_FLOWS", "LARGE_VALUES"):

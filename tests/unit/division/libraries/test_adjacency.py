@@ -1,7 +1,5 @@
 """Adjacency of the values: weights by hand, hubs left out; what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -54,12 +52,8 @@ def path() -> tuple[list[int], list[int], list[int], list[float]]:
 
 
 def make(pointer: list[int], neighbour: list[int], weight: list[int], work: list[float]) -> Adjacency:
-    return Adjacency(
-        np.array(pointer, dtype=np.int64),
-        np.array(neighbour, dtype=np.int64),
-        np.array(weight, dtype=np.int64),
-        np.array(work, dtype=np.float64),
-    )
+    start, end, size = (np.array(part, dtype=np.int64) for part in (pointer, neighbour, weight))
+    return Adjacency(start, end, size, np.array(work, dtype=np.float64))
 
 
 Parts = tuple[list[int], list[int], list[int], list[float]]

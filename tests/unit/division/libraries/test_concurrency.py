@@ -1,7 +1,5 @@
 """Computations side by side: order, errors, interrupts, and calls in other processes."""
 
-from __future__ import annotations
-
 import ctypes
 import operator
 import os
@@ -152,13 +150,8 @@ def test_partitioners_give_the_same_in_another_process(helpers: LibraryCaller) -
         here = partition(adjacency, 4, seed=seed)
         there = partition(adjacency, 4, seed=seed, caller=helpers)
         np.testing.assert_array_equal(here, there)
-    path = (
-        np.arange(0, 40, 2),
-        np.repeat(np.arange(20), 2)[1:-1],
-        np.ones(20, np.int64),
-        np.ones(19, np.int64),
-    )
-    arguments = 4, *path, 1, 0.03
+    path = np.arange(0, 40, 2), np.repeat(np.arange(20), 2)[1:-1]
+    arguments = 4, *path, np.ones(20, np.int64), np.ones(19, np.int64), 1, 0.03
     ours, theirs = mtkahypar_call.divide(*arguments), helpers.call(mtkahypar_call.divide, Limit(), *arguments)
     np.testing.assert_array_equal(ours, theirs)
 
@@ -223,9 +216,8 @@ def test_what_is_stopped_at_once_still_gives_a_balanced_division(coarsen: Coarse
     options = CountOptions((4,), check=True, coarsen=coarsen, time_limit_s=1e-9, jobs=2)
     counted = decompose(GraphStore.of(jacobi(12)), 288, options, SilentProgress())
     (best,) = [d for d in counted.decompositions if d.best]
-    assert (
-        best.imbalance <= 1.03
-    )  # slabs of all values, or what a method found before the clock was looked at
+    # slabs of all values, or what a method found before the clock was looked at
+    assert best.imbalance <= 1.03
     assert any("dividing ended at the time limit" in warning for warning in counted.warnings)
 
 

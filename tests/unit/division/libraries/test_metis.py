@@ -1,7 +1,5 @@
 """METIS adapter: results on graphs with known answers, and refusal of impossible requests."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mt-KaHyPar adapter: known divisions, balance, repeatability, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

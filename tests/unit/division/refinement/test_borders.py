@@ -1,7 +1,5 @@
 """Rows beside borders: they have all pins of the nets that a refinement of borders may change."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np
@@ -74,9 +72,7 @@ def test_what_moves_together_is_in_one_part(graph: ValueGraph, num_parts: int, d
 
 @given(graphs(registers=True) | loop_graphs(), st.integers(1, 4), st.integers(1, 30), st.data())
 @settings(max_examples=150, deadline=None)
-def test_bytes_are_those_of_all_rows(
-    graph: ValueGraph, num_parts: int, flows: int, data: st.DataObject
-) -> None:
+def test_bytes_are_of_all_rows(graph: ValueGraph, num_parts: int, flows: int, data: st.DataObject) -> None:
     v = graph.num_vertices
     removed = np.array(data.draw(st.lists(st.sampled_from([False, False, True]), min_size=v, max_size=v)))
     cuts = np.array(data.draw(st.lists(st.integers(0, v), max_size=4)), np.int64)
@@ -94,9 +90,7 @@ def test_bytes_are_those_of_all_rows(
 
 @given(graphs(registers=True) | loop_graphs(), st.integers(2, 4), st.data())
 @settings(max_examples=100, deadline=None)
-def test_ends_are_the_anchors_of_flows_between_parts(
-    graph: ValueGraph, num_parts: int, data: st.DataObject
-) -> None:
+def test_ends_anchor_flows_between_parts(graph: ValueGraph, num_parts: int, data: st.DataObject) -> None:
     v = graph.num_vertices
     removed = np.array(data.draw(st.lists(st.sampled_from([False, False, True]), min_size=v, max_size=v)))
     tiling = build_tiling(graph, removed, (), (), max(v // 3, 1))
@@ -111,9 +105,7 @@ def test_ends_are_the_anchors_of_flows_between_parts(
     assert surface.ends(part, num_parts).tolist() == sorted(expected)
 
 
-def test_where_coarse_vertices_at_borders_hold_too_much_only_ends_of_flows_move(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_borders_hold_too_much_only_ends_of_flows_move(monkeypatch: pytest.MonkeyPatch) -> None:
     # A chain of 64 values in coarse vertices of 16 and one island: 5 values move for each border.
     graph = build(64, [row(i + 1, i) for i in range(63)], work=dict.fromkeys(range(64), 1.0))
     removed = np.zeros(64, np.bool_)

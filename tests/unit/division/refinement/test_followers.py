@@ -1,7 +1,5 @@
 """Values that follow others go where most of their bytes go, one by one."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -34,9 +32,7 @@ def test_a_value_goes_where_most_of_its_bytes_go_and_those_beside_it_after_it() 
 
 @given(graphs(registers=True) | loop_graphs(), st.integers(2, 4), st.integers(1, 30), st.data())
 @settings(max_examples=150, deadline=None)
-def test_a_part_with_most_bytes_wins(
-    graph: ValueGraph, num_parts: int, flows: int, data: st.DataObject
-) -> None:
+def test_most_bytes_win(graph: ValueGraph, num_parts: int, flows: int, data: st.DataObject) -> None:
     v = graph.num_vertices
     removed = np.array(data.draw(st.lists(st.sampled_from([False, False, True]), min_size=v, max_size=v)))
     tiling = build_tiling(graph, removed, (), (), v)

@@ -1,7 +1,5 @@
 """Refinement, placement and balance on hypergraphs whose best division is known."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

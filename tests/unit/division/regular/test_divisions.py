@@ -1,7 +1,5 @@
 """Shapes, process grids, rules, owner maps and lower bounds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +14,7 @@ from commanalyzer.division.regular.rules import parse_rule, rule_owners
 from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
-from tests.graphs import build, row
+from tests.graphs import build, homed, row
 
 
 def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ()) -> ValueGraph:
@@ -25,9 +23,8 @@ def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ())
     graph = build(total, [row(r[0], *r[1:]) for r in rows])
     objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
     objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n, key=name) for name, n in sizes]
-    number = np.repeat(np.arange(1, len(sizes) + 1), [n for _, n in sizes]).astype(np.int32)
-    offset = np.concatenate([8 * np.arange(n) for _, n in sizes]).astype(np.int64)
-    return replace(graph, home_object=number, home_offset=offset, objects=tuple(objects))
+    number = np.repeat(np.arange(1, len(sizes) + 1), [n for _, n in sizes])
+    return homed(graph, number, np.concatenate([8 * np.arange(n) for _, n in sizes]), objects)
 
 
 def extents(graph: ValueGraph) -> list[dict[str, tuple[tuple[int, ...], int]]]:
@@ -51,13 +48,8 @@ def test_strides_show_the_rows_of_an_array_that_is_no_square() -> None:
 
 def one_array(place: HomeObject, offsets: Sequence[int]) -> ValueGraph:
     """Graph of the elements at these bytes of an object, of which nothing is computed from another."""
-    graph = build(len(offsets), [])
-    return replace(
-        graph,
-        home_object=np.ones(len(offsets), np.int32),
-        home_offset=np.array(offsets, np.int64),
-        objects=(HomeObject(HomeKind.UNKNOWN, "other memory"), place),
-    )
+    objects = HomeObject(HomeKind.UNKNOWN, "other memory"), place
+    return homed(build(len(offsets), []), np.ones(len(offsets)), offsets, objects)
 
 
 def test_rows_allocated_one_by_one_are_one_array() -> None:
@@ -227,9 +219,7 @@ def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
         ([*range(17)], "expected elements 0 to 15 of 'u', found 16"),
     ],
 )
-def test_owner_maps_have_every_element_of_an_array_once(
-    tmp_path: Path, places: list[int], message: str
-) -> None:
+def test_owner_maps_have_every_element_once(tmp_path: Path, places: list[int], message: str) -> None:
     path = tmp_path / "map.csv"
     path.write_text("\n".join(["object,index,part", *(f"u,{i},0" for i in places)]))
     with pytest.raises(ConfigError, match=message):

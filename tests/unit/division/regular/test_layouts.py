@@ -1,7 +1,5 @@
 """Regular divisions: grids, dimensions and arrays that are tried, against theory for small products."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +13,7 @@ from commanalyzer.division.regular.layouts import Cut, Layouts
 from commanalyzer.division.regular.shapes import Shaped, find_arrays, shape_families
 from commanalyzer.division.selection import Cost
 from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
-from tests.graphs import Row, build, folded
+from tests.graphs import Row, build, folded, homed
 from tests.unit.division.regular.test_divisions import shaped, with_arrays
 
 
@@ -37,16 +35,14 @@ def product(n: int, m: int, k: int, second: int = 0, idle: int = 0) -> ValueGrap
         start = n * m + n * k + k * m
         sizes += [("d", m * second), ("e", n * second)]
         rows += product_rows(start + m * second, 0, start, n, second, m)
-    bare = with_arrays(*sizes, *([("list", idle)] if idle else []))
+    return computed(with_arrays(*sizes, *([("list", idle)] if idle else [])), rows)
+
+
+def computed(bare: ValueGraph, rows: list[Row]) -> ValueGraph:
+    """The arrays of a graph without rows, computed by these rows, which work once each."""
     graph = build(bare.num_vertices, rows)
     work = np.bincount(graph.rows.row_sink, minlength=graph.num_vertices).astype(np.float64)
-    return replace(
-        graph,
-        work_flops=work,
-        home_object=bare.home_object,
-        home_offset=bare.home_offset,
-        objects=bare.objects,
-    )
+    return homed(replace(graph, work_flops=work), bare.home_object, bare.home_offset, bare.objects)
 
 
 def test_lists_that_no_value_is_computed_from_do_no_work() -> None:
@@ -113,13 +109,10 @@ def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
     graph = with_arrays(("u", 16))
     cuts = Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)
     assert [cut.name for cut in cuts] == ["blocks 1x4 of u as 4x4", "blocks 2x2 of u as 4x4"]
-    (cut,) = (
-        c for c in Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(8, 1.03) if c.name[0] == "s"
-    )
-    assert (cut.name, owners(cut, graph)) == (
-        "slabs 8 of u",
-        [i // 2 for i in range(16)],
-    )  # 4x2: halves of rows
+    eight = Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(8, 1.03)
+    (cut,) = (c for c in eight if c.name[0] == "s")
+    # 4x2: halves of rows
+    assert (cut.name, owners(cut, graph)) == ("slabs 8 of u", [i // 2 for i in range(16)])
 
 
 @pytest.mark.parametrize(("halo", "grain"), [(0, 1.0), (1, 4 / 3 * 4 / 3)])
@@ -150,16 +143,7 @@ def test_grids_that_differ_by_what_hubs_cost_are_all_kept() -> None:
     x, t, y = entries, entries + n, entries + 2 * n
     rows = [folded(t + i, [n * i + j, x + j], accumulates=True) for i in range(n) for j in range(n)]
     rows += [folded(y + j, [n * i + j, t + i], accumulates=True) for i in range(n) for j in range(n)]
-    bare = with_arrays(("a", entries), ("x", n), ("t", n), ("y", n))
-    graph = build(bare.num_vertices, rows)
-    work = np.bincount(graph.rows.row_sink, minlength=graph.num_vertices).astype(np.float64)
-    graph = replace(
-        graph,
-        work_flops=work,
-        home_object=bare.home_object,
-        home_offset=bare.home_offset,
-        objects=bare.objects,
-    )
+    graph = computed(with_arrays(("a", entries), ("x", n), ("t", n), ("y", n)), rows)
     hubs = (np.arange(graph.num_vertices) >= t) & (np.arange(graph.num_vertices) < y)
     expected = {"blocks 2x8", "blocks 4x4", "blocks 8x2"}
     assert expected <= {cut.name.split(" of")[0] for cut in layouts_of(graph, hubs).cuts(16, 1.03)}

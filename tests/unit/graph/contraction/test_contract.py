@@ -1,7 +1,5 @@
 """Merges of registers and leaves: as sorts and sparse matrices find them."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 

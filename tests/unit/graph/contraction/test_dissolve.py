@@ -1,7 +1,5 @@
 """Dissolving of registers, by hand and against a recursive reference."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 
@@ -43,12 +41,8 @@ def test_equals_recursive_substitution(graph: ValueGraph) -> None:
 
 def test_chain_of_registers_with_shared_sources() -> None:
     # r2 = a + b; r3 = r2 * c; d = r3 + a  ->  d = f(a, b, c)
-    g = build(
-        6,
-        [row(3, 0, 1), row(4, 3, 2), folded(5, [4], [0], count=2)],
-        registers=[3, 4],
-        work={3: 1, 4: 2, 5: 3},
-    )
+    rows = [row(3, 0, 1), row(4, 3, 2), folded(5, [4], [0], count=2)]
+    g = build(6, rows, registers=[3, 4], work={3: 1, 4: 2, 5: 3})
     result = dissolve_registers(g)
     assert rows_as_dict(result) == {(3, frozenset({(0, 0), (1, 0), (2, 0)}), False): 2}
     assert result.work_flops.tolist() == [0, 0, 0, 6]

@@ -1,7 +1,5 @@
 """Stored registers and nested reductions: by hand, and undone exactly on random graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -104,13 +102,10 @@ def test_values_of_memory_and_registers_as_targets_stay() -> None:
 
 def test_a_sum_in_a_register_is_added_term_by_term() -> None:
     # s3 = 0 + 1 * 2; 4 += s3; 4 += 0
-    rows = [
-        folded(3, [0], [1, 2], count=5),
-        folded(4, [3], count=5, accumulates=True),
-        folded(4, [0], accumulates=True),
-    ]
+    last = folded(4, [0], accumulates=True)
+    rows = [folded(3, [0], [1, 2], count=5), folded(4, [3], count=5, accumulates=True), last]
     found = flatten_reductions(build(5, rows, registers=[3], work={3: 10.0, 4: 6.0}))
-    expected = [folded(4, [0], [1, 2], count=5, accumulates=True), folded(4, [0], accumulates=True)]
+    expected = [folded(4, [0], [1, 2], count=5, accumulates=True), last]
     same(found, 5, expected)
     assert found.work_flops.tolist() == [0, 0, 0, 0, 16.0]
 
@@ -262,9 +257,7 @@ def test_registers_that_hold_what_is_stored_vanish(case: Decorated) -> None:
 
 @given(decorated(), st.data())
 @settings(max_examples=300, deadline=None)
-def test_bytes_never_rise_where_registers_have_the_owner_of_their_home(
-    case: Decorated, data: st.DataObject
-) -> None:
+def test_bytes_never_rise_where_registers_go_with_their_home(case: Decorated, data: st.DataObject) -> None:
     n = case.plain.num_vertices
     owner = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), dtype=np.int32)
     part = owner[case.home]

@@ -1,7 +1,5 @@
 """Which memory is a workspace: each fact by hand, programs that have none, and the recorder's list."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +15,7 @@ from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
 from commanalyzer.program.ir.names.debug_info import SourcePlace
 from commanalyzer.recording.abi import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.recording.instrument.sites import ObjectRecord, SiteTable
-from tests.graphs import Row, build, folded, row
+from tests.graphs import Row, build, folded, homed, row
 from tests.unit.graph.reading.test_ranges import trace_of
 
 STEPS = 3
@@ -248,11 +246,8 @@ def others(rows: Sequence[Row], lifetimes: int = ELEMENTS) -> list[int]:
 
 def lives() -> list[Row]:
     """Every element has a lifetime of its own in each step, and writes its result."""
-    return [
-        r
-        for e in range(ELEMENTS)
-        for r in (row(LIVES + e, X + e, count=STEPS), row(U + e, LIVES + e, count=STEPS))
-    ]
+    begun = [row(LIVES + e, X + e, count=STEPS) for e in range(ELEMENTS)]
+    return [*begun, *(row(U + e, LIVES + e, count=STEPS) for e in range(ELEMENTS))]
 
 
 def test_the_workspaces_of_the_beginning_are_all() -> None:
@@ -288,24 +283,16 @@ def record(key: str, offset: int = 0) -> ObjectRecord:
 
 def placed() -> tuple[ValueGraph, SiteTable]:
     """Six words: two of a local array at recursion depth 1, two of the heap, a global, other memory."""
-    sites = SiteTable(
-        globals=[record("@other"), record("@g")],
-        allocations=[record("@main/%a")],
-        frames=[(), (record("@f/%x"), record("@f/%y", 32))],
-    )
+    names, frames = [record("@other"), record("@g")], [(), (record("@f/%x"), record("@f/%y", 32))]
+    sites = SiteTable(globals=names, allocations=[record("@main/%a")], frames=frames)
     objects = (
         HomeObject(HomeKind.STACK, "y", key="@f/%y", depth=1),
         HomeObject(HomeKind.HEAP, "a", key="@main/%a"),
         HomeObject(HomeKind.GLOBAL, "g", key="@g"),
         HomeObject(HomeKind.UNKNOWN, "other memory"),
     )
-    graph = replace(
-        build(6, [row(5, *range(5))], widths={1: 4, 4: 2}),
-        home_object=np.array([0, 0, 1, 1, 2, 3], dtype=np.int32),
-        home_offset=np.array([8, 0, 24, 0, 4, 0], dtype=np.int64),
-        objects=objects,
-    )
-    return graph, sites
+    graph = build(6, [row(5, *range(5))], widths={1: 4, 4: 2})
+    return homed(graph, [0, 0, 1, 1, 2, 3], [8, 0, 24, 0, 4, 0], objects), sites
 
 
 def test_pieces_are_the_bytes_of_extents_in_order() -> None:

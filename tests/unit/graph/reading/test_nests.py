@@ -1,7 +1,5 @@
 """Nests of a trace are written out as the reference does it, row by row."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

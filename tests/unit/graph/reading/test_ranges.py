@@ -1,7 +1,5 @@
 """Ranges of a trace are written out as the reference does it, row by row."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -9,19 +7,7 @@ import pytest
 
 from commanalyzer.graph.reading import tables
 from commanalyzer.graph.reading.tables import Tables
-from commanalyzer.recording.abi import (
-    BLOCKS,
-    CELL,
-    CONTEXT,
-    COPY,
-    EXTENT,
-    GROUP,
-    HEAD,
-    LABEL_UNIT,
-    ROW_FAMILY,
-    ROW_WIDE,
-    RUN,
-)
+from commanalyzer.recording import abi
 from commanalyzer.recording.trace import Trace, TraceStatistics
 from tests.reference.families import without_families
 
@@ -49,31 +35,22 @@ def nested_content(rounds: list[int], stores: list[tuple[int, list[int], list[li
 
 def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
     """A trace of these rows: sink, site, flags, labels, count."""
-    heads = np.array([(sink, site, len(labels), flags) for sink, site, flags, labels, _ in rows], HEAD)
-    cells = np.array([(1, count) for *_, count in rows], CELL)
+    heads = np.array([(sink, site, len(labels), flags) for sink, site, flags, labels, _ in rows], abi.HEAD)
+    cells = np.array([(1, count) for *_, count in rows], abi.CELL)
     words = np.array([label % (1 << 64) for _, _, _, labels, _ in rows for label in labels], np.uint64)
     none = np.zeros(0, np.uint64)
     return Trace(
-        heads=heads,
-        cells=cells,
-        labels=words.view(LABEL_UNIT),
-        groups=np.zeros(0, GROUP),
-        runs=np.zeros(0, RUN),
-        listed=none,
-        extents=np.zeros(0, EXTENT),
-        block_counters=none,
-        external_calls=none,
-        copies=np.zeros(0, COPY),
-        contexts=np.zeros(0, CONTEXT),
-        blocks=np.zeros(0, BLOCKS),
-        order=np.zeros(0, np.uint32),
+        heads=heads, cells=cells, labels=words.view(abi.LABEL_UNIT), listed=none,
+        groups=np.zeros(0, abi.GROUP), runs=np.zeros(0, abi.RUN), extents=np.zeros(0, abi.EXTENT),
+        copies=np.zeros(0, abi.COPY), contexts=np.zeros(0, abi.CONTEXT), blocks=np.zeros(0, abi.BLOCKS),
+        block_counters=none, external_calls=none, order=np.zeros(0, np.uint32),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
-    )
+    )  # fmt: skip
 
 
 def a_range(*segments: tuple[int, list[Store]], count: int = 1) -> tuple[int, int, int, list[int], int]:
     site, sink = segments[0][1][0][:2]
-    return sink, site, ROW_FAMILY | ROW_WIDE, range_content(list(segments)), count
+    return sink, site, abi.ROW_FAMILY | abi.ROW_WIDE, range_content(list(segments)), count
 
 
 def written(trace: Trace) -> list[tuple[int, int, list[int], int]]:
@@ -120,7 +97,7 @@ def test_stores_between_the_sinks_of_others_are_merged(store: Store, rounds: int
 
 @pytest.mark.parametrize(("sink", "label"), [(106, 206), (106, 208), (96, 196)])
 def test_a_recorded_row_is_found_in_a_range(sink: int, label: int) -> None:
-    rows = [(sink, 1, ROW_WIDE, [label], 3), a_range((10, [(1, 100, 2, [(200, 2)])]))]
+    rows = [(sink, 1, abi.ROW_WIDE, [label], 3), a_range((10, [(1, 100, 2, [(200, 2)])]))]
     for trace in (trace_of(rows), trace_of(rows[::-1])):
         assert written(trace) == expected(trace)
 
@@ -147,16 +124,14 @@ def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: i
         rows.append(a_range(*segments, count=draw.randrange(3)))
         site, sink, _, labels = a_store(draw.randrange(3))
         if seed % 3:
-            rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
+            rows.append((sink, site, abi.ROW_WIDE, [label for label, _ in labels], 1))
     monkeypatch.setattr(tables, "CHUNK", chunk)
     assert written(trace_of(rows)) == expected(trace_of(rows))
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 @pytest.mark.parametrize("seed", range(20))
-def test_random_nests_of_ranges_are_written_out(
-    monkeypatch: pytest.MonkeyPatch, chunk: int, seed: int
-) -> None:
+def test_random_nests_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: int, seed: int) -> None:
     draw = random.Random(seed)
 
     def a_store(site: int) -> Store:
@@ -168,22 +143,16 @@ def test_random_nests_of_ranges_are_written_out(
     for _ in range(8):
         outer = [draw.randrange(1, 4) for _ in range(draw.randrange(3))]
         stores = [a_store(draw.randrange(1, 3)) for _ in range(draw.randrange(1, 3))]
-        nested = [
-            (
-                site,
-                [sink, *(draw.choice([0, 64 << loop]) for loop in range(len(outer))), stride],
-                [
-                    [label, *(draw.choice([4, 64 << loop]) for loop in range(len(outer))), step]
-                    for label, step in labels
-                ],
-            )
-            for site, sink, stride, labels in stores
-        ]
+        nested, loops = [], range(len(outer))
+        for site, sink, stride, read in stores:
+            sinks = [sink, *(draw.choice([0, 64 << loop]) for loop in loops), stride]
+            moved = [[label, *(draw.choice([4, 64 << loop]) for loop in loops), step] for label, step in read]
+            nested.append((site, sinks, moved))
         words = nested_content([*outer, draw.randrange(2, 10)], nested)
-        rows.append((stores[0][1], stores[0][0], ROW_FAMILY | ROW_WIDE, words, draw.randrange(3)))
+        rows.append((stores[0][1], stores[0][0], abi.ROW_FAMILY | abi.ROW_WIDE, words, draw.randrange(3)))
         site, sink, _, labels = a_store(draw.randrange(1, 3))
         if seed % 3:
-            rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
+            rows.append((sink, site, abi.ROW_WIDE, [label for label, _ in labels], 1))
     monkeypatch.setattr(tables, "CHUNK", chunk)
     assert written(trace_of(rows)) == expected(trace_of(rows))
 

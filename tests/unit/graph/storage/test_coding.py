@@ -1,7 +1,5 @@
 """Compressed columns: what was appended comes back, whole, in ranges and one by one; loops take few bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

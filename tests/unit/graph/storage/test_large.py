@@ -1,7 +1,5 @@
 """Graphs that are expanded slice by slice: what is found in them is what is found in the whole."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

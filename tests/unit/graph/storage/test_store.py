@@ -1,7 +1,5 @@
 """Coded graphs: expanded they are the graph, whole and in slices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hubs: found where programs have collectives, not found where they have meshes and vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,3 @@
-"""Rows that join several owners are found, no others."""
-
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

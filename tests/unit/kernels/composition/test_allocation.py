@@ -1,7 +1,5 @@
 """Thread counts against all configurations, and limits."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

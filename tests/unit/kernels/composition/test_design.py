@@ -1,7 +1,3 @@
-"""Designs: what they answer, and what is refused."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The algebra: rules of the paper for any blocks, and normal forms against a direct evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

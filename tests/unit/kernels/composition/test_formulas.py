@@ -1,7 +1,5 @@
 """Formulas of systems: Python gives what the model gives, text and LaTeX say the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,3 @@
-"""Blocks are measured, saved and read back; what fails says why."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

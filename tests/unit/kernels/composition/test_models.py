@@ -1,7 +1,5 @@
 """Composed models: the paper's tables, crossings, and a simulated stream of elements."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Static counts by hand, measured counts against the interpreter's own, and what is a kernel."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

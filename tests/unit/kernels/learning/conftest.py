@@ -1,7 +1,3 @@
-"""Runs with a known law."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

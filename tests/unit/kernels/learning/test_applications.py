@@ -1,28 +1,12 @@
 """The equations of applications on numbers of the paper; bytes of mappers by hand; overheads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError
-from commanalyzer.kernels.learning.inputs import (
-    TaskWeight,
-    mean_speedup,
-    penalised_speedup,
-    printed_speedup,
-    timed_speedup,
-    weighted_speedup,
-    weights,
-)
-from commanalyzer.kernels.learning.overheads import (
-    OverheadTable,
-    PairOverhead,
-    load_overheads,
-    save_overheads,
-)
+from commanalyzer.kernels.learning import inputs, overheads
 from commanalyzer.kernels.learning.range_benchmark import chunks, moved_bytes, pair_matrices
 from commanalyzer.kernels.tasks.mappers import parse_mapper
 
@@ -30,31 +14,35 @@ CURVES = np.array([[1.0, 2.0, 4.0], [1.0, 1.5, 2.0]])
 
 
 def test_equations() -> None:
-    shares = weights([TaskWeight(100, 3), TaskWeight(100, 9)])
+    shares = inputs.weights([inputs.TaskWeight(100, 3), inputs.TaskWeight(100, 9)])
     np.testing.assert_allclose(shares, [0.25, 0.75])
-    np.testing.assert_allclose(mean_speedup(CURVES), [1, 1.75, 3])
-    np.testing.assert_allclose(weighted_speedup(CURVES, shares), [1, 1.625, 2.5])
+    np.testing.assert_allclose(inputs.mean_speedup(CURVES), [1, 1.75, 3])
+    np.testing.assert_allclose(inputs.weighted_speedup(CURVES, shares), [1, 1.625, 2.5])
     # 12 s in all: 3 s and 9 s take 0.75 s and 4.5 s on 4 devices
-    np.testing.assert_allclose(timed_speedup(CURVES, shares, np.zeros(3))[2], 12 / (0.75 + 4.5))
-    np.testing.assert_allclose(timed_speedup(CURVES, shares, np.full(3, 0.25))[2], 12 / (0.75 + 4.5 + 3))
+    np.testing.assert_allclose(inputs.timed_speedup(CURVES, shares, np.zeros(3))[2], 12 / (0.75 + 4.5))
+    np.testing.assert_allclose(
+        inputs.timed_speedup(CURVES, shares, np.full(3, 0.25))[2], 12 / (0.75 + 4.5 + 3)
+    )
 
 
 def test_as_printed_no_movement_is_no_speedup() -> None:
     """Table 2, Marconi-100: one-to-one -> one-to-one has 0.001, all -> all 0.986."""
     shares = np.array([0.5, 0.5])
-    still, moving = (printed_speedup(CURVES, shares, [rho])[2] for rho in (0.001, 0.986))
+    still, moving = (inputs.printed_speedup(CURVES, shares, [rho])[2] for rho in (0.001, 0.986))
     assert still == pytest.approx(0.003) and moving == pytest.approx(2.958)
-    still, moving = (penalised_speedup(CURVES, shares, [rho])[2] for rho in (0.001, 0.986))
+    still, moving = (inputs.penalised_speedup(CURVES, shares, [rho])[2] for rho in (0.001, 0.986))
     assert still == pytest.approx(2.997) and moving == pytest.approx(0.042)
-    np.testing.assert_allclose(penalised_speedup(CURVES, shares, []), weighted_speedup(CURVES, shares))
-    assert penalised_speedup(CURVES, shares, [0.1, 0.4])[2] == pytest.approx(1.8)  # the largest counts
+    np.testing.assert_allclose(
+        inputs.penalised_speedup(CURVES, shares, []), inputs.weighted_speedup(CURVES, shares)
+    )
+    assert inputs.penalised_speedup(CURVES, shares, [0.1, 0.4])[2] == pytest.approx(1.8)  # the largest counts
 
 
 def test_wrong_numbers_are_refused() -> None:
     with pytest.raises(ConfigError, match="overheads"):
-        printed_speedup(CURVES, np.array([0.5, 0.5]), [1.5])
+        inputs.printed_speedup(CURVES, np.array([0.5, 0.5]), [1.5])
     with pytest.raises(ConfigError, match="work items"):
-        weights([TaskWeight(0, 3)])
+        inputs.weights([inputs.TaskWeight(0, 3)])
     with pytest.raises(ConfigError, match="nodes"):
         chunks((8,), 0)
 
@@ -106,11 +94,13 @@ def test_all_pairs_against_single_elements(p: int) -> None:
 
 
 def test_overheads_are_saved_and_looked_up(tmp_path: Path) -> None:
-    pairs = tuple(PairOverhead("one-to-one", "neighborhood(1,1)", p, 64, p * 1e-3, 1e-3) for p in (1, 3))
-    table = OverheadTable("made", 8, pairs)
+    pairs = tuple(
+        overheads.PairOverhead("one-to-one", "neighborhood(1,1)", p, 64, p * 1e-3, 1e-3) for p in (1, 3)
+    )
+    table = overheads.OverheadTable("made", 8, pairs)
     path = tmp_path / "rho.json"
-    save_overheads(table, path)
-    again = load_overheads(path)
+    overheads.save_overheads(table, path)
+    again = overheads.load_overheads(path)
     assert again == table
     near = parse_mapper("neighborhood(2,0)")
     assert again.rho(parse_mapper("one-to-one"), near, 64) == pytest.approx(0.75)
@@ -118,6 +108,6 @@ def test_overheads_are_saved_and_looked_up(tmp_path: Path) -> None:
         again.rho(parse_mapper("all"), parse_mapper("all"), 2)
     path.write_text(path.read_text().replace("neighborhood(1,1)", "diagonal"))
     with pytest.raises(ArtifactError, match="unknown range mapper"):
-        load_overheads(path)
+        overheads.load_overheads(path)
     with pytest.raises(CommAnalyzerError):
-        load_overheads(tmp_path / "none.json")
+        overheads.load_overheads(tmp_path / "none.json")

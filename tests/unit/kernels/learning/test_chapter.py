@@ -1,7 +1,3 @@
-"""The chapter of the HTML report on a trained model."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

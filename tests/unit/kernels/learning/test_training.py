@@ -1,7 +1,5 @@
 """Models against scikit-learn's, on runs with a known law; saved files; insight."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +84,7 @@ def test_beyond_training_is_said(table: RunTable, forest: TrainedModel) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_saved_models_predict_the_same(
-    table: RunTable, forest: TrainedModel, kind: str, tmp_path: Path
-) -> None:
+def test_saved_models_predict_alike(table: RunTable, forest: TrainedModel, kind: str, tmp_path: Path) -> None:
     options = TrainingOptions(kind, components=4, search=False)  # type: ignore[arg-type]
     model = forest if kind == "forest" else train(table, options)
     path = tmp_path / "model.npz"

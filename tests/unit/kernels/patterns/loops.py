@@ -5,8 +5,6 @@ definition of the pattern, not from what was found.
 """
 
 # ruff: noqa: E501  (a table: a loop per row)
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

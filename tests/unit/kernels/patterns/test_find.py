@@ -1,7 +1,5 @@
 """Patterns of small loops with known answers; places and words of what is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

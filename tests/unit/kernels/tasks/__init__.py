@@ -1,1 +1,0 @@
-"""Tests of kernels, their graph and range mappers."""

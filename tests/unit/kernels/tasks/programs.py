@@ -1,7 +1,3 @@
-"""Programs of the tests, and their task graphs."""
-
-from __future__ import annotations
-
 import tempfile
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kernels, range mappers and bytes of small programs whose answers follow from their loops."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError

@@ -1,7 +1,3 @@
-"""The vocabulary of range mappers: text, reading, what they grant, errors."""
-
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.kernels.tasks.mappers import MapperError, RangeMapper, parse_mapper

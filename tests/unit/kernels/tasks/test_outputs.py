@@ -1,7 +1,3 @@
-"""What is made of a task graph: documents, files of other programs, declarations, pictures."""
-
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path
@@ -147,9 +143,7 @@ def test_report_has_a_chapter_of_tasks(graph: TaskGraph) -> None:
     assert "Task graph" in text and "neighborhood(1)" in text and "smooth x5" in text
 
 
-def test_command_shows_tables_and_refuses_what_it_cannot_use(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_shows_tables_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "steps.c"
     source.write_text(HEAD + STEPS)
     assert main(["tasks", str(source), "--nodes", "2", "--", "2"]) == 0

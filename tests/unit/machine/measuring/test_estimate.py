@@ -1,7 +1,5 @@
 """Parameters computed by hand from made-up timings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -7,13 +5,12 @@ import pytest
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
+from commanalyzer.machine.parameters import Curve, Parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
+from tests.samples import sample_machine
 
 # R = 1 GFlop/s, B_c = 1 GB/s, L = 1 us
-MACHINE = MachineParameters(
-    "m", bandwidth=Parameter(1e9, "B/s"), throughput=Parameter(1e9, "Flop/s"), latency=Parameter(1e-6, "s")
-)
+MACHINE = sample_machine(bandwidth=1e9, throughput=1e9, latency=1e-6)
 
 
 def _ring(nodes: int, pair_bytes: int, rounds: int) -> Communication:
@@ -29,16 +26,8 @@ def test_ring_by_hand() -> None:
     found = scaling_bound(1_000_000, [("ring", _ring(4, 40_000, 20))], MACHINE)
     one, four = found.points
     assert (one.num_nodes, one.efficiency, one.paper_efficiency, one.time_s) == (1, 1.0, 1.0, 1e-3)
-    expected = {
-        "computation_s": 250e-6,
-        "latency_s": 20e-6,
-        "gap_s": 0.0,
-        "transfer_s": 80e-6,
-        "crossing_s": 0.0,
-        "collective_s": 0.0,
-        "processor_s": 0.0,
-        "exposed_s": 100e-6,
-    }
+    expected = {"computation_s": 250e-6, "latency_s": 20e-6, "transfer_s": 80e-6, "exposed_s": 100e-6}
+    expected |= dict.fromkeys(("gap_s", "crossing_s", "collective_s", "processor_s"), 0.0)
     assert asdict(four.times) == pytest.approx(expected)
     assert four.time_s == pytest.approx(350e-6)
     assert four.speedup == pytest.approx(1000 / 350)
@@ -66,15 +55,8 @@ def test_reductions_take_trees_or_the_measured_time() -> None:
     star = np.zeros((8, 8), dtype=np.int64)
     star[1:, 0] = star[0, 1:] = 80
     none = np.zeros_like(star)
-    item = Communication(
-        star,
-        star // 8,
-        1120,
-        1120,
-        collectives=(Collective("reduce", "s", 0, 7, 10, 560), Collective("bcast", "s", 0, 7, 10, 560)),
-        peer_bytes=none,
-        peer_messages=none,
-    )
+    sums = Collective("reduce", "s", 0, 7, 10, 560), Collective("bcast", "s", 0, 7, 10, 560)
+    item = Communication(star, star // 8, 1120, 1120, collectives=sums, peer_bytes=none, peer_messages=none)
     (_, eight) = scaling_bound(80_000, [("any", item)], MACHINE).points
     # 10 rounds of log2(8) latencies beside 1120 / 8 bytes: 30 us + 0.14 us, and 80 us / 8 of work
     assert eight.time_s == pytest.approx(40.14e-6)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -7,6 +5,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.traffic import Network, NodeTraffic, network_at, node_traffic
+from tests.samples import sample_machine
 
 THROUGHPUT = Parameter(1e9, "Flop/s")
 
@@ -19,9 +18,7 @@ def _pair(nodes: int = 2, message_bytes: int = 100) -> NodeTraffic:
 
 
 def test_numbers_without_curves() -> None:
-    machine = MachineParameters(
-        bandwidth=Parameter(2e9, "B/s"), throughput=THROUGHPUT, latency=Parameter(1e-6, "s")
-    )
+    machine = sample_machine(bandwidth=2e9, throughput=1e9, latency=1e-6)
     assert network_at(machine, _pair()) == Network(1e9, 2e9, 2e9, 0.0, latency_s=1e-6)
 
 

@@ -1,4 +1,4 @@
-from __future__ import annotations
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,16 +55,8 @@ def _star(reduce_rounds: int, bcast_rounds: int) -> Communication:
     messages[0, 1:] += bcast_rounds
     kinds = (("reduce", reduce_rounds), ("bcast", bcast_rounds))
     found = [Collective("reduce" if k == "reduce" else "bcast", "s", 0, 3, n, 24 * n) for k, n in kinds if n]
-    total = int(comm_bytes.sum())
-    return Communication(
-        comm_bytes,
-        messages,
-        total,
-        total,
-        collectives=tuple(found),
-        peer_bytes=peer_bytes,
-        peer_messages=peer_messages,
-    )
+    plain = _communication(comm_bytes.tolist(), messages.tolist(), None)
+    return replace(plain, collectives=tuple(found), peer_bytes=peer_bytes, peer_messages=peer_messages)
 
 
 def test_hubs_are_trees_not_stars() -> None:

@@ -53,9 +53,8 @@ def test_a_scattered_ring_is_put_on_a_ring() -> None:
     placed = place(platform, "near", 1, comm_bytes)
     where = [platform.hosts.index(name) for name in placed.hosts]
     distances = network_distances(network_of(platform), 5)
-    assert [int(distances[where[a], where[b]]) for a, b in zip(order, np.roll(order, 1), strict=True)] == [
-        1
-    ] * 5
+    steps = zip(order, np.roll(order, 1), strict=True)
+    assert [int(distances[where[a], where[b]]) for a, b in steps] == [1] * 5
 
 
 def test_partners_are_put_on_one_switch() -> None:

@@ -1,5 +1,3 @@
-"""Hosts of platform files."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Generated platforms: sizes, attributes, refusals."""
-
 import math
 import xml.etree.ElementTree as ElementTree
 
@@ -7,18 +5,13 @@ import pytest
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.machine.simulation.platforms import (
-    TOPOLOGIES,
-    LinkParameters,
-    link_parameters,
-    make_platform,
-)
+from commanalyzer.machine.simulation import platforms
 
-LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9)
+LINK = platforms.LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9)
 
 
-def _cluster(topology: str, hosts: int, link: LinkParameters = LINK) -> dict[str, str]:
-    element = ElementTree.fromstring(make_platform(topology, hosts, link).xml).find("cluster")
+def _cluster(topology: str, hosts: int, link: platforms.LinkParameters = LINK) -> dict[str, str]:
+    element = ElementTree.fromstring(platforms.make_platform(topology, hosts, link).xml).find("cluster")
     assert element is not None
     return dict(element.attrib)
 
@@ -39,13 +32,13 @@ def test_topology_parameters(topology: str, hosts: int, words: str) -> None:
 
 @pytest.mark.parametrize(("hosts", "sides"), [(4, (2, 2)), (27, (3, 3, 3)), (64, (4, 4, 4)), (16, (2, 2, 4))])
 def test_sides_of_a_torus(hosts: int, sides: tuple[int, ...]) -> None:
-    assert make_platform("torus", hosts, LINK).sides == sides
+    assert platforms.make_platform("torus", hosts, LINK).sides == sides
 
 
-@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("topology", platforms.TOPOLOGIES)
 @pytest.mark.parametrize("hosts", [1, 2, 3, 5, 7, 13, 100, 1000])
 def test_a_platform_has_enough_hosts_and_not_many_more(topology: str, hosts: int) -> None:
-    platform = make_platform(topology, hosts, LINK)
+    platform = platforms.make_platform(topology, hosts, LINK)
     # A hypercube has a power of two.
     most = 2 * hosts - 1 if topology == "hypercube" else math.ceil(1.25 * hosts)
     assert hosts <= len(platform.hosts) <= max(2, most)
@@ -61,7 +54,7 @@ def test_links_and_nodes_are_those_of_the_machine() -> None:
 
 
 def test_a_torus_has_one_link_to_each_neighbour_and_an_interface_per_direction() -> None:
-    zone = ElementTree.fromstring(make_platform("torus", 16, LINK).xml).find("zone")
+    zone = ElementTree.fromstring(platforms.make_platform("torus", 16, LINK).xml).find("zone")
     assert zone is not None
     links = {str(item.get("id")): item for item in zone.iter("link")}
     # 2 x 2 x 4: one neighbour along the sides of 2, two along the side of 4.
@@ -74,26 +67,26 @@ def test_a_torus_has_one_link_to_each_neighbour_and_an_interface_per_direction()
 
 
 def test_message_overhead_is_part_of_the_latency() -> None:
-    link = LinkParameters(1e9, 2e-6, 1e9, message_overhead_s=5e-7)
-    platform = make_platform("star", 2, link)
+    link = platforms.LinkParameters(1e9, 2e-6, 1e9, message_overhead_s=5e-7)
+    platform = platforms.make_platform("star", 2, link)
     props = {item.get("id"): item.get("value") for item in ElementTree.fromstring(platform.xml).iter("prop")}
     assert props["smpi/os"] == props["smpi/ois"] == props["smpi/or"] == "0:5e-07:0"
     assert props["smpi/bw-factor"] == props["smpi/lat-factor"] == "0:1"
     assert _cluster("star", 2, link)["lat"] == "5e-07s"
     with pytest.raises(MachineModelError, match="more than two message overheads"):
-        LinkParameters(1e9, 1e-6, 1e9, message_overhead_s=5e-7)
+        platforms.LinkParameters(1e9, 1e-6, 1e9, message_overhead_s=5e-7)
 
 
 def test_unknown_topologies_and_sizes_are_refused() -> None:
     with pytest.raises(ConfigError, match="star, fat-tree, torus, dragonfly"):
-        make_platform("ring", 4, LINK)
+        platforms.make_platform("ring", 4, LINK)
     with pytest.raises(ConfigError, match="1 to 65536"):
-        make_platform("star", 0, LINK)
+        platforms.make_platform("star", 0, LINK)
 
 
 def test_a_machine_needs_bandwidth_latency_and_throughput() -> None:
     machine = MachineParameters(bandwidth=Parameter(1e9, "B/s"))
     with pytest.raises(MachineModelError, match="no latency and no throughput"):
-        link_parameters(machine)
+        platforms.link_parameters(machine)
     whole = machine.updated(latency=Parameter(1e-6, "s"), throughput=Parameter(2e9, "Flop/s"))
-    assert link_parameters(whole) == LinkParameters(1e9, 1e-6, 2e9, 0.0)
+    assert platforms.link_parameters(whole) == platforms.LinkParameters(1e9, 1e-6, 2e9, 0.0)

@@ -103,9 +103,7 @@ def test_one_host_has_no_network_to_measure() -> None:
     assert found.latency is None and found.bandwidth is not None and found.bandwidth.source == "assumed"
 
 
-def test_without_simgrid_the_message_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_simgrid_one_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="libsimgrid-dev"):
         find_smpirun()

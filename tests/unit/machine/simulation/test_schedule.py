@@ -23,15 +23,8 @@ def communication(
     comm_bytes = peer_bytes.copy()
     comm_bytes[0, 1] += sum(item.comm_bytes for item in collectives)
     total = int(comm_bytes.sum())
-    return Communication(
-        comm_bytes,
-        peer_messages.copy(),
-        total,
-        total,
-        collectives=collectives,
-        peer_bytes=peer_bytes,
-        peer_messages=peer_messages,
-    )
+    plain = Communication(comm_bytes, peer_messages.copy(), total, total)
+    return replace(plain, collectives=collectives, peer_bytes=peer_bytes, peer_messages=peer_messages)
 
 
 def test_messages_are_spread_over_the_rounds_of_the_busiest_pair() -> None:
@@ -83,13 +76,8 @@ def test_phases_take_turns_within_a_step() -> None:
     plain = communication([[0, 20], [44, 0]], [[0, 2], [2, 0]])
     found = make_schedule(replace(plain, phase_bytes=phases, phase_messages=np.sign(phases) * 2))
     assert (found.num_rounds, found.all_rounds) == (4, 4)
-    assert list(zip(found.round, found.sender, found.size_bytes, strict=True)) == [
-        (0, 0, 10),
-        (2, 0, 10),
-        (0, 1, 4),
-        (1, 1, 20),
-        (3, 1, 20),
-    ]
+    sent = list(zip(found.round, found.sender, found.size_bytes, strict=True))
+    assert sent == [(0, 0, 10), (2, 0, 10), (0, 1, 4), (1, 1, 20), (3, 1, 20)]
     half = make_schedule(replace(plain, phase_bytes=phases, phase_messages=np.sign(phases) * 2), 3)
     assert (half.num_rounds, half.all_rounds, half.scale) == (2, 4, 2.0)
 
@@ -98,11 +86,8 @@ def test_hub_values_are_collective_operations() -> None:
     norm = [Collective(kind, "norm", 2, 3, 5, 3 * 5 * 8) for kind in ("bcast", "reduce")]
     checksum = Collective("reduce", "sum", 0, 3, 1, 24)
     parameter = Collective("bcast", "n", 1, 3, 1, 12)
-    assert collective_operations([*norm, checksum, parameter]) == (
-        Operation("allreduce", 2, 8, 5),
-        Operation("bcast", 1, 4, 1),
-        Operation("reduce", 0, 8, 1),
-    )
+    expected = Operation("allreduce", 2, 8, 5), Operation("bcast", 1, 4, 1), Operation("reduce", 0, 8, 1)
+    assert collective_operations([*norm, checksum, parameter]) == expected
 
 
 def test_values_that_are_read_more_often_than_reduced() -> None:

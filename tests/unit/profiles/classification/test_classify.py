@@ -1,7 +1,5 @@
 """Classes of profiles with known classes, by both methods."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

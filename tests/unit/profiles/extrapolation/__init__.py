@@ -1,1 +1,0 @@
-"""Models of profiles, and profiles at other scales."""

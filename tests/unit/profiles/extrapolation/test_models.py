@@ -1,7 +1,5 @@
 """Models of profiles with known laws, predicted where none was made."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -51,9 +49,7 @@ def far() -> TrainingData:
 Trained = tuple[TrainingData, Classes, Setup, Models]
 
 
-def test_every_metric_is_met_at_64_processes_and_four_times_the_cells(
-    trained: Trained, far: TrainingData
-) -> None:
+def test_metrics_are_met_at_64_processes_and_4_times_the_cells(trained: Trained, far: TrainingData) -> None:
     models = trained[3]
     assert [c.name for c in models.classes] == ["corner", "edge", "interior"]
     for own in models.classes:

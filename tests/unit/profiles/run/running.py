@@ -1,7 +1,5 @@
 """Profiles of programs that are written in IR, so that every number can be counted by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from commanalyzer.foundation.progress import SilentProgress

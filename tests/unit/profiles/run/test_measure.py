@@ -1,7 +1,3 @@
-"""Metrics of programs with known answers."""
-
-from __future__ import annotations
-
 import random
 from collections import OrderedDict
 from pathlib import Path

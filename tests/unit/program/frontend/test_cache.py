@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -85,9 +83,7 @@ def test_nobody_else_can_write_or_read(tmp_path: Path, monkeypatch: pytest.Monke
     assert modes == [0o700, 0o700, 0o700]
 
 
-def test_a_directory_that_others_can_write_to_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_others_can_write_to_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.chmod(0o777)
     monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path))
     with pytest.raises(ConfigError, match="others can write"):

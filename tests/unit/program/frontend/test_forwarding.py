@@ -1,7 +1,5 @@
 """Values that rounds leave in memory are loaded by the next round, where nothing else writes there."""
 
-from __future__ import annotations
-
 import llvmlite.binding as llvm
 import numpy as np
 import pytest

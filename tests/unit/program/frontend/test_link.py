@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -91,9 +89,7 @@ def test_missing_symbol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
 
 
-def test_what_takes_too_long_is_ended_with_all_that_it_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_takes_too_long_is_ended_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path / "cache"))
     source = tmp_path / "f.c"
     source.write_text("int f(void) { return 1; }\n")

@@ -1,7 +1,5 @@
 """Calls of flang's runtime meet the models that have their parameters."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.foundation.errors import IrError

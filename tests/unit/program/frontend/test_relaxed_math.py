@@ -1,7 +1,5 @@
 """The canonical form leaves the code generator no choice of roundings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from commanalyzer.program.frontend.compile import compile_sources

@@ -1,7 +1,5 @@
 """Vectors that loops carry: the same numbers when their lanes are computed apart."""
 
-from __future__ import annotations
-
 import ctypes
 
 import llvmlite.binding as llvm

@@ -1,7 +1,5 @@
 """Functions that hand out new blocks, and the calls that are part of the paths of allocations."""
 
-from __future__ import annotations
-
 from commanalyzer.program.ir.allocators import Allocators, carvers
 from commanalyzer.program.ir.libcalls import default_library
 from commanalyzer.program.ir.model import Instruction

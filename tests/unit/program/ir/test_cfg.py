@@ -1,7 +1,5 @@
 """Dominance and loops on hand-drawn graphs, and against networkx on random ones."""
 
-from __future__ import annotations
-
 import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,17 +23,9 @@ def _flow(edges: dict[str, list[str]]) -> ControlFlow:
 
 
 def test_nested_loops_with_two_latches() -> None:
-    flow = _flow(
-        {
-            "entry": ["outer"],
-            "outer": ["inner", "done"],
-            "inner": ["body", "next"],
-            "body": ["inner", "skip"],
-            "skip": ["inner"],
-            "next": ["outer"],
-            "done": [],
-        }
-    )
+    edges = {"entry": ["outer"], "outer": ["inner", "done"], "inner": ["body", "next"]}
+    edges |= {"body": ["inner", "skip"], "skip": ["inner"], "next": ["outer"], "done": []}
+    flow = _flow(edges)
     outer, inner = flow.loops["outer"], flow.loops["inner"]
     assert outer.blocks == {"outer", "inner", "body", "skip", "next"}
     assert (outer.parent, outer.depth, outer.latches, outer.exits) == (None, 1, ("next",), ("done",))

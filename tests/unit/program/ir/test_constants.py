@@ -1,7 +1,3 @@
-"""Constants as memory images."""
-
-from __future__ import annotations
-
 import struct
 
 import numpy as np

@@ -1,7 +1,3 @@
-"""The table of library calls."""
-
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 from pathlib import Path

@@ -1,27 +1,18 @@
 """Sizes and layouts on x86-64, checked against LLVM itself."""
 
-from __future__ import annotations
-
 import llvmlite.binding as llvm
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.program.ir.types import (
-    alignment_bytes,
-    alloc_size_bytes,
-    field_offset_bytes,
-    parse_type,
-    row_strides,
-    size_bytes,
-)
+from commanalyzer.program.ir import types
 
 LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
 
 def test_stored_bits_are_rounded_up_to_bytes() -> None:
     sizes = {"i1": 1, "i24": 3, "x86_fp80": 10, "<3 x float>": 12, "<9 x i1>": 2, "[3 x i16]": 6, "{}": 0}
-    assert {text: size_bytes(parse_type(text)) for text in sizes} == sizes
+    assert {text: types.size_bytes(types.parse_type(text)) for text in sizes} == sizes
 
 
 _SCALARS = st.sampled_from(
@@ -44,11 +35,11 @@ def test_layout_agrees_with_llvm(text: str) -> None:
     module = llvm.parse_assembly(f'target datalayout = "{LAYOUT}"\n@g = external global {text}\n')
     theirs = llvm.create_target_data(LAYOUT)
     element = module.get_global_variable("g").global_value_type
-    type_ = parse_type(text)
-    assert alloc_size_bytes(type_) == theirs.get_abi_size(element)
-    assert alignment_bytes(type_) == theirs.get_abi_alignment(element)
+    type_ = types.parse_type(text)
+    assert types.alloc_size_bytes(type_) == theirs.get_abi_size(element)
+    assert types.alignment_bytes(type_) == theirs.get_abi_alignment(element)
     for index in range(len(type_.elements) if type_.kind == "struct" else 0):
-        assert field_offset_bytes(type_, index) == theirs.get_element_offset(element, index)
+        assert types.field_offset_bytes(type_, index) == theirs.get_element_offset(element, index)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +52,4 @@ def test_layout_agrees_with_llvm(text: str) -> None:
     ],
 )
 def test_arrays_of_arrays_have_rows(text: str, strides: tuple[int, ...]) -> None:
-    assert row_strides(parse_type(text)) == strides
+    assert types.row_strides(types.parse_type(text)) == strides

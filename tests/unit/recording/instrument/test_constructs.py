@@ -1,7 +1,5 @@
 """What reaches what through each construct of C, derived by hand: one program, one case per construct."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Each program once went wrong or pins a rule.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.foundation.flows import Fold, SourceRole

@@ -1,7 +1,5 @@
 """Minima, arguments of minima, flags, limiters: sources derived by hand; the interpreter agrees."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.foundation.flows import Fold

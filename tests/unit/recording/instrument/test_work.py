@@ -1,7 +1,5 @@
 """Which operations count as work for which values; the numbers are counted by hand in the sources."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -131,9 +129,7 @@ int main(void) {
         ("if (u[i] > 0.5) {", "zero = 0; } else {", "}", [2 * 4, 6 * 4]),  # each in its rounds
     ],
 )
-def test_what_two_sites_need_is_shared_among_them(
-    before: str, between: str, behind: str, expected: list[int]
-) -> None:
+def test_what_two_sites_need_is_shared(before: str, between: str, behind: str, expected: list[int]) -> None:
     text = f"""
 #include <stdio.h>
 volatile int zero;

@@ -1,15 +1,10 @@
-"""Running IR snippets."""
-
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.interpreter.run import InterpretedRun, interpret
-
-Run = Callable[..., InterpretedRun]
+from tests.unit.recording.interpreter.chains import Run
 
 
 @pytest.fixture

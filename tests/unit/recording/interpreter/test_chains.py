@@ -1,24 +1,7 @@
 """Value-flow chains of small programs, derived by hand."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from commanalyzer.foundation.flows import SourceRole
-from commanalyzer.recording.interpreter.run import InterpretedRun
-from commanalyzer.recording.interpreter.values import EXIT_HOME, Chain, Home
-
-Run = Callable[..., InterpretedRun]
-DATA, CONTROL, ADDRESS = SourceRole.DATA, SourceRole.CONTROL, SourceRole.ADDRESS
-
-
-def at(name: str, offset: int = 0) -> Home:
-    return Home("global", name, 0, offset)
-
-
-def chain(sink: Home, *data: Home, control: tuple[Home, ...] = (), address: tuple[Home, ...] = ()) -> Chain:
-    roles = [(h, DATA) for h in data] + [(h, CONTROL) for h in control] + [(h, ADDRESS) for h in address]
-    return Chain(sink, frozenset(roles))
+from commanalyzer.recording.interpreter.values import EXIT_HOME, Home
+from tests.unit.recording.interpreter.chains import Run, at, chain
 
 
 def test_a_weighted_histogram_is_no_pure_count(run: Run) -> None:
@@ -163,7 +146,7 @@ def test_the_exit_status_is_a_sink(run: Run) -> None:
     text = "@a = global i32 41\ndefine i32 @main() {\n  %a = load i32, ptr @a\n  %b = add i32 %a, 1\n"
     result = run(text + "  ret i32 %b\n}\n")
     assert result.exit_status == 42
-    assert result.chains == {Chain(EXIT_HOME, frozenset({(at("@a"), DATA)})): 1}
+    assert result.chains == {chain(EXIT_HOME, at("@a")): 1}
 
 
 def test_atomics_are_load_operation_store(run: Run) -> None:

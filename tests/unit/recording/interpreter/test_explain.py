@@ -1,7 +1,5 @@
 """The explanation of one store, after paper Figure 5."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError

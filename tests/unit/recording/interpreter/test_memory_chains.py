@@ -1,18 +1,12 @@
 """Chains and homes of heap and bulk memory functions, derived by hand."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from commanalyzer.foundation.errors import TargetRunError, UnsupportedIrError
-from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.run import InterpretedRun
-from commanalyzer.recording.interpreter.values import Chain, Home
+from commanalyzer.recording.interpreter.values import Home
+from tests.unit.recording.interpreter.chains import Run, at, chain
 
-Run = Callable[..., InterpretedRun]
 DECLARATIONS = """
 declare ptr @malloc(i64)
 declare ptr @calloc(i64, i64)
@@ -32,16 +26,8 @@ READ_B = """
 """
 
 
-def at(name: str, offset: int = 0) -> Home:
-    return Home("global", name, 0, offset)
-
-
 def heap(name: str, offset: int) -> Home:
     return Home("heap", f"@main/{name}", 0, offset)
-
-
-def chain(sink: Home, *sources: Home) -> Chain:
-    return Chain(sink, frozenset((home, SourceRole.DATA) for home in sources))
 
 
 def test_swapped_heap_arrays_keep_their_sites(run: Run) -> None:

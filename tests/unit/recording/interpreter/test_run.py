@@ -1,16 +1,10 @@
-"""Output, arguments, status and limits of interpreted programs."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from commanalyzer.foundation.errors import TargetRunError, UnsupportedIrError
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.interpreter.run import InterpretedRun, interpret
+from commanalyzer.recording.interpreter.run import interpret
+from tests.unit.recording.interpreter.chains import Run
 
-Run = Callable[..., InterpretedRun]
 ECHO = """
 @format = private constant [9 x i8] c"%d %.1f\\0A\\00"
 define i32 @main(i32 %argc, ptr %argv) {

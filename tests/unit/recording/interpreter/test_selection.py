@@ -1,23 +1,6 @@
 """Selections: which conditions are sources of the values they choose, derived by hand."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from commanalyzer.foundation.flows import SourceRole
-from commanalyzer.recording.interpreter.run import InterpretedRun
-from commanalyzer.recording.interpreter.values import Chain, Home
-
-Run = Callable[..., InterpretedRun]
-DATA, CONTROL = SourceRole.DATA, SourceRole.CONTROL
-
-
-def at(name: str, offset: int = 0) -> Home:
-    return Home("global", name, 0, offset)
-
-
-def chain(sink: Home, *data: Home, control: tuple[Home, ...] = ()) -> Chain:
-    return Chain(sink, frozenset([*((h, DATA) for h in data), *((h, CONTROL) for h in control)]))
+from tests.unit.recording.interpreter.chains import Run, at, chain
 
 
 def test_a_phi_after_an_inevitable_block_is_not_selected_by_an_outer_branch(run: Run) -> None:

@@ -1,7 +1,3 @@
-"""What an instrumented executable contains."""
-
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

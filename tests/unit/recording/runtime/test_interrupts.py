@@ -1,7 +1,5 @@
 """Interrupts that arrive while a program is being started are neither lost nor early."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -37,9 +35,7 @@ def test_nothing_to_do_outside_the_main_thread() -> None:
     assert seen == [signal.default_int_handler]
 
 
-def test_program_started_at_the_moment_of_the_interrupt_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_program_started_at_the_interrupt_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build_supervisor()
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nexec sleep 60\n")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 import os
 import signal
@@ -25,12 +23,8 @@ def _shell(script: str, limits: RunLimits | None = None) -> TargetRun:
 
 
 def test_output_status_and_environment() -> None:
-    run = run_target(
-        SHELL,
-        ["-c", 'printf "%s %s" "$1" "$CA_TEST"; exit 3', "sh", "a b"],
-        environment={"CA_TEST": "x"},
-        capture=True,
-    )
+    words = ["-c", 'printf "%s %s" "$1" "$CA_TEST"; exit 3', "sh", "a b"]
+    run = run_target(SHELL, words, environment={"CA_TEST": "x"}, capture=True)
     assert run.stdout == b"a b x"
     assert run.exit_status == 3
     assert run.cpu_s >= 0
@@ -130,9 +124,8 @@ def test_memory_limit_leaves_out_pages_of_files(tmp_path: Path) -> None:
         "pages[::4096] = bytes(len(pages) // 4096 + 1)\n"
         "time.sleep(0.3)\n"  # several polls
     )
-    run = run_target(
-        Path(sys.executable), ["-c", script], limits=RunLimits(timeout_s=600, memory_limit_bytes=200_000_000)
-    )
+    limits = RunLimits(timeout_s=600, memory_limit_bytes=200_000_000)
+    run = run_target(PYTHON, ["-c", script], limits=limits)
     assert run.exit_status == 0
     assert run.peak_rss_bytes > 400_000_000
 

@@ -1,7 +1,3 @@
-"""Reading of traces: what is there, and what is refused."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures as files and inside a page: text stays text, nothing is loaded, same figure, same bytes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""Figures show the numbers they are given."""
-
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -11,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.report.figures.chart import short_name
 from commanalyzer.report.figures.matrix import draw_matrix, draw_network, hidden_pairs, place_nodes
@@ -19,7 +15,7 @@ from commanalyzer.report.figures.roofline import draw_roofline, eq4, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 from commanalyzer.report.machine import bound_text
-from tests.samples import sample_result
+from tests.samples import sample_machine, sample_result
 
 MATRIX = np.array([[0, 2000, 0], [40, 0, 1], [0, 0, 0]], dtype=np.int64)
 
@@ -41,13 +37,7 @@ def _bound() -> ScalingBound:
         np.fill_diagonal(matrix, 0)
         total = int(matrix.sum())
         items.append(("blocks", Communication(matrix, (matrix > 0).astype(np.int64), total, total)))
-    machine = MachineParameters(
-        "m",
-        bandwidth=Parameter(1e9, "B/s"),
-        throughput=Parameter(1e9, "Flop/s"),
-        latency=Parameter(1e-6, "s"),
-    )
-    return scaling_bound(1000, items, machine)
+    return scaling_bound(1000, items, sample_machine(bandwidth=1e9, throughput=1e9, latency=1e-6))
 
 
 def test_the_heat_map_is_the_matrix_without_zeros(ax: Axes) -> None:

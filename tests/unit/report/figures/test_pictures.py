@@ -1,7 +1,5 @@
 """Pictures of arrays: elements at their places, coloured by owner."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -9,13 +7,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
-from commanalyzer.report.figures.territory import (
-    array_pictures,
-    centres,
-    choose_array,
-    divided_dimensions,
-    shaped_arrays,
-)
+from commanalyzer.report.figures import territory
 from tests.graphs import build, row
 from tests.samples import sample_decomposition
 
@@ -40,23 +32,23 @@ def memory_graph(count: int, names: tuple[str, ...] = ("u",), stride: int = 0) -
 
 def test_a_square_array_looks_like_its_blocks() -> None:
     graph = memory_graph(36)
-    (shaped,) = shaped_arrays(graph)
+    (shaped,) = territory.shaped_arrays(graph)
     i, j = np.divmod(np.arange(36), 6)
     part = (2 * (i // 3) + j // 3).astype(np.int32)
-    (picture,) = array_pictures(graph, shaped, part)
+    (picture,) = territory.array_pictures(graph, shaped, part)
     assert (picture.name, picture.owner.shape) == ("u", (6, 6))
     assert np.array_equal(picture.owner, np.kron([[0, 1], [2, 3]], np.ones((3, 3))))
-    places = centres(shaped, part, 4)
+    places = territory.centres(shaped, part, 4)
     assert places is not None
     assert places.tolist() == [[1.0, -1.0], [4.0, -1.0], [1.0, -4.0], [4.0, -4.0]]
-    assert centres(shaped, part, 5) is None  # a part without elements has no place
+    assert territory.centres(shaped, part, 5) is None  # a part without elements has no place
 
 
 def test_a_rectangle_is_found_by_its_rows() -> None:
     graph = memory_graph(40, stride=5)
-    (shaped,) = shaped_arrays(graph)
+    (shaped,) = territory.shaped_arrays(graph)
     assert shaped.extents == (8, 5)
-    (picture,) = array_pictures(graph, shaped, (np.arange(40) // 10).astype(np.int32))
+    (picture,) = territory.array_pictures(graph, shaped, (np.arange(40) // 10).astype(np.int32))
     assert picture.owner[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
@@ -69,46 +61,44 @@ def test_a_rectangle_is_found_by_its_rows() -> None:
         ((2, 4, 2, 2), (1,), [f"u[{j}, :, {k}, :]" for j in (0, 1) for k in (0, 1)]),
     ],
 )
-def test_slices_are_along_what_is_divided(
-    extents: tuple[int, ...], cut: tuple[int, ...], names: list[str]
-) -> None:
+def test_slices_are_along_divisions(extents: tuple[int, ...], cut: tuple[int, ...], names: list[str]) -> None:
     graph = memory_graph(math.prod(extents))
-    shaped = replace(shaped_arrays(graph)[0], extents=extents)
+    shaped = replace(territory.shaped_arrays(graph)[0], extents=extents)
     owner = np.zeros(extents, dtype=np.int32)
     for axis in cut:
         owner += (np.indices(extents)[axis] >= extents[axis] // 2) << axis
-    pictures = array_pictures(graph, shaped, owner.ravel())
+    pictures = territory.array_pictures(graph, shaped, owner.ravel())
     assert [p.name for p in pictures] == names
     for p in pictures:
         assert p.owner.tolist() == eval(p.name, {"u": owner}).tolist()
-    assert centres(shaped, owner.ravel(), 8) is None
+    assert territory.centres(shaped, owner.ravel(), 8) is None
 
 
 def test_a_vector_is_a_strip() -> None:
     graph = memory_graph(50)
-    (shaped,) = shaped_arrays(graph)
-    (picture,) = array_pictures(graph, shaped, (np.arange(50) // 25).astype(np.int32))
+    (shaped,) = territory.shaped_arrays(graph)
+    (picture,) = territory.array_pictures(graph, shaped, (np.arange(50) // 25).astype(np.int32))
     assert picture.owner.shape == (3, 50)
     assert picture.owner[2].tolist() == [0] * 25 + [1] * 25
 
 
 def test_the_array_that_moves_most_is_shown() -> None:
     graph = memory_graph(36, ("u", "v"))
-    arrays = shaped_arrays(graph)
-    chosen = choose_array(graph, arrays, np.array([0, 8, 80], dtype=np.int64))
+    arrays = territory.shaped_arrays(graph)
+    chosen = territory.choose_array(graph, arrays, np.array([0, 8, 80], dtype=np.int64))
     assert chosen is not None
     assert graph.objects[chosen.array.number].name == "v"
-    assert choose_array(graph, (), np.zeros(0, np.int64)) is None
+    assert territory.choose_array(graph, (), np.zeros(0, np.int64)) is None
 
 
 def test_the_cheapest_regular_division_tells_the_dimensions() -> None:
     slabs = sample_decomposition(4, method="blocks 1x4", best=False, pair_bytes=90)
     cube = sample_decomposition(8, method="blocks 2x2x2", best=False, pair_bytes=5)
     other = sample_decomposition(4, pair_bytes=1)
-    assert divided_dimensions([slabs, other]) == 2
-    assert divided_dimensions([slabs, cube, other]) == 3
-    assert divided_dimensions([other]) == 0
+    assert territory.divided_dimensions([slabs, other]) == 2
+    assert territory.divided_dimensions([slabs, cube, other]) == 3
+    assert territory.divided_dimensions([other]) == 0
 
 
 def test_without_arrays_there_is_nothing_to_show() -> None:
-    assert shaped_arrays(build(3, [row(2, 0, 1)])) == ()
+    assert territory.shaped_arrays(build(3, [row(2, 0, 1)])) == ()

@@ -1,7 +1,5 @@
 """Reads a page as a browser would: texts, identifiers, links, tables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 

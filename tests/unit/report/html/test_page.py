@@ -1,7 +1,5 @@
 """The page of results: complete, self-contained, true to the numbers, whatever the result lacks."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -16,25 +14,14 @@ from commanalyzer.report.html.page import NamedResult, make_page, render_page
 from commanalyzer.result.provenance import file_hash
 from commanalyzer.result.results import AnalysisResult
 from tests.counted import counted_from
-from tests.samples import sample_decomposition, sample_result
+from tests.samples import sample_decomposition, sample_machine, sample_result
 from tests.unit.report.html.pages import ReadPage, read_page
 
 SECTIONS = [
-    "Summary",
-    "Node counts and efficiency",
-    "Who talks to whom",
-    "How the data is divided",
-    "What causes the communication",
-    "Recording and warnings",
-    "Machine and provenance",
-    "Columns",
+    *("Summary", "Node counts and efficiency", "Who talks to whom", "How the data is divided"),
+    *("What causes the communication", "Recording and warnings", "Machine and provenance", "Columns"),
 ]
-MACHINE = MachineParameters(
-    "cluster A",
-    bandwidth=Parameter(1e9, "B/s"),
-    throughput=Parameter(1e9, "Flop/s"),
-    latency=Parameter(1e-6, "s"),
-)
+MACHINE = sample_machine("cluster A", bandwidth=1e9, throughput=1e9, latency=1e-6)
 
 
 def _read(*results: AnalysisResult, machines: tuple[MachineParameters, ...] = ()) -> ReadPage:
@@ -118,14 +105,10 @@ def test_results_that_lack_something_have_a_page(machines: tuple[MachineParamete
     one_node = sample_result(sample_decomposition(1, pair_bytes=0))
     silent = sample_result(sample_decomposition(2, pair_bytes=0))
     none = replace(whole, decompositions=())
-    no_flops = replace(
-        whole,
-        work=replace(whole.work, flops=0),
-        decompositions=(replace(sample_decomposition(), intensity=float("inf")),),
-    )
-    uncounted = replace(
-        whole, decompositions=(replace(sample_decomposition(), object_bytes=np.zeros(0, np.int64)),)
-    )
+    endless = replace(sample_decomposition(), intensity=float("inf"))
+    no_flops = replace(whole, work=replace(whole.work, flops=0), decompositions=(endless,))
+    unknown = replace(sample_decomposition(), object_bytes=np.zeros(0, np.int64))
+    uncounted = replace(whole, decompositions=(unknown,))
     for result in (one_node, silent, none, no_flops, uncounted):
         page = _read(result, machines=machines)
         assert " nan" not in page.text and " inf" not in page.text
@@ -133,11 +116,8 @@ def test_results_that_lack_something_have_a_page(machines: tuple[MachineParamete
 
 
 def test_several_results_are_compared() -> None:
-    page = _read(
-        sample_result(),
-        sample_result(sample_decomposition(4)),
-        counted_from(np.array([[0, 8], [16, 0]], dtype=np.int64)),
-    )
+    counted = counted_from(np.array([[0, 8], [16, 0]], dtype=np.int64))
+    page = _read(sample_result(), sample_result(sample_decomposition(4)), counted)
     assert page.headings[:3] == ["Comparison", "Side by side", "Columns"]
     assert page.headings.count("Who talks to whom") == 3
     assert {"sample", "sample-2", "sample-3"} <= set(page.ids)
@@ -145,14 +125,8 @@ def test_several_results_are_compared() -> None:
 
 def test_a_counted_run_is_shown_without_graph_parts() -> None:
     page = _read(counted_from(np.array([[0, 8], [16, 0]], dtype=np.int64)))
-    assert page.headings == [
-        "sample (counted MPI run)",
-        "Summary",
-        "Who talks to whom",
-        "Calls",
-        "Warnings and provenance",
-        "Columns",
-    ]
+    parts = ["Summary", "Who talks to whom", "Calls", "Warnings and provenance", "Columns"]
+    assert page.headings == ["sample (counted MPI run)", *parts]
     assert "MPI_" in page.text
     assert "from rank" in page.text
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace
@@ -10,11 +8,8 @@ from commanalyzer.report.result.text import make_console
 from commanalyzer.result.results import AnalysisResult, WorkCounts
 from tests.samples import sample_decomposition, sample_result
 
-MACHINE = MachineParameters(
-    "cluster A",
-    bandwidth=Parameter(1e9, "B/s", "measured", curve=Curve((2.0,), (), (1e9,))),
-    throughput=Parameter(1e9, "Flop/s"),
-)
+BANDWIDTH = Parameter(1e9, "B/s", "measured", curve=Curve((2.0,), (), (1e9,)))
+MACHINE = MachineParameters("cluster A", BANDWIDTH, throughput=Parameter(1e9, "Flop/s"))
 
 
 def _result() -> AnalysisResult:

@@ -1,7 +1,3 @@
-"""What a programmer is told about divisions."""
-
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 
@@ -95,9 +91,7 @@ def test_nothing_is_divided_by_nothing() -> None:
         ([("partition of u[9], others follow", 80, 1.0), ("blocks 2x2", 104, 1.0)], ["partition"]),
     ],
 )
-def test_what_a_programmer_would_write_comes_first(
-    items: list[tuple[str, int, float]], expected: list[str]
-) -> None:
+def test_what_one_would_write_comes_first(items: list[tuple[str, int, float]], expected: list[str]) -> None:
     found = [candidate(m, size, imbalance=w, best=i == 0) for i, (m, size, w) in enumerate(items)]
     shown = [d.method for d in leading(found)]
     assert len(shown) == len(expected) and all(map(str.startswith, shown, expected))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -34,42 +32,19 @@ def test_contract() -> None:
         **{"flops": 5, "loads": 10, "stores": 5, "instructions": 60, "integer_ops": 0, "memory_ops": 0},
         **{"weights": {"fp": 1.0, "int": 1.0, "mem": 0.0}, "amount": 5, "unit": "flop"},
     }
-    assert document["vcg"] == {
-        "values": 3,
-        "flows": 2,
-        "rows": 1,
-        "bytes": result.store.nbytes,
-        "spilled_bytes": 0,
-        "words": 10,
-    }
+    sizes = {"values": 3, "flows": 2, "rows": 1, "spilled_bytes": 0, "words": 10}
+    assert document["vcg"] == {**sizes, "bytes": result.store.nbytes}
     assert document["recording"]["unmodelled_calls"] == {"qsort": 3}
     assert document["recording"]["native_s"] == 0.5
     assert document["singletons"] == {"source": 1, "sink": 0, "reduction": 2}
     assert document["provenance"]["inputs"] == [{"path": "größe.c", "sha256": "00ff"}]
     assert document["decompositions"][0] == {
-        "nodes": 2,
-        "model": "volume",
-        "method": "metis cut",
-        "best": True,
-        "headline": True,
-        "comm_bytes": 40,
-        "comm_bytes_low": 40,
-        "comm_bytes_high": 48,
-        "singleton_bytes": 0,
-        "messages": 1,
-        "comm_matrix": [[0, 40], [0, 0]],
-        "collectives": [],
-        "intensity": 8.0,
-        "neighbours_mean": 1.0,
-        "neighbours_max": 1,
-        "imbalance": 1.25,
-        "seconds": 0.0,
-        "coarse_vertices": 0,
-        "lower_bound_bytes": None,
-        "bound_source": "",
-        "efficiency_bound": 0.5,
-        "balanced": True,
-        "replayed": False,
+        **{"nodes": 2, "model": "volume", "method": "metis cut", "best": True, "headline": True},
+        **{"comm_bytes": 40, "comm_bytes_low": 40, "comm_bytes_high": 48, "singleton_bytes": 0},
+        **{"messages": 1, "comm_matrix": [[0, 40], [0, 0]], "collectives": [], "intensity": 8.0},
+        **{"neighbours_mean": 1.0, "neighbours_max": 1, "imbalance": 1.25, "seconds": 0.0},
+        **{"coarse_vertices": 0, "lower_bound_bytes": None, "bound_source": "", "efficiency_bound": 0.5},
+        **{"balanced": True, "replayed": False},
     }
     (known,) = document["confidence"]
     assert known.pop("doubt").startswith("2 nodes (volume): only one method found this (metis cut; ")
@@ -90,11 +65,8 @@ def test_no_infinity_in_json() -> None:
 
 def test_machine() -> None:
     curve = Curve((2.0, 4.0), (), (1e9, 9e8))
-    machine = MachineParameters(
-        "m",
-        bandwidth=Parameter(1e9, "B/s", "measured", "2026-01-01", "n", curve),
-        latency=Parameter(1e-6, "s"),
-    )
+    bandwidth = Parameter(1e9, "B/s", "measured", "2026-01-01", "n", curve)
+    machine = MachineParameters("m", bandwidth, latency=Parameter(1e-6, "s"))
     document = json.loads(json_text(sample_result(machine=machine)))
     assert document["machine"] == {
         "name": "m",

@@ -1,5 +1,3 @@
-"""Allocations as text, JSON and chapter: what is written is read again."""
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -26,16 +24,9 @@ from tests.unit.report.html.pages import read_page
 def _report() -> AllocationReport:
     nodes, processes = np.array([1, 2, 4]), np.array([4, 4, 4])
     found = Configurations(
-        nodes,
-        processes,
-        np.array([40.0, 20.0, 10.0]),
-        np.array([0.0, 1.0, 15.0]),
-        160.0,
-        np.array([np.nan, np.nan, np.nan]),
-        np.array([False, False, True]),
-        np.array([False, True, False]),
-        np.array([True, False, False]),
-    )
+        nodes, processes, np.array([40.0, 20.0, 10.0]), np.array([0.0, 1.0, 15.0]), 160.0, np.full(3, np.nan),
+        np.array([False, False, True]), np.array([False, True, False]), np.array([True, False, False]),
+    )  # fmt: skip
     limits = AllocationLimits(most_nodes=4, cores_per_node=8)
     return AllocationReport("jacobi", "cluster", "areas", found, limits, decide(found, limits))
 

@@ -1,7 +1,3 @@
-"""Progress and table of a sweep as text."""
-
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""Comparison of a prediction with a counted run: numbers, text, JSON, refusals."""
-
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
@@ -41,18 +37,11 @@ def test_the_document_of_a_comparison() -> None:
     document = comparison_document(compare(PREDICTED, COUNTED, method="blocks"))
     assert document["schema"] == "commanalyzer.comparison/1"
     assert document["predicted"] == {
-        "model": "volume",
-        "method": "blocks",
-        "comm_bytes": 100,
-        "messages": 2,
-        "intensity": 20.0,
+        **{"model": "volume", "method": "blocks", "comm_bytes": 100, "messages": 2, "intensity": 20.0},
         "comm_matrix": [[0, 0, 0], [50, 0, 0], [0, 50, 0]],
     }
     assert document["counted"] == {
-        "part_of_run": "whole run",
-        "comm_bytes": 73,
-        "messages": 7,
-        "intensity": 73 / 5,
+        **{"part_of_run": "whole run", "comm_bytes": 73, "messages": 7, "intensity": 73 / 5},
         "comm_matrix": [[0, 0, 3], [20, 0, 0], [0, 50, 0]],
     }
     assert document["accuracy"] == 1 - 27 / 73

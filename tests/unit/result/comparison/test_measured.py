@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace
@@ -9,18 +7,15 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
-from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.checking import comparison_text, show_comparison
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.comparison.measured import measured_runs, parse_times
 from commanalyzer.result.results import AnalysisResult, WorkCounts
 from tests.counted import counted_from
-from tests.samples import sample_decomposition, sample_result
+from tests.samples import sample_decomposition, sample_machine, sample_result
 
 # R = 1 GFlop/s, B_c = 1 GB/s, no latency
-MACHINE = MachineParameters(
-    "m", bandwidth=Parameter(1e9, "B/s"), throughput=Parameter(1e9, "Flop/s"), latency=Parameter(1e-6, "s")
-)
+MACHINE = sample_machine(bandwidth=1e9, throughput=1e9, latency=1e-6)
 
 COUNTED = counted_from(np.array([[0, 160_000], [0, 0]]))
 
@@ -112,8 +107,6 @@ def test_text_and_document() -> None:
     entries = json.loads(comparison_text(comparison))["measured"]
     assert [entry["nodes"] for entry in entries] == [1, 2, 4]
     assert entries[1]["traffic_excess_s"] == pytest.approx(19.5e-6)
-    assert (
-        repr(comparison.measured)
-        == "MeasuredRuns(of the bound is reached: 100.0 % on 1, 80.1 % on 2, 77.8 % on 4)"
-    )
+    reached = "100.0 % on 1, 80.1 % on 2, 77.8 % on 4"
+    assert repr(comparison.measured) == f"MeasuredRuns(of the bound is reached: {reached})"
     assert "measured" not in json.loads(comparison_text(_prediction().compare(COUNTED)))

@@ -1,7 +1,5 @@
 """Relabelling of parts: exact for few, planted permutations for many."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files for Extra-P, byte by byte, and models from its files."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable
@@ -32,16 +30,9 @@ def test_text(tmp_path: Path) -> None:
     more = [Measurement(m.parameters, ["main"], "messages", [3.0]) for m in POINTS]
     write_extrap_text(tmp_path / "a.txt", [*POINTS, *more])
     assert (tmp_path / "a.txt").read_text().splitlines() == [
-        "PARAMETER p n",
-        "POINTS (4 256) (16 256)",
-        "METRIC comm_bytes",
-        "REGION main->halo",
-        "DATA 40.0 44.0",
-        "DATA 160.0 176.0",
-        "METRIC messages",
-        "REGION main",
-        "DATA 3.0",
-        "DATA 3.0",
+        *("PARAMETER p n", "POINTS (4 256) (16 256)"),
+        *("METRIC comm_bytes", "REGION main->halo", "DATA 40.0 44.0", "DATA 160.0 176.0"),
+        *("METRIC messages", "REGION main", "DATA 3.0", "DATA 3.0"),
     ]
 
 
@@ -80,7 +71,8 @@ def test_what_no_file_can_hold(
     assert list(tmp_path.iterdir()) == []
 
 
-def _experiment(path: Path, function: dict[str, Any], parameters: list[str]) -> Path:
+def _experiment(path: Path, constant: float, compound: dict[str, Any], parameters: list[str]) -> Path:
+    function = {"constant_coefficient": constant, "compound_terms": [compound]}
     rows = [
         {"coordinate": [4.0, 16.0][: len(parameters)], "mean": 1.0},
         {"coordinate": [64.0, 96.0][: len(parameters)]},
@@ -106,10 +98,7 @@ def test_models_of_several_parameters_are_imported(tmp_path: Path) -> None:
     halves = {"coefficient": 2.0, "simple_terms": [_simple("polynomial", "1/2"), _simple("logarithm", "1")]}
     one = {"coefficient": 1.0, "simple_terms": [_simple("polynomial", "1")]}
     compound = {"coefficient": 3.0, "parameter_term_pairs": {"0": halves, "1": one}}
-    path = _experiment(
-        tmp_path / "m.extra-p", {"constant_coefficient": 5.0, "compound_terms": [compound]}, ["p", "n"]
-    )
-    (law,) = import_models(path)
+    (law,) = import_models(_experiment(tmp_path / "m.extra-p", 5.0, compound, ["p", "n"]))
     assert law_text(law) == "6 n sqrt(p) log2(p) + 5"
     assert law.predict({"p": 16.0, "n": 10.0})[0] == pytest.approx(5 + 6 * 10 * 4 * 4)
     assert (law.lowest, law.highest, law.num_points) == ((4.0, 16.0), (64.0, 96.0), 2)
@@ -117,9 +106,7 @@ def test_models_of_several_parameters_are_imported(tmp_path: Path) -> None:
 
 def test_models_of_one_parameter_are_imported(tmp_path: Path) -> None:
     compound = {"coefficient": 4.0, "simple_terms": [_simple("polynomial", "-1/3")]}
-    path = _experiment(
-        tmp_path / "m.extra-p", {"constant_coefficient": 0.0, "compound_terms": [compound]}, ["p"]
-    )
+    path = _experiment(tmp_path / "m.extra-p", 0.0, compound, ["p"])
     assert law_text(import_models(path)[0]) == "4 p^(-1/3)"
 
 
@@ -131,9 +118,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="No such file"):
         import_models(tmp_path / "none.extra-p")
     strange = {"coefficient": 4.0, "simple_terms": [_simple("sine", "1")]}
-    path = _experiment(
-        tmp_path / "m.extra-p", {"constant_coefficient": 0.0, "compound_terms": [strange]}, ["p"]
-    )
+    path = _experiment(tmp_path / "m.extra-p", 0.0, strange, ["p"])
     with pytest.raises(ArtifactError, match="no function of kind 'sine'"):
         import_models(path)
 

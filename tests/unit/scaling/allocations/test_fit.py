@@ -7,7 +7,6 @@ import pytest
 
 from commanalyzer.foundation.errors import FitError, MachineModelError
 from commanalyzer.machine.measuring.phase_campaign import campaign_points
-from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import Condition
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
@@ -19,6 +18,7 @@ from commanalyzer.scaling.allocations.metrics import (
     phase_metrics,
 )
 from commanalyzer.scaling.allocations.model import AreaModel
+from tests.samples import sample_machine
 
 PHYSICS = InjectionModel(2e-6, 3e-7, 1e-7, 1e9, 4e8)
 
@@ -73,11 +73,8 @@ def test_given_bounds_make_the_areas_of_the_paper() -> None:
     metrics = _metrics((4, 8, 16, 32))
     bounds = [Condition("NT", False, 131072.0), Condition("S", False, 4096.0)]
     model = fit_areas(CampaignData(metrics, 1e-6 + 1e-9 * metrics["NT"]), bounds=bounds)
-    assert [" and ".join(c.text for c in area.where) for area in model.times.areas] == [
-        "NT <= 131072 and S <= 4096",
-        "NT <= 131072 and S > 4096",
-        "NT > 131072",
-    ]
+    found = [" and ".join(c.text for c in area.where) for area in model.times.areas]
+    assert found == ["NT <= 131072 and S <= 4096", "NT <= 131072 and S > 4096", "NT > 131072"]
 
 
 def test_the_max_rate_model_finds_its_parameters() -> None:
@@ -97,12 +94,7 @@ def test_max_rate_by_hand() -> None:
 
 
 def test_injection_of_a_machine() -> None:
-    machine = MachineParameters(
-        "m",
-        bandwidth=Parameter(1e9, "B/s"),
-        latency=Parameter(3e-6, "s"),
-        message_overhead=Parameter(5e-7, "s"),
-    )
+    machine = sample_machine(bandwidth=1e9, latency=3e-6, message_overhead=5e-7)
     found = injection_of(machine)
     assert found.latency_s == pytest.approx(2e-6)
     assert found.overhead_s == 5e-7

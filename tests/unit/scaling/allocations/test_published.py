@@ -8,10 +8,11 @@ from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.scaling.allocations.model import model_of
 
 
-def _predicted(machine: str, **metrics: float) -> tuple[str, float]:
+def _check(machine: str, area: str, expected_s: float, **metrics: float) -> None:
     columns = {name: np.array([float(value)]) for name, value in metrics.items()}
     found = model_of(load_machine(machine)).predict(columns)
-    return found.area[0], float(found.time_s[0])
+    assert found.area[0] == area
+    assert found.time_s[0] == pytest.approx(expected_s, rel=1e-12)
 
 
 def test_vilje_area_1a() -> None:
@@ -22,9 +23,7 @@ def test_vilje_area_1a() -> None:
         + 1.0384e-9 * s * ni + 8.1344e-8 * r * ni + -5.9903e-16 * ppn * s * nt + 1.2994e-12 * ppn * r * nt
         + 1.2228e-14 * s * r * nt + -4.7418e-9 * ppn * r * ni + -3.7129e-16 * ppn * s * r * nt
     )  # fmt: skip
-    area, found = _predicted("vilje", PPN=ppn, S=s, NI=ni, NT=nt, R=r, SW=2, V=131072)
-    assert area == "Ia"
-    assert found == pytest.approx(expected, rel=1e-12)
+    _check("vilje", "Ia", expected, PPN=ppn, S=s, NI=ni, NT=nt, R=r, SW=2, V=131072)
 
 
 def test_vilje_area_1b() -> None:
@@ -35,9 +34,7 @@ def test_vilje_area_1b() -> None:
         + -5.7408e-15 * s * nt + 2.6589e-11 * ratio * nt + 3.6211e-18 * s * v + -1.8116e-13 * ratio * v
         + 6.9513e-16 * s * ratio * nt + 2.3784e-18 * s * ratio * v
     )  # fmt: skip
-    area, found = _predicted("vilje", PPN=2, S=s, NI=2, NT=nt, R=2, SW=4, V=v)
-    assert area == "Ib"
-    assert found == pytest.approx(expected, rel=1e-12)
+    _check("vilje", "Ib", expected, PPN=2, S=s, NI=2, NT=nt, R=2, SW=4, V=v)
 
 
 def test_vilje_area_2() -> None:
@@ -50,9 +47,7 @@ def test_vilje_area_2() -> None:
         + 1.5495e-19 * ppn * s * nt + 3.5872e-13 * ppn * sw * nt + -1.6864e-19 * s * sw * nt
         + 2.1983e-20 * ppn * s * sw * nt
     )  # fmt: skip
-    area, found = _predicted("vilje", PPN=ppn, S=s, NI=64, NT=nt, R=1, SW=sw, V=64 * nt)
-    assert area == "II"
-    assert found == pytest.approx(expected, rel=1e-12)
+    _check("vilje", "II", expected, PPN=ppn, S=s, NI=64, NT=nt, R=1, SW=sw, V=64 * nt)
 
 
 def test_piz_daint_area_1a() -> None:
@@ -62,9 +57,7 @@ def test_piz_daint_area_1a() -> None:
         1.816e-5 + 5.0144e-8 * ni + -2.927e-6 * per_router + 3.2788e-8 * ni * per_router + -6.4923e-7 * c
         + 1.3872e-8 * ni * c + 2.9738e-7 * per_router * c + -1.8538e-9 * ni * c * per_router
     )  # fmt: skip
-    area, found = _predicted("piz-daint", N=32, A=8, C=c, PPN=2, S=1024, PT=4096, NI=ni, NT=8192)
-    assert area == "Ia"
-    assert found == pytest.approx(expected, rel=1e-12)
+    _check("piz-daint", "Ia", expected, N=32, A=8, C=c, PPN=2, S=1024, PT=4096, NI=ni, NT=8192)
 
 
 def test_piz_daint_area_1b() -> None:
@@ -74,17 +67,13 @@ def test_piz_daint_area_1b() -> None:
         2.0604e-5 + -1.7625e-5 * ppn + 1.9318e-10 * nt + 2.7981e-7 * ni + 7.5479e-7 * per_chassis
         + 5.3778e-13 * ppn * nt + -1.98e-8 * ppn * ni + 2.7822e-12 * nt * per_chassis
     )  # fmt: skip
-    area, found = _predicted("piz-daint", N=64, A=16, C=1, PPN=ppn, S=4096, PT=32768, NI=ni, NT=nt)
-    assert area == "Ib"
-    assert found == pytest.approx(expected, rel=1e-12)
+    _check("piz-daint", "Ib", expected, N=64, A=16, C=1, PPN=ppn, S=4096, PT=32768, NI=ni, NT=nt)
 
 
 def test_piz_daint_area_2() -> None:
     ppn, nt = 8.0, 8 * 4 * 65536.0
     expected = 7.0526e-5 + -2.7899e-5 * ppn + 2.2196e-10 * nt + 1.4061e-11 * nt * ppn
-    area, found = _predicted("piz-daint", N=64, A=16, C=1, PPN=ppn, S=65536, PT=4 * 65536, NI=32, NT=nt)
-    assert area == "II"
-    assert found == pytest.approx(expected, rel=1e-12)
+    _check("piz-daint", "II", expected, N=64, A=16, C=1, PPN=ppn, S=65536, PT=4 * 65536, NI=32, NT=nt)
 
 
 def test_printed_formulas_below_zero_are_cut_off_and_marked() -> None:

@@ -1,7 +1,3 @@
-"""Where the ranks of workloads are put."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

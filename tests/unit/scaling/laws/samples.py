@@ -1,7 +1,3 @@
-"""Laws made by hand for tests."""
-
-from __future__ import annotations
-
 from fractions import Fraction
 
 from commanalyzer.scaling.laws.law import Formula, Law

@@ -1,7 +1,3 @@
-"""Observations of tables: which columns, which rows, which names."""
-
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 
@@ -12,22 +8,16 @@ from commanalyzer.scaling.laws.data import of_table, read_observations
 from commanalyzer.scaling.laws.fit import fit_observations
 from commanalyzer.scaling.laws.formula import law_text
 from commanalyzer.scaling.laws.terms import most_cubic_grid
-from commanalyzer.scaling.sweep.table import COLUMNS, Cell, SweepTable, table_from_lines
-
-
-def _line(n: str, nodes: int, **more: Cell) -> dict[str, Cell]:
-    values: dict[str, Cell] = {"integer": 0, "number": 0.5, "text": "x"}
-    default = {c.name: values[c.kind] for c in COLUMNS}
-    return {**default, "n": n, "nodes": nodes, "model": "volume", **more}
+from commanalyzer.scaling.sweep.table import SweepTable, table_from_lines
+from tests.unit.scaling.sweep.records import line
 
 
 def _table() -> SweepTable:
     lines = [
-        _line(str(n), p, comm_bytes=10 * n * p, work_flops=7 * n, native_s="" if n == 8 else 0.25)
-        for n in (8, 16)
-        for p in (2, 4)
+        line(str(n), p, comm_bytes=10 * n * p, work_flops=7 * n, native_s="" if n == 8 else 0.25)
+        for n, p in product((8, 16), (2, 4))
     ]
-    return table_from_lines(["n"], [*lines, _line("8", 2, model="hpdc18", comm_bytes=1)])
+    return table_from_lines(["n"], [*lines, line("8", 2, model="hpdc18", comm_bytes=1)])
 
 
 def test_a_sweep_table_gives_points_and_metrics() -> None:
@@ -57,9 +47,9 @@ def test_models_and_metrics_that_are_not_there() -> None:
 
 
 def test_text_parameters() -> None:
-    same = table_from_lines(["n", "kind"], [_line("8", 2, kind="copy"), _line("16", 2, kind="copy")])
+    same = table_from_lines(["n", "kind"], [line("8", 2, kind="copy"), line("16", 2, kind="copy")])
     assert of_table(same).parameters == ("n", "p")
-    mixed = table_from_lines(["n", "kind"], [_line("8", 2, kind="copy"), _line("16", 2, kind="swap")])
+    mixed = table_from_lines(["n", "kind"], [line("8", 2, kind="copy"), line("16", 2, kind="swap")])
     with pytest.raises(ConfigError, match="texts such as 'copy'"):
         of_table(mixed)
     assert of_table(mixed, parameters=["n"]).parameters == ("n", "p")
@@ -103,7 +93,7 @@ def test_plain_blocks_on_another_grid_are_named_and_in_no_law() -> None:
     for n, p in product((32, 64, 128), (4, 8, 16, 36)):
         rows, columns = (4, 9) if (n, p) == (32, 36) else most_cubic_grid(p, 2)
         shape, cost = f"blocks {rows}x{columns} of {n}x{n}", 320 * n * (rows + columns - 2)
-        lines.append(_line(str(n), p, regular_method=shape, regular_bytes=cost))
+        lines.append(line(str(n), p, regular_method=shape, regular_bytes=cost))
     (law,) = fit_observations(of_table(table_from_lines(("n",), lines)), metrics=("regular_bytes",)).laws
     assert law_text(law) == "320 n (q1 + q2 - 2)"
     assert law.notes[-1] == "n = 32, p = 36 is left out: plain blocks on another grid, blocks 4x9 of 32x32"

@@ -1,7 +1,5 @@
 """Laws that made the data are found again; what cannot be known is said."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from itertools import product
@@ -45,9 +43,7 @@ Q = np.cbrt(P)
         ),
     ],
 )
-def test_exact_data_give_their_law(
-    y: np.ndarray[tuple[int], np.dtype[np.float64]], text: str, name: str
-) -> None:
+def test_exact_data_give_their_law(y: Floats, text: str, name: str) -> None:
     law = fit_law(X, ("p", "n"), y, metric="comm_bytes")
     assert (law_text(law), law_name(law)) == (text, name)
     far = {"p": 1000.0, "n": 4096.0}

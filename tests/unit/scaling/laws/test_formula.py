@@ -1,7 +1,3 @@
-"""Formulas as text, LaTeX and Python; documents read back."""
-
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

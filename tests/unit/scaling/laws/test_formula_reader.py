@@ -1,7 +1,3 @@
-"""Formulas of people, read as laws."""
-
-from __future__ import annotations
-
 import math
 
 import pytest

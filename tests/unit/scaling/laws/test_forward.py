@@ -1,7 +1,5 @@
 """Sums that grow term by term: exact data give the exact sum, meaningless terms stay out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Projections by hand: W = 70 n^2 flops, C = 320 n (sqrt(p) - 1) bytes."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +19,10 @@ from commanalyzer.scaling.laws.document import LawsDocument, load_laws, save_law
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.projection import advise, project
+from tests.samples import sample_machine
 from tests.unit.scaling.laws.samples import HALO, WORK, factor, law
 
-MACHINE = MachineParameters(
-    name="box",
-    bandwidth=Parameter(1e9, "B/s"),
-    overlap=Parameter(0.5, "1"),
-    throughput=Parameter(1e10, "Flop/s"),
-)
+MACHINE = sample_machine("box", bandwidth=1e9, overlap=0.5, throughput=1e10)
 NODES = (1, 4, 16, 64, 256)
 SIZE = {"n": 1000.0}
 
@@ -92,9 +86,7 @@ _FULL = {
 @pytest.mark.parametrize("grid", [(1, 2), (2, 2), (3, 3), (4, 8), (8, 8)])
 @pytest.mark.parametrize("known", [(), ("latency",), ("latency", "gap"), ("message_overhead",), tuple(_FULL)])
 @pytest.mark.parametrize("prefix", ["", "regular_"])
-def test_exact_laws_give_the_bound_of_the_result(
-    grid: tuple[int, int], known: tuple[str, ...], prefix: str
-) -> None:
+def test_exact_laws_give_the_bound(grid: tuple[int, int], known: tuple[str, ...], prefix: str) -> None:
     machine = MachineParameters(bandwidth=MACHINE.bandwidth, throughput=MACHINE.throughput)
     machine = machine.updated(**{name: _FULL[name] for name in known})
     traffic, work = _stencil(*grid, rounds=30), 200_000_000
@@ -158,12 +150,8 @@ def test_nodes_without_the_memory_are_not_advised() -> None:
     found = project((HALO, WORK, memory), replace(MACHINE, memory=Parameter(2e6, "B")), NODES, SIZE)
     assert found.node_bytes.tolist() == pytest.approx([16e6 / p for p in NODES], rel=1e-5)
     advice = advise(found, 0.8)
-    assert (advice.largest, advice.fastest, advice.cheapest, advise(found, 0.99999).largest) == (
-        64,
-        256,
-        16,
-        None,
-    )
+    assert (advice.largest, advice.fastest, advice.cheapest) == (64, 256, 16)
+    assert advise(found, 0.99999).largest is None
     assert any("does not fit: 4 nodes and fewer" in line for line in advice_lines(found, advice))
     none = project((HALO, WORK, memory), replace(MACHINE, memory=Parameter(2e6, "B")), NODES, {"n": 1e5})
     said = advice_lines(none, advise(none, 0.8))

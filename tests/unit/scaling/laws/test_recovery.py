@@ -1,7 +1,5 @@
 """A sample of ``python -m bench.recovery``: exact data of a term give this term back."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.known_laws import Truth, recover, truths

@@ -1,12 +1,11 @@
 """Errors of prediction against fits that really leave rows out; best subsets against all of them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.optimize
+from numpy.typing import NDArray
 
 from commanalyzer.scaling.laws.regression import Problem, all_pairs, best_subsets, extended, prediction_errors
 
@@ -16,11 +15,8 @@ TARGET = RNG.uniform(0.5, 1.5, 12)
 HELD = np.arange(12) >= 9
 
 
-def _fit(
-    rows: np.ndarray[tuple[int], np.dtype[np.bool_]], chosen: list[int]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    found = np.linalg.lstsq(TABLE[rows][:, chosen], TARGET[rows], rcond=None)[0]
-    return np.asarray(found)
+def _fit(rows: NDArray[np.bool_], chosen: list[int]) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.lstsq(TABLE[rows][:, chosen], TARGET[rows], rcond=None)[0])
 
 
 def test_prediction_errors_are_those_of_leaving_rows_out() -> None:

@@ -1,7 +1,5 @@
 """Values of all functions by hand."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

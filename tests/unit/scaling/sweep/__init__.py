@@ -1,1 +1,0 @@
-"""Sweeps: specifications, state and table."""

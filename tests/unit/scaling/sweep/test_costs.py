@@ -1,7 +1,5 @@
 """Costs of the tool itself: which stage and which step they belong to."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,3 @@
-"""Handing out points: order, memory, failures, executors that break."""
-
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
@@ -84,11 +80,8 @@ def test_failures_are_recorded_and_the_rest_goes_on(desk: Desk) -> None:
 
     records = desk.run([8, 16, 32], task)
     error = records[1].error
-    assert error is not None and (error.kind, error.message, error.hint) == (
-        "PartitionError",
-        "too few values",
-        "more",
-    )
+    assert error is not None
+    assert (error.kind, error.message, error.hint) == ("PartitionError", "too few values", "more")
     assert desk.directory.record("0016-0") == records[1]
     assert [records[i].is_finished for i in (0, 2)] == [True, True]
     assert (desk.seen[-1].finished, desk.seen[-1].failed) == (2, 1)

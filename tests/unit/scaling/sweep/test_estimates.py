@@ -1,7 +1,3 @@
-"""Needs of points that are not analysed yet, from those that are."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

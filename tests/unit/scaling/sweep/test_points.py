@@ -1,7 +1,3 @@
-"""Points of a sweep: grids, files, templates."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,3 @@
-"""The Slurm script: which tasks, and what survives a shell."""
-
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -22,17 +18,11 @@ def test_words_with_blanks_and_quotes_reach_the_task(tmp_path: Path) -> None:
     folder.mkdir()
     script = folder / "job's.sh"
     arguments = ["a b.c", "--args", "{n} 'x' $HOME"]
-    script.write_text(
-        slurm_script(
-            script=script,
-            indices=[0, 2],
-            tool=("printf", "%s|"),
-            arguments=arguments,
-            directory=folder / "out",
-            folder=folder,
-            options=("--mem=2G",),
-        )
-    )
+    text = slurm_script(
+        script=script, indices=[0, 2], tool=("printf", "%s|"), arguments=arguments,
+        directory=folder / "out", folder=folder, options=("--mem=2G",),
+    )  # fmt: skip
+    script.write_text(text)
     environment = {"SLURM_JOB_ID": "1", "SLURM_ARRAY_TASK_ID": "2", "PATH": "/usr/bin:/bin"}
     for extra, expected in (
         ([], ["--task", "2", *arguments]),

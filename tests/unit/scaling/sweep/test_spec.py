@@ -1,7 +1,5 @@
 """Keys of points: what changes a result changes the key, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +61,7 @@ def test_limits_and_checks_do_not_matter(compiler: Compiler, base: AnalysisReque
     assert key(other) == key(base)
 
 
-def test_what_the_recording_depends_on_is_in_the_first_half(
+def test_the_recording_is_in_the_first_half(
     compiler: Compiler, base: AnalysisRequest, tmp_path: Path
 ) -> None:
     data = tmp_path / "in.txt"
@@ -89,9 +87,7 @@ def test_what_the_recording_depends_on_is_in_the_first_half(
     assert len(set(recordings)) == len(keys) and len(set(countings)) == 1
 
 
-def test_what_only_counting_depends_on_is_in_the_second_half(
-    compiler: Compiler, base: AnalysisRequest, tmp_path: Path
-) -> None:
+def test_counting_is_in_the_second_half(compiler: Compiler, base: AnalysisRequest, tmp_path: Path) -> None:
     owners = tmp_path / "owners.csv"
     others = [
         replace(base, nodes=(2, 4)),
@@ -109,9 +105,7 @@ def test_what_only_counting_depends_on_is_in_the_second_half(
     assert len(set(recordings)) == 1 and len(set(countings)) == len(keys)
 
 
-def test_where_nothing_compiles_there_is_no_sweep(
-    compiler: Compiler, base: AnalysisRequest, tmp_path: Path
-) -> None:
+def test_nothing_compiled_is_no_sweep(compiler: Compiler, base: AnalysisRequest, tmp_path: Path) -> None:
     assert [s.index for s in spec.specifications([POINT, POINT], [base, base], tmp_path)] == [0, 1]
     compiler.ir_text = "; edited"
     edited = spec.specifications([POINT], [base], tmp_path)
@@ -121,9 +115,7 @@ def test_where_nothing_compiles_there_is_no_sweep(
         spec.specifications([POINT, POINT], [base, base], tmp_path)
 
 
-def test_a_program_that_does_not_compile_has_a_key_of_its_message(
-    compiler: Compiler, base: AnalysisRequest
-) -> None:
+def test_what_does_not_compile_has_a_key_of_its_message(compiler: Compiler, base: AnalysisRequest) -> None:
     compiler.error = CompileError("expected ;")
     broken = key(base)
     assert key(base) == broken

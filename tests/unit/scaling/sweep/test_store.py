@@ -1,7 +1,3 @@
-"""The directory of a sweep: records, lock, foreign and damaged files."""
-
-from __future__ import annotations
-
 import multiprocessing
 from dataclasses import replace
 from pathlib import Path
@@ -9,35 +5,25 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CompileError, ConfigError
-from commanalyzer.scaling.sweep.store import (
-    PlannedPoint,
-    PointRecord,
-    SweepDirectory,
-    SweepOutcome,
-    SweepPlan,
-    outcome_of,
-    point_error,
-    read_outcome,
-    write_outcome,
-)
+from commanalyzer.scaling.sweep import store
 from tests.unit.scaling.sweep.records import record
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> SweepDirectory:
-    made = SweepDirectory(tmp_path / "out")
+def directory(tmp_path: Path) -> store.SweepDirectory:
+    made = store.SweepDirectory(tmp_path / "out")
     made.create()
     return made
 
 
-def finish(directory: SweepDirectory, found: PointRecord) -> None:
+def finish(directory: store.SweepDirectory, found: store.PointRecord) -> None:
     directory.result_path(found.key).touch()
     directory.write_record(found)
 
 
-def test_records_come_back(directory: SweepDirectory) -> None:
-    failed = PointRecord(
-        "k-1", {"n": "4"}, point_error(CompileError("no", where="a.c", hint="fix")), wall_s=0.5
+def test_records_come_back(directory: store.SweepDirectory) -> None:
+    failed = store.PointRecord(
+        "k-1", {"n": "4"}, store.point_error(CompileError("no", where="a.c", hint="fix")), wall_s=0.5
     )
     directory.write_record(failed)
     assert directory.record("k-1") == failed and not failed.is_finished
@@ -53,7 +39,7 @@ def test_records_come_back(directory: SweepDirectory) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"kind": "commanalyzer.sweep.point", "schema": 1}', '{"kind": 3}']
 )
-def test_a_damaged_record_is_no_record(directory: SweepDirectory, text: str) -> None:
+def test_a_damaged_record_is_no_record(directory: store.SweepDirectory, text: str) -> None:
     finish(directory, record(8))
     directory.record_path("0008-0").write_text(text)
     assert directory.record("0008-0") is None
@@ -62,15 +48,15 @@ def test_a_damaged_record_is_no_record(directory: SweepDirectory, text: str) -> 
 def test_directories_of_others_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(ConfigError, match="found another one with files"):
-        SweepDirectory(tmp_path).create()
+        store.SweepDirectory(tmp_path).create()
     with pytest.raises(ConfigError, match="found another one with files"):
-        SweepDirectory(tmp_path / "thesis.tex").create()
+        store.SweepDirectory(tmp_path / "thesis.tex").create()
     with pytest.raises(ConfigError, match="Not a directory"):
-        SweepDirectory(tmp_path / "thesis.tex" / "out").create()
+        store.SweepDirectory(tmp_path / "thesis.tex" / "out").create()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["thesis.tex"]
 
 
-def test_two_sweeps_do_not_share_a_directory(directory: SweepDirectory) -> None:
+def test_two_sweeps_do_not_share_a_directory(directory: store.SweepDirectory) -> None:
     with directory.locked():
         for shared in (False, True):
             with pytest.raises(ConfigError, match="found one in use"), directory.locked(shared=shared):
@@ -85,12 +71,12 @@ def test_two_sweeps_do_not_share_a_directory(directory: SweepDirectory) -> None:
 
 
 def hold(path: Path, ready: str) -> None:
-    with SweepDirectory(path).locked():
+    with store.SweepDirectory(path).locked():
         Path(ready).touch()
         multiprocessing.Event().wait()
 
 
-def test_a_killed_sweep_holds_no_lock(directory: SweepDirectory, tmp_path: Path) -> None:
+def test_a_killed_sweep_holds_no_lock(directory: store.SweepDirectory, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     process = multiprocessing.get_context("fork").Process(target=hold, args=(directory.path, str(ready)))
     process.start()
@@ -104,22 +90,22 @@ def test_a_killed_sweep_holds_no_lock(directory: SweepDirectory, tmp_path: Path)
         pass
 
 
-def plan() -> SweepPlan:
-    points = tuple(PlannedPoint(f"{n:04d}-0", {"n": str(n)}) for n in (8, 16, 32))
-    return SweepPlan({"seed": 1}, ("sweep", "a.c"), ("n",), (4,), ("volume",), points)
+def plan() -> store.SweepPlan:
+    points = tuple(store.PlannedPoint(f"{n:04d}-0", {"n": str(n)}) for n in (8, 16, 32))
+    return store.SweepPlan({"seed": 1}, ("sweep", "a.c"), ("n",), (4,), ("volume",), points)
 
 
-def test_state_and_table_are_views_of_the_records(directory: SweepDirectory) -> None:
+def test_state_and_table_are_views_of_the_records(directory: store.SweepDirectory) -> None:
     finish(directory, record(16))
-    directory.write_record(PointRecord("0008-0", {"n": "8"}, point_error(MemoryError())))
-    outcome = outcome_of(directory, plan())
+    directory.write_record(store.PointRecord("0008-0", {"n": "8"}, store.point_error(MemoryError())))
+    outcome = store.outcome_of(directory, plan())
     assert (len(outcome.failed), outcome.num_waiting, outcome.is_complete) == (1, 1, False)
-    write_outcome(directory, outcome)
-    assert read_outcome(directory) == outcome
-    assert read_outcome(directory).table.column("n").tolist() == [16.0]
+    store.write_outcome(directory, outcome)
+    assert store.read_outcome(directory) == outcome
+    assert store.read_outcome(directory).table.column("n").tolist() == [16.0]
     finish(directory, record(8))
     finish(directory, record(32))
-    complete = read_outcome(directory)
+    complete = store.read_outcome(directory)
     assert complete.is_complete and complete.table.column("n").tolist() == [8.0, 16.0, 32.0]
 
 
@@ -132,30 +118,27 @@ def test_state_and_table_are_views_of_the_records(directory: SweepDirectory) -> 
         ('{"kind": "commanalyzer.sweep", "schema": 1}', "missing required field provenance"),
     ],
 )
-def test_another_state_is_refused(directory: SweepDirectory, text: str, found: str) -> None:
+def test_another_state_is_refused(directory: store.SweepDirectory, text: str, found: str) -> None:
     directory.state_path.write_text(text)
     with pytest.raises(ArtifactError, match=found):
-        read_outcome(directory)
+        store.read_outcome(directory)
 
 
-def test_no_state_is_no_sweep(directory: SweepDirectory) -> None:
+def test_no_state_is_no_sweep(directory: store.SweepDirectory) -> None:
     with pytest.raises(ArtifactError, match="No such file"):
-        read_outcome(directory)
+        store.read_outcome(directory)
 
 
-def test_drafts_of_killed_processes_go(directory: SweepDirectory) -> None:
+def test_drafts_of_killed_processes_go(directory: store.SweepDirectory) -> None:
     finish(directory, record(8))
     for draft in (directory.path / ".sweep.json.7.tmp", directory.results / ".0008-0.cmz.7.tmp"):
         draft.touch()
     directory.remove_drafts()
-    assert sorted(path.name for path in directory.results.iterdir()) == [
-        ".no-input",
-        "0008-0.cmz",
-        "0008-0.json",
-    ]
+    left = {path.name for path in directory.results.iterdir()}
+    assert left == {".no-input", "0008-0.cmz", "0008-0.json"}
     assert list(directory.path.glob(".*.tmp")) == []
 
 
-def test_an_outcome_without_records_has_an_empty_table(directory: SweepDirectory) -> None:
-    outcome = SweepOutcome(directory.path, replace(plan(), points=()), ())
+def test_an_outcome_without_records_has_an_empty_table(directory: store.SweepDirectory) -> None:
+    outcome = store.SweepOutcome(directory.path, replace(plan(), points=()), ())
     assert len(outcome.table) == 0 and outcome.is_complete

@@ -1,7 +1,3 @@
-"""The table of a sweep: types, exactness, unknown numbers, refusals."""
-
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -9,22 +5,12 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, ConfigError
-from commanalyzer.scaling.sweep.table import (
-    COLUMNS,
-    NAMES,
-    PER_POINT,
-    Cell,
-    SweepTable,
-    load_table,
-    table_from_lines,
-)
+from commanalyzer.scaling.sweep.table import NAMES, PER_POINT, Cell, SweepTable, load_table, table_from_lines
+from tests.unit.scaling.sweep import records
 
 
 def line(n: int, nodes: int, **changes: Cell) -> dict[str, Cell]:
-    """A line: 7 for every integer, 0.5 for every number."""
-    fillers: dict[str, Cell] = {"integer": 7, "number": 0.5, "text": "x"}
-    cells = {column.name: fillers[column.kind] for column in COLUMNS}
-    return {"n": n, "kind": "banded", **cells, "nodes": nodes, "model": "volume", **changes}
+    return records.line(n, nodes, kind="banded", **changes)
 
 
 def two_lines() -> SweepTable:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 
@@ -50,16 +48,9 @@ def test_language_by_suffix_and_by_x() -> None:
     command = _read("a.c b.cc c.S d.f90 e.ll f.o -x c++ g.c - -x none h.c -xc i.o")
     inputs = [(a.name, a.language, a.explicit) for a in command.arguments if a.language]
     assert inputs == [
-        ("a.c", "c", ""),
-        ("b.cc", "c++", ""),
-        ("c.S", "assembler", ""),
-        ("d.f90", "fortran", ""),
-        ("e.ll", "ir", ""),
-        ("f.o", "object", ""),
-        ("g.c", "c++", "c++"),
-        ("-", "c++", "c++"),
-        ("h.c", "c", ""),
-        ("i.o", "c", "c"),
+        *(("a.c", "c", ""), ("b.cc", "c++", ""), ("c.S", "assembler", ""), ("d.f90", "fortran", "")),
+        *(("e.ll", "ir", ""), ("f.o", "object", "")),
+        *(("g.c", "c++", "c++"), ("-", "c++", "c++"), ("h.c", "c", ""), ("i.o", "c", "c")),
     ]
 
 

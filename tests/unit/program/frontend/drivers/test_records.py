@@ -1,18 +1,10 @@
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 
 import pytest
 
 from commanalyzer.foundation.errors import CompileError, ConfigError
-from commanalyzer.program.frontend.drivers.embedded import (
-    add_section,
-    carrier,
-    parse_elf,
-    read_elf,
-    with_section,
-)
+from commanalyzer.program.frontend.drivers import embedded
 from commanalyzer.program.frontend.drivers.records import SECTION, Record, decode_records, encode_records
 from commanalyzer.program.frontend.drivers.underlying import find_underlying, named_compiler
 from commanalyzer.program.frontend.drivers.wrapper import has_all_records
@@ -41,24 +33,20 @@ def test_damaged_records_are_refused(damage: bytes) -> None:
 
 
 def test_carrier_has_the_section_and_asks_for_no_executable_stack() -> None:
-    elf = parse_elf(carrier(SECTION, b"content"))
+    elf = embedded.parse_elf(embedded.carrier(SECTION, b"content"))
     assert elf is not None
     assert elf.content(SECTION) == b"content"
-    assert [(s.name, s.flags) for s in elf.sections] == [
-        ("", 0),
-        (".shstrtab", 0),
-        (".note.GNU-stack", 0),
-        (SECTION, 0),
-    ]
+    names = ("", ".shstrtab", ".note.GNU-stack", SECTION)
+    assert [(s.name, s.flags) for s in elf.sections] == [(name, 0) for name in names]
 
 
 def test_a_section_is_added_and_everything_else_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.o"
-    path.write_bytes(carrier("first", b"1"))
+    path.write_bytes(embedded.carrier("first", b"1"))
     path.chmod(0o640)
-    before = read_elf(path)
-    assert add_section(path, "second", b"22")
-    after = read_elf(path)
+    before = embedded.read_elf(path)
+    assert embedded.add_section(path, "second", b"22")
+    after = embedded.read_elf(path)
     assert before is not None
     assert after is not None
     assert (after.content("first"), after.content("second")) == (b"1", b"22")
@@ -69,16 +57,16 @@ def test_a_section_is_added_and_everything_else_kept(tmp_path: Path) -> None:
 
 def test_what_is_no_object_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.o"
-    for data in (b"BC\xc0\xde", b"", b"\x7fELF\x02\x01\x01", carrier("x", b"")[:70]):
+    for data in (b"BC\xc0\xde", b"", b"\x7fELF\x02\x01\x01", embedded.carrier("x", b"")[:70]):
         path.write_bytes(data)
-        assert not add_section(path, "second", b"22")
+        assert not embedded.add_section(path, "second", b"22")
         assert path.read_bytes() == data
-    executable = bytearray(carrier("x", b""))
+    executable = bytearray(embedded.carrier("x", b""))
     executable[16] = 2
-    elf = parse_elf(bytes(executable))
+    elf = embedded.parse_elf(bytes(executable))
     assert elf is not None
     with pytest.raises(ConfigError, match="expected an object file"):
-        with_section(elf, "second", b"")
+        embedded.with_section(elf, "second", b"")
 
 
 def _archive(*members: bytes) -> bytes:
@@ -91,7 +79,7 @@ def _archive(*members: bytes) -> bytes:
 
 def test_archives_of_recorded_objects(tmp_path: Path) -> None:
     path = tmp_path / "lib.a"
-    own, foreign = carrier(SECTION, b"odd"), carrier("other", b"")
+    own, foreign = embedded.carrier(SECTION, b"odd"), embedded.carrier("other", b"")
     for members, complete in (
         ((own, own), True),
         ((b"index", own), True),

@@ -1,18 +1,9 @@
 """Polynomials of addresses and rounds of loops, against what the loops compute by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.program.ir.cfg import control_flow
-from commanalyzer.program.ir.loops.induction import (
-    LoopEnds,
-    NestNumbers,
-    Polynomial,
-    Rounds,
-    loop_ends,
-    round_number,
-)
+from commanalyzer.program.ir.loops import induction
 from commanalyzer.program.ir.model import Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.program.ir.types import PTR
@@ -47,21 +38,22 @@ exit:
   ret void
 }}
 """
-_J, _I = round_number("inner"), round_number("outer")
+_J, _I = induction.round_number("inner"), induction.round_number("outer")
+Terms = dict[tuple[str, ...], int]
 
 
 def _numbers(
     body: str = "", start: str = "0", step: str = "1", test: str = "ne i64 %j.next, %m"
-) -> tuple[NestNumbers, Rounds | None]:
+) -> tuple[induction.NestNumbers, induction.Rounds | None]:
     function = parse_module(_NEST.format(body=body, start=start, step=step, test=test)).functions[0]
     cfg = control_flow(function)
-    numbers = NestNumbers(function, cfg, cfg.loops["outer"])
-    ends = loop_ends(cfg, cfg.loops["inner"])
-    assert ends == LoopEnds("outer", "inner", "inner.exit")
+    numbers = induction.NestNumbers(function, cfg, cfg.loops["outer"])
+    ends = induction.loop_ends(cfg, cfg.loops["inner"])
+    assert ends == induction.LoopEnds("outer", "inner", "inner.exit")
     return numbers, numbers.rounds(cfg.loops["inner"], ends)
 
 
-def _terms(polynomial: Polynomial | None) -> dict[tuple[str, ...], int] | None:
+def _terms(polynomial: induction.Polynomial | None) -> Terms | None:
     return None if polynomial is None else dict(polynomial.terms)
 
 
@@ -113,20 +105,13 @@ def test_narrow_integers_that_do_not_wrap_are_exact() -> None:
     ],
 )
 def test_rounds(
-    start: str,
-    step: str,
-    test: str,
-    expected: tuple[dict[tuple[str, ...], int], dict[tuple[str, ...], int], int | str, bool, bool],
+    start: str, step: str, test: str, expected: tuple[Terms, Terms, int | str, bool, bool]
 ) -> None:
     _, rounds = _numbers(start=start, step=step, test=test)
     assert rounds is not None
-    assert (
-        _terms(rounds.left),
-        _terms(rounds.right),
-        rounds.step.constant if rounds.step.is_constant else next(iter(rounds.step.symbols)),
-        rounds.until_equal,
-        rounds.is_unsigned,
-    ) == expected
+    each = rounds.step.constant if rounds.step.is_constant else next(iter(rounds.step.symbols))
+    ends = _terms(rounds.left), _terms(rounds.right)
+    assert (*ends, each, rounds.until_equal, rounds.is_unsigned) == expected
 
 
 @pytest.mark.parametrize(
@@ -156,8 +141,8 @@ def test_constant_rounds(start: str, step: str, test: str, expected: int | None)
 
 
 def test_polynomials_multiply_and_split() -> None:
-    x, y = Polynomial.of("x"), Polynomial.of("y")
-    product = (x + Polynomial.number(2)) * (y - x)
+    x, y = induction.Polynomial.of("x"), induction.Polynomial.of("y")
+    product = (x + induction.Polynomial.number(2)) * (y - x)
     assert dict(product.terms) == {("x", "y"): 1, ("x", "x"): -1, ("y",): 2, ("x",): -2}
     assert product.coefficient("x") is None
     linear = product.coefficient("y")

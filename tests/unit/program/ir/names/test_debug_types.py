@@ -1,7 +1,3 @@
-"""Types of variables from debug records."""
-
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.program.ir.names.addresses import ModuleNames

@@ -1,7 +1,5 @@
 """Heap arrays of library containers bear the user's names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import commanalyzer as ca

@@ -1,7 +1,5 @@
 """Labels that others in the same chain make superfluous."""
 
-from __future__ import annotations
-
 from commanalyzer.recording.instrument.labelling.labels import LabelForms
 
 

@@ -1,7 +1,3 @@
-"""Which conditions select registers."""
-
-from __future__ import annotations
-
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.labelling.values import CallFacts, function_values
 

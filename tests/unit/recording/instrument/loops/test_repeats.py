@@ -1,7 +1,5 @@
 """Which loops are run without hooks when their effect is known, and how the instrumented text says so."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -223,7 +221,7 @@ def test_exits_join_both_ways(planned: tuple[ModulePlan, str]) -> None:
     ("function", "is_offered"),
     [("stencil", True), ("product", True), ("carried", False), ("sum", False), ("copy", False)],
 )
-def test_loops_that_are_met_first_are_offered_as_a_whole(
+def test_loops_met_first_are_offered(
     planned: tuple[ModulePlan, str], function: str, is_offered: bool
 ) -> None:
     offers = "".join("".join(loop.offer) for loop in planned[0].patches[f"@{function}"].repeated)

@@ -1,7 +1,5 @@
 """Arithmetic against numpy, which wraps and rounds as the machine does."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -13,13 +11,7 @@ from hypothesis import strategies as st
 from commanalyzer.foundation.errors import TargetRunError
 from commanalyzer.program.ir.model import Operand
 from commanalyzer.program.ir.types import parse_type
-from commanalyzer.recording.interpreter.instructions.arithmetic import (
-    binary,
-    compare,
-    convert,
-    fused_multiply_add,
-    nearest,
-)
+from commanalyzer.recording.interpreter.instructions import arithmetic
 from commanalyzer.recording.interpreter.instructions.codec import decode, encode, long_double
 from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
 from commanalyzer.recording.interpreter.values import Data, as_float
@@ -34,7 +26,7 @@ _FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 @given(st.sampled_from(["add", "sub", "mul", "and", "or", "xor"]), _BYTES, _BYTES)
 def test_integers_wrap(opcode: str, a: int, b: int) -> None:
     python = {"add": a + b, "sub": a - b, "mul": a * b, "and": a & b, "or": a | b, "xor": a ^ b}
-    assert binary(opcode, I8, a, b) == python[opcode] % 256
+    assert arithmetic.binary(opcode, I8, a, b) == python[opcode] % 256
 
 
 @pytest.mark.parametrize(
@@ -52,13 +44,13 @@ def test_integers_wrap(opcode: str, a: int, b: int) -> None:
     ],
 )
 def test_signs(opcode: str, a: int, b: int, result: int) -> None:
-    assert binary(opcode, I8, a & 255, b & 255) == result & 255
+    assert arithmetic.binary(opcode, I8, a & 255, b & 255) == result & 255
 
 
 @pytest.mark.parametrize("opcode", ["sdiv", "udiv", "srem", "urem"])
 def test_division_by_zero(opcode: str) -> None:
     with pytest.raises(TargetRunError):
-        binary(opcode, I32, 1, 0)
+        arithmetic.binary(opcode, I32, 1, 0)
 
 
 @given(st.sampled_from(["fadd", "fsub", "fmul", "fdiv"]), _FLOATS, _FLOATS)
@@ -66,29 +58,29 @@ def test_single_precision_rounds_once(opcode: str, a: float, b: float) -> None:
     operation = {"fadd": np.add, "fsub": np.subtract, "fmul": np.multiply, "fdiv": np.divide}[opcode]
     with np.errstate(all="ignore"):
         expected = operation(np.float32(a), np.float32(b))
-    result = as_float(binary(opcode, FLOAT, a, b))
+    result = as_float(arithmetic.binary(opcode, FLOAT, a, b))
     assert np.float32(result).tobytes() == np.float32(expected).tobytes() or (
         math.isnan(expected) and result != result
     )
 
 
 def test_extended_precision_is_kept() -> None:
-    third = binary("fdiv", EXTENDED, long_double(1.0), long_double(3.0))
+    third = arithmetic.binary("fdiv", EXTENDED, long_double(1.0), long_double(3.0))
     assert encode(EXTENDED, third) == (np.longdouble(1) / np.longdouble(3)).tobytes()[:10]
     assert decode(EXTENDED, encode(EXTENDED, third)) == third
 
 
 def test_fused_multiply_add_rounds_once() -> None:
     x = 1.0 + 2.0**-30
-    assert fused_multiply_add(DOUBLE, x, x, -1.0) == float(Fraction(x) ** 2 - 1)
-    assert fused_multiply_add(DOUBLE, x, x, -1.0) != x * x - 1.0
-    assert fused_multiply_add(DOUBLE, 2.0, math.inf, 1.0) == math.inf
+    assert arithmetic.fused_multiply_add(DOUBLE, x, x, -1.0) == float(Fraction(x) ** 2 - 1)
+    assert arithmetic.fused_multiply_add(DOUBLE, x, x, -1.0) != x * x - 1.0
+    assert arithmetic.fused_multiply_add(DOUBLE, 2.0, math.inf, 1.0) == math.inf
 
 
 @given(st.integers(-(2**70), 2**70))
 def test_nearest_single_has_no_double_rounding(numerator: int) -> None:
     exact = Fraction(numerator, 2**20)
-    result = Fraction(nearest(FLOAT, exact))
+    result = Fraction(arithmetic.nearest(FLOAT, exact))
     below, above = (np.nextafter(np.float32(float(result)), np.float32(s * np.inf)) for s in (-1, 1))
     assert abs(result - exact) <= abs(Fraction(float(below)) - exact)
     assert abs(result - exact) <= abs(Fraction(float(above)) - exact)
@@ -97,7 +89,7 @@ def test_nearest_single_has_no_double_rounding(numerator: int) -> None:
 @given(_DOUBLES, _DOUBLES)
 def test_ordered_comparisons(a: float, b: float) -> None:
     for predicate, expected in [("olt", a < b), ("uge", a >= b), ("one", a != b), ("ueq", a == b)]:
-        assert compare("fcmp", predicate, DOUBLE, a, b) == int(expected)
+        assert arithmetic.compare("fcmp", predicate, DOUBLE, a, b) == int(expected)
 
 
 @pytest.mark.parametrize(
@@ -105,14 +97,14 @@ def test_ordered_comparisons(a: float, b: float) -> None:
     [("oeq", 0), ("ueq", 1), ("one", 0), ("une", 1), ("ord", 0), ("uno", 1), ("true", 1), ("false", 0)],
 )
 def test_comparisons_with_nan(predicate: str, expected: int) -> None:
-    assert compare("fcmp", predicate, DOUBLE, math.nan, 1.0) == expected
+    assert arithmetic.compare("fcmp", predicate, DOUBLE, math.nan, 1.0) == expected
 
 
 def test_integer_comparisons_know_signs() -> None:
-    assert compare("icmp", "slt", I8, 255, 1) == 1
-    assert compare("icmp", "ult", I8, 255, 1) == 0
-    assert compare("icmp", "ne", I8, 255, 1) == 1
-    assert compare("icmp", "sge", parse_type("<2 x i8>"), (255, 1), (0, 1)) == (0, 1)
+    assert arithmetic.compare("icmp", "slt", I8, 255, 1) == 1
+    assert arithmetic.compare("icmp", "ult", I8, 255, 1) == 0
+    assert arithmetic.compare("icmp", "ne", I8, 255, 1) == 1
+    assert arithmetic.compare("icmp", "sge", parse_type("<2 x i8>"), (255, 1), (0, 1)) == (0, 1)
 
 
 def test_casts() -> None:
@@ -129,7 +121,7 @@ def test_casts() -> None:
         ("ptrtoint", "ptr", "i64", 99, 99),
     ]
     for opcode, source, target, data, expected in cases:
-        assert convert(opcode, parse_type(source), parse_type(target), data) == expected
+        assert arithmetic.convert(opcode, parse_type(source), parse_type(target), data) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """C library functions against the C library of the machine."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np
@@ -11,14 +9,8 @@ from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.recording.interpreter.instructions.codec import long_double
+from commanalyzer.recording.interpreter.libc import mathlib
 from commanalyzer.recording.interpreter.libc.library import Library
-from commanalyzer.recording.interpreter.libc.mathlib import (
-    FUNCTIONS,
-    base_name,
-    complex_product,
-    complex_quotient,
-    evaluate,
-)
 from commanalyzer.recording.interpreter.libc.stdio import format_printf, scan
 from commanalyzer.recording.interpreter.memory import Memory
 from commanalyzer.recording.interpreter.values import Data
@@ -36,9 +28,7 @@ def _c_printf(template: str, argument: ctypes.c_double | ctypes.c_int64) -> byte
 
 
 @given(_FLAGS, _WIDTHS, _PRECISIONS, st.sampled_from("eEfFgG"), st.floats())
-def test_floating_conversions_are_those_of_c(
-    flags: str, width: str, precision: str, kind: str, value: float
-) -> None:
+def test_floats_are_printed_as_by_c(flags: str, width: str, precision: str, kind: str, value: float) -> None:
     template = f"%{flags}{width}{precision}{kind}"
     expected = _c_printf(template, ctypes.c_double(value))
     assert format_printf(template.encode(), [value], lambda _: b"") == expected
@@ -51,9 +41,7 @@ def test_floating_conversions_are_those_of_c(
     st.sampled_from(["ld", "lu", "lx", "lX", "d", "u", "x", "hd", "hhu"]),
     st.integers(-(2**63), 2**63 - 1),
 )
-def test_integer_conversions_are_those_of_c(
-    flags: str, width: str, precision: str, kind: str, value: int
-) -> None:
+def test_integers_are_printed_as_by_c(flags: str, width: str, precision: str, kind: str, value: int) -> None:
     template = f"%{flags}{width}{precision}{kind}"
     expected = _c_printf(template, ctypes.c_int64(value))
     assert format_printf(template.encode(), [value & (2**64 - 1)], lambda _: b"") == expected
@@ -95,7 +83,7 @@ def test_math_functions_are_those_of_libm(x: float) -> None:
     for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "floor", "ceil", "round", "rint"):
         function = getattr(libm, name)
         function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double]
-        assert FUNCTIONS[name](x) == function(x)
+        assert mathlib.FUNCTIONS[name](x) == function(x)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +100,14 @@ def test_math_functions_are_those_of_libm(x: float) -> None:
     ],
 )
 def test_edges_of_math_functions(name: str, arguments: tuple[float, ...], expected: str) -> None:
-    assert str(float(FUNCTIONS[name](*arguments))) == expected
+    assert str(float(mathlib.FUNCTIONS[name](*arguments))) == expected
 
 
 def test_names_and_extended_precision() -> None:
-    assert base_name("sqrtf") == ("sqrt", "f")
-    assert base_name("modf") == ("modf", "")
-    assert base_name("__exp_finite") == ("exp", "")
-    assert evaluate("sqrt", long_double(2.0)) == np.sqrt(np.longdouble(2))
+    assert mathlib.base_name("sqrtf") == ("sqrt", "f")
+    assert mathlib.base_name("modf") == ("modf", "")
+    assert mathlib.base_name("__exp_finite") == ("exp", "")
+    assert mathlib.evaluate("sqrt", long_double(2.0)) == np.sqrt(np.longdouble(2))
 
 
 @pytest.fixture
@@ -189,6 +177,6 @@ def test_streams(memory: Memory) -> None:
 
 
 def test_complex_arithmetic() -> None:
-    assert complex_product(1.0, 2.0, 3.0, 4.0) == (-5.0, 10.0)
-    assert complex_quotient(-5.0, 10.0, 3.0, 4.0) == (1.0, 2.0)
-    assert complex_quotient(1.0, 0.0, 0.0, 1e200) == (0.0, -1e-200)
+    assert mathlib.complex_product(1.0, 2.0, 3.0, 4.0) == (-5.0, 10.0)
+    assert mathlib.complex_quotient(-5.0, 10.0, 3.0, 4.0) == (1.0, 2.0)
+    assert mathlib.complex_quotient(1.0, 0.0, 0.0, 1e200) == (0.0, -1e-200)

@@ -1,7 +1,5 @@
 """The chapter of laws: formulas as they are, projections by Eq. 4 with the laws' bytes and work."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
