@@ -43,10 +43,7 @@ def with_lanes(ir_text: str) -> str:
     """Module text in which functions with phis of vectors compute lane by lane.
 
     Each vector is put together again under its name, and taken apart in front of each use; what is not
-    needed of this, LLVM's combination of instructions removes.
-
-    Args:
-        ir_text: Module without critical edges, as LLVM prints it.
+    needed of this, LLVM's combination of instructions removes. The module has no critical edges.
     """
     if not _CARRIED.search(ir_text):
         return ir_text
@@ -110,11 +107,7 @@ _INDEXING = frozenset({"getelementptr", "sext", "zext", "trunc", "switch", "intt
 
 
 def with_reloads(ir_text: str) -> str:
-    """Module text in which values that a round stored are loaded by the next round.
-
-    Args:
-        ir_text: Module in canonical form.
-    """
+    """Text of a module in canonical form in which values that a round stored are loaded by the next round."""
     module = parse_module(ir_text)
     lines: list[str | None] = list(module.lines)
     for function in module.functions:
@@ -130,12 +123,7 @@ def with_reloads(ir_text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Forwarded:
-    """A phi that is the value which the iteration before stored, and first what was there before the loop.
-
-    Attributes:
-        phi: The register that carries it.
-        store: The store.
-    """
+    """A phi that is the value which the iteration before stored, and first what was there before the loop."""
 
     phi: Instruction
     store: Instruction

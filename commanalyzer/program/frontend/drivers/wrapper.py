@@ -156,10 +156,7 @@ _LONGEST_LINE = 100_000
 def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], None]) -> int:
     """Exit status of the compiler called with ``words``.
 
-    Args:
-        language: Of the wrapper: ``c``, ``c++`` or ``fortran``.
-        words: Arguments of the compiler.
-        warn: Called with a sentence if an object could not be given its IR (the build goes on).
+    ``warn`` is called with a sentence if an object could not be given its IR (the build goes on).
 
     Raises:
         CompileError: If there is no compiler, or several outputs shall have one name.

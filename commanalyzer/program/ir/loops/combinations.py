@@ -32,13 +32,7 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A register that combines two operands.
-
-    Attributes:
-        operands: What is combined.
-        fold: The operation.
-        condition: Register with the comparison; for connectives the first operand.
-    """
+    """A register that combines two operands; its condition is a comparison, or the first operand."""
 
     operands: tuple[Operand, Operand]
     fold: Fold
@@ -114,13 +108,7 @@ def comparison_fold(comparison: Instruction, taken: str) -> Fold:
 
 @dataclass(frozen=True, slots=True)
 class ExtremumStore:
-    """A conditional store that keeps a minimum or maximum.
-
-    Attributes:
-        store: The store.
-        otherwise: Label of the block that is executed instead of the store.
-        fold: Minimum or maximum.
-    """
+    """A conditional store that keeps a minimum or maximum; the block ``otherwise`` is executed instead."""
 
     store: Instruction
     otherwise: str

@@ -286,8 +286,7 @@ class _SelectionFinder:
     # ---- what the conditions compare -----------------------------------------------------------------------
 
     def _comparisons(self, selection: Selection) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
-        conditions = dict.fromkeys(c for name in selection.choices for c in self._conditions(name))
-        return {c: self._compared(c) for c in conditions}
+        return {c: self._compared(c) for name in selection.choices for c in self._conditions(name)}
 
     def _only_compared_among(self, selection: Selection, others: list[Selection]) -> bool:
         """The running choice is compared only to decide reductions that know it as a rival, or itself."""
