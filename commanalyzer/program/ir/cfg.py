@@ -179,18 +179,9 @@ def control_flow(function: Function, without: Container[str] = ()) -> ControlFlo
     in_dominators = _intervals(labels[0], dominator)
     postdominator = _postdominators(labels, order, successors)
     loops, innermost = _loops(labels, order, successors, predecessors, in_dominators)
-    return ControlFlow(
-        labels[0],
-        successors,
-        predecessors,
-        tuple(order),
-        {block: None if block == labels[0] else dominator[block] for block in order},
-        postdominator,
-        loops,
-        innermost,
-        in_dominators,
-        _intervals(VIRTUAL_EXIT, postdominator),
-    )
+    above = {block: None if block == labels[0] else dominator[block] for block in order}
+    found = labels[0], successors, predecessors, tuple(order), above, postdominator, loops, innermost
+    return ControlFlow(*found, in_dominators, _intervals(VIRTUAL_EXIT, postdominator))
 
 
 def _intervals(root: str, parent: Mapping[str, str]) -> dict[str, tuple[int, int]]:

@@ -51,17 +51,12 @@ class LibraryPlanner:
     def plan(self, instruction: Instruction, known: LibraryCall, block: str) -> None:
         """Plan one call of a function with effect ``known``."""
         self._block = block
-        if known.calls:
-            self._clear_arguments(instruction)
+        if known.calls:  # what is called back gets its arguments from the library: they have no labels
+            before = self._patch.before.setdefault(instruction.first_line, [])
+            before += [f"  store i64 0, ptr {label_slot(index)}, align 8" for index in range(4)]
         planned = _PLANS.get(known.kind)
         if planned is not None:
             planned(self, instruction, known, self._labels.behind(instruction))
-
-    def _clear_arguments(self, instruction: Instruction) -> None:
-        """What is called back gets its arguments from the library: they have no labels."""
-        before = self._patch.before.setdefault(instruction.first_line, [])
-        for index in range(4):
-            before.append(f"  store i64 0, ptr {label_slot(index)}, align 8")
 
     # ---- values --------------------------------------------------------------------------------------------
 

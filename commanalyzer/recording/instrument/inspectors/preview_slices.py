@@ -131,16 +131,10 @@ def overlaps(
     computed: dict[str, Instruction],
     module: Module,
 ) -> tuple[Overlap, ...]:
-    """Pairs of places that must be found apart before the preview is believed.
+    """Pairs of places that must be found apart before the preview, which does ``computed``, is believed.
 
-    Args:
-        values: Facts of the function.
-        blocks: Its blocks.
-        computed: What the preview computes.
-        module: The module; says the types of accesses: most pairs are apart by them.
-
-    Raises:
-        Obstacle: If there are too many, or some that may meet in every run.
+    By the types of accesses, which the module says, most pairs are. Raises an obstacle if there are too many,
+    or some that may meet in every run.
     """
     numbers = NestNumbers(values.function, values.cfg, loop)
     loads = [i for i in computed.values() if i.opcode == "load"]

@@ -12,12 +12,7 @@ _MASK = (1 << 64) - 1
 
 
 class GuardWriter:
-    """Writes integer code to the end of a preheader.
-
-    Args:
-        patch: Gives names to registers.
-        types: Types of the symbols of polynomials.
-    """
+    """Writes integer code to the end of a preheader; ``types`` are those of the symbols of polynomials."""
 
     def __init__(self, patch: FunctionPatch, types: Mapping[str, IrType]) -> None:
         self.lines: list[str] = []

@@ -121,16 +121,11 @@ def _nest(values: FunctionValues, patch: FunctionPatch, loop: Loop, blocks: list
     exiting = {e.exiting for e in ends.values()}
     if any(len(cfg.successors[b.label]) != 1 and b.label not in exiting for b in blocks_left):
         return None
-    short = {
-        b.label: frozenset(h for h, e in ends.items() if _is_behind(cfg, b.label, loops[h], e))
-        for b in blocks_left
-    }
+    left = [b.label for b in blocks_left]
+    short = {b: frozenset(h for h, e in ends.items() if _is_behind(cfg, b, loops[h], e)) for b in left}
     if any(short[header] for header in loops):
         return None  # a loop that is not entered in the last round would have to have rounds all the same
-    behind = {
-        b.label: frozenset(o.label for o in blocks_left if o is not b and cfg.dominates(b.label, o.label))
-        for b in blocks_left
-    }
+    behind = {b: frozenset(o for o in left if o != b and cfg.dominates(b, o)) for b in left}
     return _Nest(loop, loops, ends, blocks, skipped, short, behind)
 
 
@@ -196,15 +191,7 @@ class _Span:
 
 
 class _RepeatWriter:
-    """Writes the guard and what surrounds the copy and the instrumented loop.
-
-    Args:
-        patch: What was inserted; gives names to registers.
-        nest: The loops.
-        numbers: What is known about integers and addresses.
-        code: What the inserted code does.
-        rounds: Of each loop, by header.
-    """
+    """Writes the guard and what surrounds the copy and the instrumented loop; ``rounds`` are by header."""
 
     def __init__(
         self,
