@@ -187,7 +187,7 @@ def size_bytes(type_: IrType) -> int:
 @lru_cache(maxsize=4096)
 def alloc_size_bytes(type_: IrType) -> int:
     """Return the distance in bytes of consecutive array elements of ``type_``."""
-    return _round_up(size_bytes(type_), alignment_bytes(type_))
+    return round_up(size_bytes(type_), alignment_bytes(type_))
 
 
 @lru_cache(maxsize=4096)
@@ -225,13 +225,14 @@ def _struct_layout(struct: IrType) -> tuple[tuple[int, ...], int]:
     offsets: list[int] = []
     end = 0
     for field in struct.elements:
-        start = end if struct.packed else _round_up(end, alignment_bytes(field))
+        start = end if struct.packed else round_up(end, alignment_bytes(field))
         offsets.append(start)
         end = start + alloc_size_bytes(field)
-    return tuple(offsets), _round_up(end, alignment_bytes(struct))
+    return tuple(offsets), round_up(end, alignment_bytes(struct))
 
 
-def _round_up(value: int, multiple: int) -> int:
+def round_up(value: int, multiple: int) -> int:
+    """The smallest multiple that is not less."""
     return -(-value // multiple) * multiple
 
 

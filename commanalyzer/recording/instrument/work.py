@@ -82,10 +82,8 @@ def _is_integer(type_: IrType) -> bool:
 class BlockCounters:
     """Which counter tells how often an instruction was executed inside the analysed region.
 
-    Attributes:
-        of_block: Counter per block label.
-        behind: Per block in which the region can begin or end: (index of the instruction behind which another
-            counter counts, counter), in program order.
+    ``behind`` has, per block in which the region can begin or end: (index of the instruction behind which
+    another counter counts, counter), in program order.
     """
 
     of_block: Mapping[str, int]
@@ -214,7 +212,6 @@ class _Claims:
     """Which site each register works for.
 
     Attributes:
-        values: Facts of the function.
         named: Registers that are values of their own, and their sites.
         places: Where sites are that may share by rounds.
         inputs: What a register is computed from.
@@ -296,13 +293,7 @@ def _stored(values: FunctionValues, instruction: Instruction) -> list[str]:
 
 @dataclass(slots=True)
 class _Costs:
-    """Adds up operations per site and counter.
-
-    Attributes:
-        values: Facts of the function.
-        counters: How often its instructions are executed.
-        terms: Per site, operations per count of each counter.
-    """
+    """Adds up operations: ``terms`` has, per site, those per count of each counter."""
 
     values: FunctionValues
     counters: BlockCounters

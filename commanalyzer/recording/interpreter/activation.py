@@ -28,7 +28,6 @@ class FunctionPlan:
     """A function, prepared.
 
     Attributes:
-        blocks: Instructions by label.
         selectors: (block, predecessor) -> conditions whose sources select the phis of the block.
         count_indices: First line of a counting store -> the index operands of its address.
         combined: Choices that are minima, maxima or connectives, by register.
@@ -66,16 +65,9 @@ def plan_function(function: Function) -> FunctionPlan:
     found = selections(function, flow)
     counts = counting_stores(function, flow)
     extrema = extremum_stores(function, flow)
-    return FunctionPlan(
-        function,
-        blocks,
-        selectors,
-        counts,
-        found.combined,
-        found.kept,
-        {e.store.first_line: e for e in extrema},
-        {e.otherwise: e for e in extrema},
-    )
+    known = function, blocks, selectors, counts, found.combined, found.kept
+    by_line, instead = {e.store.first_line: e for e in extrema}, {e.otherwise: e for e in extrema}
+    return FunctionPlan(*known, by_line, instead)
 
 
 def _selectors(

@@ -57,14 +57,7 @@ from commanalyzer.recording.interpreter.values import (
 
 
 class Paths:
-    """Paths of one program.
-
-    Args:
-        library: What external functions do.
-
-    Attributes:
-        current: Path of the last call that may lead to a function that hands out blocks.
-    """
+    """Paths of one program; ``current`` is that of the last call that may lead to where blocks come from."""
 
     def __init__(self, module: Module, library: LibraryModel) -> None:
         self._allocators = Allocators(module, library)
@@ -86,15 +79,14 @@ class Paths:
 
 def modify(operation: str, type_: IrType, old: Data, operand: Data) -> Data:
     """Return the new value of ``atomicrmw``."""
-    a, b = old, operand
     if operation in ("add", "sub", "and", "or", "xor", "fadd", "fsub"):
-        return binary(operation, type_, a, b)
+        return binary(operation, type_, old, operand)
     if operation == "nand":
-        return as_int(binary("and", type_, a, b)) ^ ((1 << type_.bits) - 1)
+        return as_int(binary("and", type_, old, operand)) ^ ((1 << type_.bits) - 1)
     if operation in ("fmin", "fmax"):
-        return FUNCTIONS[operation](as_float(a), as_float(b))
+        return FUNCTIONS[operation](as_float(old), as_float(operand))
     choose = max if operation in ("max", "umax") else min
-    x, y = as_int(a), as_int(b)
+    x, y = as_int(old), as_int(operand)
     if operation in ("max", "min"):
         x, y = signed(x, type_.bits), signed(y, type_.bits)
     return choose(x, y) & ((1 << type_.bits) - 1)
@@ -110,14 +102,9 @@ def select_and_keep(
 ) -> Value:
     """Return ``value``, which depends on everything compared and taken since the loop began.
 
-    Args:
-        collected: Labels of the activation's selecting reductions; changed.
-        selection: The reduction.
-        name: Its member that is assigned, or a register that takes its result.
-        candidate: Register or constant that was taken, and the labels that it brings; of a member that begins
-            anew, the labels of all initial values.
-        value: What was taken.
-        conditions: Labels of what decided.
+    Assigned is the member ``name``, or a register that takes its result. The candidate is the register or
+    constant that was taken, and the labels that it brings; of a member that begins anew, the labels of all
+    initial values. ``conditions`` decided. Changes ``collected``, labels of the activation's reductions.
     """
     key = min(selection.members)
     taken, fresh = candidate
@@ -132,14 +119,10 @@ def select_and_keep(
 
 
 class Machine:
-    """Executes a module.
+    """Executes a module; more instructions or bytes of memory than the limits are refused.
 
     Args:
-        module: Parsed module.
-        stdin: Standard input of the program.
         control_flows: Conditions that select values are sources with role CONTROL.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
         register_homes: Names of registers that are values with a version per assignment, as in memory, by the
@@ -461,7 +444,7 @@ class Machine:
         if instruction.callee == "asm":
             self._assembly(frame, instruction)
             return
-        name = self.image.function_name(instruction.callee, self._callee_address)
+        name = self.image.function_name(instruction.callee, lambda text: as_int(frame.registers[text].data))
         # Metadata arguments (llvm.experimental.*) have no value.
         values = [self.value(o) for o in instruction.operands if o.type.kind != "metadata"]
         if name in self._functions:
@@ -471,9 +454,6 @@ class Machine:
         result = self.externals.call(name.removeprefix("@"), instruction, values)
         result = without_address_labels(instruction.type, result)
         self.finish(frame, instruction, result, values)
-
-    def _callee_address(self, text: str) -> int:
-        return as_int(self.frames[-1].registers[text].data)
 
     def _assembly(self, frame: Frame, instruction: Instruction) -> None:
         """Accept compiler barriers (an empty template) only."""

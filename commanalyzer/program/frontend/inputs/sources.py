@@ -46,7 +46,13 @@ class SourceCompiler:
         text = self._preprocessed(command)
         if text is None:
             return _compiled(command, source, module)
-        state = [self.toolchain.version, str(Path.cwd()), *command, source.read_bytes(), text]
+        state: list[str | bytes] = [
+            self.toolchain.version,
+            str(Path.cwd()),
+            *command,
+            source.read_bytes(),
+            text,
+        ]
         key = content_key(["bitcode of a source", *state])
 
         def produce(draft: Path) -> None:
