@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, reached
 from commanalyzer.program.ir.loops.induction import loop_ends
 from commanalyzer.program.ir.model import BINARY, CASTS, BasicBlock, Function, Instruction, Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
@@ -165,10 +165,9 @@ class _Facts:
         self._defined = {i.name: (b, i) for b in function.blocks for i in b.instructions if i.name}
         self._users: dict[str, list[Instruction]] = {}
         self._block_of = {i.first_line: b.label for b in function.blocks for i in b.instructions}
-        for block in function.blocks:
-            for instruction in block.instructions:
-                for operand in instruction.operands:
-                    self._users.setdefault(operand.text, []).append(instruction)
+        for instruction in function.instructions:
+            for operand in instruction.operands:
+                self._users.setdefault(operand.text, []).append(instruction)
 
     def forwarded(self, loop: Loop) -> Iterator[_Forwarded]:
         """Phis of a loop's header that can be loaded again."""
@@ -272,14 +271,12 @@ class _Facts:
         if not self._cfg.dominates(block.label, loop.latches[0]):
             return False
         later = [i for i in block.instructions if i.first_line > store.last_line]
-        pending, seen = list(self._cfg.successors[block.label]), {loop.header}
-        while pending:
-            label = pending.pop()
-            if label in seen or label not in loop.blocks:
-                continue
-            seen.add(label)
+
+        def following(label: str) -> list[str]:
+            return [s for s in self._cfg.successors[label] if s in loop.blocks and s != loop.header]
+
+        for label in reached(following(block.label), following):
             later += self.blocks[label].instructions
-            pending += self._cfg.successors[label]
         return not any(_may_write(i) and not self._is_elsewhere(i, store) for i in later)
 
     def _is_elsewhere(self, other: Instruction, store: Instruction) -> bool:

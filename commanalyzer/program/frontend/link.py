@@ -1,8 +1,7 @@
 """Back end of the front end: LLVM modules and objects in, an executable in the cache out.
 
-Models of runtime libraries in C: linked into the program before it is instrumented.
-
-A model ``ca_model_X`` takes the place of the library function X. It calls X for the numbers and repeats in
+Models of runtime libraries in C are linked into the program before it is instrumented. A model
+``ca_model_X`` takes the place of the library function X. It calls X for the numbers and repeats in
 plain code what flows: instrumentation then sees loops, copies and allocations, not a call into the dark.
 """
 

@@ -1,8 +1,7 @@
 """Chooses the compiler: the clang that comes with the ``ziglang`` wheel, or one that the user names.
 
-Sources and headers of the runtime shim.
-
-Runs external tools (compiler, linker, optimiser child) with a time limit.
+Also finds sources and headers of the runtime shim, and runs external tools (compiler, linker, optimiser
+child) with a time limit.
 """
 
 from __future__ import annotations

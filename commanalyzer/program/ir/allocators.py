@@ -61,21 +61,14 @@ def _place(known: Addresses, load: Instruction) -> tuple[str, int, bool]:
 
 def _slice(known: Addresses, texts: list[str]) -> tuple[list[Instruction], set[str]]:
     """Loads and parameters that values are computed from."""
-    loads, parameters = list[Instruction](), set[str]()
-    pending, seen = list(texts), set[str]()
-    while pending:
-        text = pending.pop()
-        if text in seen:
-            continue
-        seen.add(text)
-        if text in known.parameters:
-            parameters.add(text)
+
+    def inputs(text: str) -> list[str]:
         made = known.definitions.get(text)
-        if made is not None and made.opcode == "load":
-            loads.append(made)
-        elif made is not None and made.opcode in _COMPUTED:
-            pending.extend(operand.text for operand in made.operands)
-    return loads, parameters
+        return [o.text for o in made.operands] if made is not None and made.opcode in _COMPUTED else []
+
+    found = reached(texts, inputs)
+    made = (known.definitions[text] for text in found if text in known.definitions)
+    return [i for i in made if i.opcode == "load"], {text for text in found if text in known.parameters}
 
 
 _ALLOCATES = frozenset({CallKind.ALLOCATE, CallKind.REALLOCATE, CallKind.MAP})

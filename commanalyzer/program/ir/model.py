@@ -2,8 +2,6 @@
 
 Only what the analysis needs is modelled, but every instruction keeps the exact lines it was printed on, so
 that a rewriter can leave everything else of the module untouched.
-
-Opcode classes and instruction words of LLVM IR.
 """
 
 from __future__ import annotations

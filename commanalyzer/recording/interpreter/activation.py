@@ -1,8 +1,4 @@
-"""Activations of functions, and what they count.
-
-What the interpreter tells others about a run while it lasts.
-
-What the interpreter knows about a function before it runs: blocks, selectors, counts.
+"""Activations of functions, what they count, whom they tell of it, and what is known of a function before.
 
 *Selectors* of a phi are the conditions that decide which of its operands is taken, as opposed to how often
 a loop runs. *Counts* are stores such as ``h[b[i]] += 1``, where nothing but the address varies.

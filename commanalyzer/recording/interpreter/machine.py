@@ -1,15 +1,9 @@
 """The interpreter proper: frames, control transfer, memory instructions and calls.
 
 The machine executes one instruction after the other; a frame is an activation of a function. Everything
-that computes without side effects is in :mod:`.operations`, label rules of memory
-are in :mod:`commanalyzer.recording.interpreter.shadow`, external functions in
-:mod:`commanalyzer.recording.interpreter.libc.external`.
-
-Labels of reductions that select, see :mod:`commanalyzer.program.ir.loops.selections`.
-
-What ``atomicrmw`` computes.
-
-Paths of allocations: which calls led to the one that is executed.
+that computes without side effects is in :mod:`.operations`, label rules of memory are in :mod:`.shadow`,
+external functions in :mod:`.external`. For reductions that select, see
+:mod:`commanalyzer.program.ir.loops.selections`.
 """
 
 from __future__ import annotations
@@ -127,7 +121,6 @@ class Machine:
         workspace: Homes of the words of workspaces.
         register_homes: Names of registers that are values with a version per assignment, as in memory, by the
             object that each of them is: ``@function/%object``.
-        library: What external functions do, if not the package's own rows.
         observer: Is told what happens, if given.
         word_bytes: Bytes of memory that have one home.
     """
@@ -143,7 +136,6 @@ class Machine:
         recorder: Recorder | None = None,
         workspace: Set[Home] = frozenset(),
         register_homes: Mapping[str, str] | None = None,
-        library: LibraryModel | None = None,
         observer: Observer | None = None,
         word_bytes: int = 4,
     ) -> None:
@@ -151,7 +143,7 @@ class Machine:
         self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()
-        model = library or default_library()
+        model = default_library()
         self._observer = self.memory.observer = observer or Observer()  # after the image
         self.externals = Externals(self, stdin, model, self._observer)
         self._paths = Paths(module, model)

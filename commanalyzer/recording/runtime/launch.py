@@ -1,12 +1,8 @@
 """Runs the analysed program: limits on time and memory, and what it used.
 
 The only module that starts the target. The target gets a session of its own, so that reading a terminal does
-not stop it, and a supervisor that ends it and everything it started
-(:mod:`commanalyzer.recording.runtime.launch`).
-
-Processes that are ended with everything that they started, also when this process is killed.
-
-Each is started by a small program (``runtime_shim/supervisor``) that watches this process and adopts orphans.
+not stop it, and is started by a small program (``runtime_shim/supervisor``) that watches this process, adopts
+orphans, and ends it with everything that it started, also when this process is killed.
 """
 
 from __future__ import annotations
@@ -213,7 +209,9 @@ def run_target(
     label = label or str(executable)
     # A file rather than a pipe: no reader thread, and a grandchild that keeps it open cannot block us.
     with tempfile.TemporaryFile() as captured:
-        _flush_own_streams()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
         build_supervisor()  # the first time, before interrupts wait
         with contextlib.ExitStack() as starting:
             starting.enter_context(deferred_interrupts())
@@ -274,12 +272,6 @@ def spool_stdin(source: Path | None, directory: Path) -> Path | None:
         # No usable standard input (a notebook, a closed descriptor): the program sees an empty one.
         copy.write_bytes(b"")
     return copy
-
-
-def _flush_own_streams() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
-            stream.flush()
 
 
 def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:

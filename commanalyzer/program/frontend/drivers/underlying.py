@@ -1,8 +1,7 @@
 """Which compilers a wrapper calls: one for the normal program, one for the embedded IR.
 
-``$CC`` is never looked at: in a build, it names the wrapper itself.
-
-OpenMP's run-time functions for one thread, as an object file: for programs that do not take our header.
+``$CC`` is never looked at: in a build, it names the wrapper itself. OpenMP's run-time
+functions for one thread are an object file, for programs that do not take our header.
 """
 
 from __future__ import annotations

@@ -74,13 +74,14 @@ def compile_executable(
         ir_path, found = canonical_file(paths, labels, tuple(regions), scratch, shared=shared, models=models)
         ir_text = ir_path.read_text()
     options, gone = program.link_options()
+    contents = [(str(sources[0]), sources[0].read_bytes()), *((r.name, r.payload) for _, r in modules)]
     linked = {record.language for record in program.images[0].of_kind("link")}
     return FrontendResult(
         ir_text=ir_text,
         language="c++" if "c++" in linked else language_of((), ir_text),
         toolchain=toolchain,
         flags=(),
-        inputs=_inputs(sources[0], [record for _, record in modules]),
+        inputs=tuple(InputFile(name, hashlib.sha256(data).hexdigest()) for name, data in contents),
         region_functions=found,
         diagnostics=(*toolchain_notes, *_diagnostics(program.images, gone)),
         libraries=libraries,
@@ -114,11 +115,6 @@ def _toolchain(program: EmbeddedProgram, compiler: str) -> tuple[Toolchain, tupl
     except CommAnalyzerError as error:
         note = f"linked with the bundled compiler, as the program's own is not usable: {error.message}"
         return bundled_toolchain(), (note,)
-
-
-def _inputs(executable: Path, modules: Sequence[Record]) -> tuple[InputFile, ...]:
-    own = InputFile(str(executable), hashlib.sha256(executable.read_bytes()).hexdigest())
-    return (own, *(InputFile(m.name, hashlib.sha256(m.payload).hexdigest()) for m in modules))
 
 
 def _diagnostics(images: Sequence[ElfImage], gone: Sequence[str]) -> list[str]:

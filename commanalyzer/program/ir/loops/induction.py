@@ -4,8 +4,6 @@ Input: a function, its control flow and a loop. Output: per register a :class:`P
 registers from outside the loop and, per loop of the nest, the number of its current round (0, 1, ...); and
 per loop what decides how many rounds it makes. Numbers are exact modulo 2^64; narrower integers are taken as
 signed and must not wrap (``nsw``), so that their polynomials are exact, too.
-
-Polynomials with integer coefficients over named symbols: what loops compute addresses with.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """What the source calls the memory behind an address: a variable, a member of what a parameter points to.
 
 ``m->u`` in a function with the parameter ``m`` is the member ``.u`` of parameter 0, whatever a caller calls
-the object; ``ctx.mesh`` is the member ``mesh`` of a variable.
-
-Source names of the symbols that flang and C++ compilers make.
+the object; ``ctx.mesh`` is the member ``mesh`` of a variable. Symbols of flang and C++ compilers are read.
 """
 
 from __future__ import annotations

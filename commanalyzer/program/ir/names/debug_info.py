@@ -1,7 +1,4 @@
-"""Debug information of a module: source places, variables and the types behind them.
-
-Source types of memory: which member of a structure lies at which offset.
-"""
+"""Debug information of a module: places, variables, their types, and which member lies at which offset."""
 
 from __future__ import annotations
 

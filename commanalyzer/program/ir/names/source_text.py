@@ -3,7 +3,7 @@
 ``std::vector<double> pressure(n)`` allocates in code inlined from a header. The chain of inlined calls ends
 in the user's code, and the source text at that line and column names the variable or member.
 
-Where loops begin in the source.
+Where loops begin is read from branches and calls, too.
 """
 
 from __future__ import annotations

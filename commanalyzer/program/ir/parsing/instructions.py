@@ -94,13 +94,13 @@ def _binary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 def _unary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     draft.type = draft.operands[0].type
 
 
 def _cast(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     cursor.expect("to")
     draft.type = types.read(cursor)
 
@@ -157,7 +157,7 @@ def _trailing_indices(cursor: Cursor) -> tuple[int, ...]:
 
 
 def _extractvalue(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     draft.indices = _trailing_indices(cursor)
     draft.type = draft.operands[0].type
     for index in draft.indices:
@@ -208,7 +208,7 @@ def _load(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
     draft.type = draft.element_type = types.read(cursor)
     cursor.expect(",")
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     _read_ordering(draft, cursor)
 
 
@@ -224,7 +224,7 @@ def _alloca(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.type = PTR
     if cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
         cursor.next()
-        draft.operands = read_operands(cursor, types, 1)
+        draft.operands = (read_operand(cursor, types),)
 
 
 def _call(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -267,7 +267,7 @@ def _br(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     if cursor.peek() == "label":
         draft.targets = (_read_label(cursor),)
         return
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
     if_true = _read_label(cursor)
     cursor.expect(",")
@@ -275,7 +275,7 @@ def _br(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 def _switch(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
     targets = [_read_label(cursor)]
     values: list[int] = []
@@ -290,7 +290,7 @@ def _switch(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 def _indirectbr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
     cursor.expect("[")
     targets: list[str] = []
@@ -302,19 +302,15 @@ def _indirectbr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 def _ret(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     if not cursor.accept("void"):
-        draft.operands = read_operands(cursor, types, 1)
+        draft.operands = (read_operand(cursor, types),)
 
 
 def _nothing(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     """``unreachable`` and ``fence``: nothing that the analysis needs."""
 
 
-def _resume(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 1)
-
-
 def _va_arg(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 1)
+    draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
     draft.type = types.read(cursor)
 
@@ -377,8 +373,7 @@ _READERS: dict[str, Reader] = {
     "br": _br,
     "switch": _switch,
     "indirectbr": _indirectbr,
-    "ret": _ret,
-    "resume": _resume,
+    **dict.fromkeys(("ret", "resume"), _ret),
     "va_arg": _va_arg,
     "landingpad": _landingpad,
     "cmpxchg": _cmpxchg,

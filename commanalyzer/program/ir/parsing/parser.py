@@ -336,7 +336,8 @@ def _open_brackets(line: str) -> int:
     if '"' in line:
         line = _QUOTED.sub("", line)
     line = line.split(";", 1)[0]
-    return sum(line.count(bracket) for bracket in "[({") - sum(line.count(bracket) for bracket in "])}")
+    opened = line.count("[") + line.count("(") + line.count("{")
+    return opened - line.count("]") - line.count(")") - line.count("}")
 
 
 def _type_bodies(lines: list[str]) -> dict[str, tuple[str, int]]:

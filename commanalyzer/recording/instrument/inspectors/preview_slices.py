@@ -1,9 +1,8 @@
 """What a preview computes, and whether the loop's stores leave alone what it reads.
 
 Input: facts of a function and a loop. Output: the instructions that addresses and conditions come from, and
-the pairs of accesses that must lie apart for the preview to see what the loop will see.
-
-Whether two memory accesses can touch the same value, by the types that the compiler noted (``!tbaa``).
+the pairs of accesses that must lie apart for the preview to see what the loop will see. Most do by the
+types that the compiler noted (``!tbaa``).
 """
 
 from __future__ import annotations

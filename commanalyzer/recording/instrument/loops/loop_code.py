@@ -191,9 +191,12 @@ class _CodeReader:
             return True
         if hook.startswith("ca_term_"):
             self._summing = call
-            return self._term(hook, arguments)
+            self._terms.add(arguments[0])
+            return hook == "ca_term_many" or self._use(arguments[1:])
         if hook in ("ca_accumulator_reset", "ca_accumulator_close"):
-            return self._reduction(hook, arguments)
+            self._code.has_effect = True
+            (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])
+            return True
         if hook in _BLOCKS:
             return self._block(arguments)
         if hook in _PURE:
@@ -227,12 +230,3 @@ class _CodeReader:
         if text in self._addresses:
             return self._addresses[text]
         return None if text in self._code.defined else self._numbers.polynomial(Operand(I64, text))
-
-    def _term(self, hook: str, arguments: Sequence[str]) -> bool:
-        self._terms.add(arguments[0])
-        return hook == "ca_term_many" or self._use(arguments[1:])
-
-    def _reduction(self, hook: str, arguments: Sequence[str]) -> bool:
-        self._code.has_effect = True
-        (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])
-        return True

@@ -1,11 +1,8 @@
 """Calls that leave the module: effect on memory and labels by kind of library function.
 
 What each function does to values is read from :mod:`commanalyzer.program.ir.libcalls`; unknown functions are
-refused, because guessing would silently lose flows.
-
-Library functions that call functions of the program: sorting and searching.
-
-Texts that show numbers of the program: their words refer to the values, as copies do.
+refused, because guessing would silently lose flows. Sorting and searching call functions of the program; the
+words of texts that show its numbers refer to the values, as copies do.
 """
 
 from __future__ import annotations

@@ -67,10 +67,6 @@ def _sinh(x: float) -> float:
         return math.copysign(math.inf, x)
 
 
-def _lgamma(x: float) -> float:
-    return math.inf if x <= 0 and x == math.floor(x) else _guarded(math.lgamma, x)
-
-
 FUNCTIONS: dict[str, Function] = {
     "fabs": abs,
     "copysign": math.copysign,
@@ -114,7 +110,7 @@ FUNCTIONS: dict[str, Function] = {
     "atanh": lambda x: math.copysign(math.inf, x) if abs(x) == 1 else _guarded(math.atanh, x),
     "pow": _pow,
     "tgamma": lambda x: math.copysign(math.inf, x) if x == 0 else _guarded(math.gamma, x),
-    "lgamma": _lgamma,
+    "lgamma": lambda x: math.inf if x <= 0 and x == math.floor(x) else _guarded(math.lgamma, x),
     "nextafter": math.nextafter,
     "logb": lambda x: -math.inf if x == 0 else float(math.frexp(x)[1] - 1) if math.isfinite(x) else abs(x),
     "fdiv": float_divide,
