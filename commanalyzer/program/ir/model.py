@@ -57,6 +57,11 @@ class IrType:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector, 1 for others."""
+        return self.count if self.kind == "vector" else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:

@@ -33,7 +33,7 @@ _ACCESSES = {"load": 1, "store": 1, "atomicrmw": 2, "cmpxchg": 2}
 
 def flops_of(instruction: Instruction, calls: CallFacts) -> int:
     """Floating-point operations of one execution; vector lanes count, fused multiply-add is 2."""
-    lanes = _lanes(instruction.type)
+    lanes = instruction.type.lanes
     if instruction.opcode in _FLOPS:
         return lanes
     if instruction.opcode in ("call", "invoke"):
@@ -54,11 +54,11 @@ def operations_of(instruction: Instruction, calls: CallFacts) -> Operations:
         return Operations()
     opcode, flops = instruction.opcode, flops_of(instruction, calls)
     moved = instruction.operands[0].type if opcode == "store" else instruction.type
-    return Operations(flops, _integer_of(instruction, calls, flops), _ACCESSES.get(opcode, 0) * _lanes(moved))
+    return Operations(flops, _integer_of(instruction, calls, flops), _ACCESSES.get(opcode, 0) * moved.lanes)
 
 
 def _integer_of(instruction: Instruction, calls: CallFacts, flops: int) -> int:
-    lanes = _lanes(instruction.type)
+    lanes = instruction.type.lanes
     if instruction.opcode in _INTEGER or instruction.opcode in _LOGIC:
         return lanes
     if instruction.opcode in ("call", "invoke"):  # minimum, absolute value, bit counts, ...
@@ -67,10 +67,6 @@ def _integer_of(instruction: Instruction, calls: CallFacts, flops: int) -> int:
         return lanes if is_pure and not flops and _is_integer(instruction.type) else 0
     is_update = instruction.opcode == "atomicrmw" and instruction.predicate != "xchg"
     return int(is_update and not flops)
-
-
-def _lanes(type_: IrType) -> int:
-    return type_.count if type_.kind == "vector" else 1
 
 
 def _is_integer(type_: IrType) -> bool:

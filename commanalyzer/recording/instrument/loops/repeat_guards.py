@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from commanalyzer.program.ir import constants
 from commanalyzer.program.ir.loops.induction import Monomial, Polynomial, Rounds
 from commanalyzer.program.ir.model import IrType
 from commanalyzer.recording.instrument.code import FunctionPatch
@@ -99,8 +100,7 @@ def as_i64(patch: FunctionPatch, out: list[str], name: str, type_: IrType) -> st
 
 def signed(value: int) -> int:
     """The 64-bit pattern as LLVM prints it."""
-    value &= _MASK
-    return value - (1 << 64) if value >> 63 else value
+    return constants.signed(value & _MASK, 64)
 
 
 def multiplier(index: int) -> int:

@@ -47,12 +47,7 @@ def without_address_labels(type_: IrType, value: Value) -> Value:
 
 def flops(instruction: Instruction) -> int:
     """Return the floating-point operations of one execution (calls not included)."""
-    return lane_count(instruction.type) if instruction.opcode in _FLOAT_OPERATIONS else 0
-
-
-def lane_count(type_: IrType) -> int:
-    """Return the number of lanes of a vector, 1 for scalars."""
-    return type_.count if type_.kind == "vector" else 1
+    return instruction.type.lanes if instruction.opcode in _FLOAT_OPERATIONS else 0
 
 
 def all_labels(values: Sequence[Value]) -> Labels:

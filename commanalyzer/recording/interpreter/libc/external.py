@@ -22,7 +22,7 @@ from commanalyzer.program.ir.types import parse_type
 from commanalyzer.recording.interpreter.activation import Observer
 from commanalyzer.recording.interpreter.instructions.codec import encode, member_types, round_to, zero
 from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
-from commanalyzer.recording.interpreter.instructions.operations import all_labels, lane_count
+from commanalyzer.recording.interpreter.instructions.operations import all_labels
 from commanalyzer.recording.interpreter.libc.library import Library
 from commanalyzer.recording.interpreter.libc.mathlib import complex_product, complex_quotient
 from commanalyzer.recording.interpreter.memory import Memory
@@ -202,7 +202,9 @@ class Externals:
         fact = self._model.fitting(name, len(values))
         if fact is None:
             raise _unsupported(name, instruction, "an external function with known effect")
-        self.flops += fact.flops * _lanes(instruction)
+        is_vector = instruction.type.kind == "vector"
+        lanes = [instruction.type.lanes] if is_vector else [o.type.lanes for o in instruction.operands]
+        self.flops += fact.flops * max(lanes, default=1)
         self._observer.called(name, fact.kind, instruction)
         call, handler = _Call(name, fact, instruction, values), _KINDS.get(fact.kind)
         if handler is None:
@@ -381,12 +383,6 @@ def _fit(type_: IrType, data: Data) -> Data:
     if type_.kind in ("int", "ptr"):
         return as_int(data) & ((1 << type_.bits) - 1)
     return round_to(type_, as_float(data)) if type_.kind == "float" else 0
-
-
-def _lanes(instruction: Instruction) -> int:
-    if instruction.type.kind == "vector":
-        return instruction.type.count
-    return max((lane_count(o.type) for o in instruction.operands), default=1)
 
 
 def _unsupported(name: str, instruction: Instruction, expected: str) -> UnsupportedIrError:

@@ -149,8 +149,8 @@ def _general(exact: Decimal, sign: str, digits: int, kind: str) -> str:
 class Scanned:
     """Result of a scanf format.
 
-    ``stores`` has, per assigned conversion, the type to store and the value, ``bytes`` for strings; -1
-    conversions are assigned at the end of input; ``consumed`` are the bytes of input that were used.
+    ``stores`` has, per assigned conversion, the type to store and the value, ``bytes`` for strings;
+    ``assigned`` is their number, -1 at the end of input; ``consumed`` are the bytes of input that were used.
     """
 
     stores: tuple[tuple[IrType, Data | bytes], ...]
