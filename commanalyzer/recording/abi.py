@@ -124,14 +124,7 @@ OF_BYTES = "__ca_words_are_bytes"  # defined where they are: such a module needs
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """Signature of a hook.
-
-    Attributes:
-        name: Function name without ``@``.
-        returns: LLVM return type.
-        parameters: LLVM parameter types.
-        meaning: One line.
-    """
+    """Signature of a hook: name without ``@``, LLVM types, and its meaning in one line."""
 
     name: str
     returns: str

@@ -63,8 +63,6 @@ class RecordedProgram:
     Attributes:
         frontend: Canonical program and how it was compiled.
         store: Value communication graph in coded form.
-        work: Operations of the analysed region.
-        recording: Recording quality.
         other: The graph with the other reading of memory in doubt; ``None`` where nothing is.
         workspaces: What the recorder was told of private temporaries; empty for nothing.
         sites: What the numbers of a trace of it mean.
@@ -82,11 +80,7 @@ class RecordedProgram:
 
 
 def compile_program(request: AnalysisRequest) -> FrontendResult:
-    """Canonical program of a request, as text.
-
-    Raises:
-        CommAnalyzerError: As :func:`compile_sources` says.
-    """
+    """Canonical program of a request, as text; errors as of :func:`compile_sources`."""
     compiler = request.compiler
     compile_inputs = compile_executable if has_executable(request.sources) else compile_sources
     return compile_inputs(
@@ -103,8 +97,7 @@ def compile_request(
 ) -> tuple[FrontendResult, Module]:
     """Canonical program of a request, compiled and parsed, with decisions if asked.
 
-    Raises:
-        CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
+    Errors are those of :func:`compile_sources` and the IR parser.
     """
     frontend = compile_program(request)
     library = library_with(*request.library_models)
@@ -124,11 +117,8 @@ def record(
 ) -> RecordedProgram:
     """Run the program of ``request`` natively and instrumented, and build its graph.
 
-    Args:
-        mechanisms: What makes recording fast; the graph does not depend on it.
-
-    Raises:
-        CommAnalyzerError: A subclass says which stage failed and what to do.
+    ``mechanisms`` make recording fast; the graph does not depend on them. Subclasses of CommAnalyzerError
+    that are raised say which stage failed and what to do.
     """
     library = library_with(*request.library_models)  # complain before anything takes time
     progress.stage("compile", 1)
@@ -162,11 +152,7 @@ def record_order(
 ) -> tuple[GraphStore, Timeline]:
     """Record a program event by event; as :func:`record`, which said what was recorded ``before``.
 
-    Returns:
-        The graph, whose vertices may be numbered in another way, and when its rows happened.
-
-    Raises:
-        CommAnalyzerError: As :func:`record`.
+    Returns the graph, whose vertices may be numbered in another way, and when its rows happened.
     """
     native_s, flags = before.recording.native_s or 0.0, request.compiler.link_flags
     instrumented = build_instrumented(
@@ -324,9 +310,7 @@ def _finished(
 def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights: WorkWeights) -> WorkCounts:
     """Operations executed in the analysed region: block executions times what a block contains.
 
-    Args:
-        sites: Sites of its graph: which operations serve values.
-        weights: What operations count for, as the user said.
+    ``sites`` are those of its graph, which say what operations serve values; ``weights`` are the user's.
     """
     counters = np.asarray(trace.block_counters).astype(np.int64)
     costs = [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks]

@@ -58,7 +58,6 @@ class Trace:
         contexts: Paths of at least two calls to allocations.
         blocks: Where the blocks of each path are.
         order: uint32, rows as they occurred, with marks; empty unless it was asked for.
-        statistics: Recording quality.
         word_bytes: Bytes of a word: 4, or 1 where the program works on smaller values.
     """
 
@@ -84,11 +83,7 @@ class Trace:
 
 
 def read_trace(path: Path) -> Trace:
-    """Map the trace at ``path``.
-
-    Raises:
-        TraceError: If the file is missing, truncated, no trace, or of another version.
-    """
+    """Map the trace at ``path``; TraceError if it is missing, truncated, no trace, or of another version."""
     size = path.stat().st_size if path.is_file() else 0
     if size < HEADER.itemsize:
         raise TraceError(
@@ -110,11 +105,9 @@ def read_trace(path: Path) -> Trace:
         offset, count = int(section["offset"]), int(section["count"])
         if count and offset + count * dtype.itemsize > size:
             raise TraceError(f"the trace ends inside its section '{name}'", where=f"{path} at byte {offset}")
-        columns[name] = (
-            np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=(count,))
-            if count
-            else np.zeros(0, dtype=dtype)
-        )
+        columns[name] = np.zeros(0, dtype)
+        if count:
+            columns[name] = np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=(count,))
     statistics = header["statistics"]
     return Trace(
         **columns,

@@ -22,8 +22,7 @@ _looked_at: dict[Path, tuple[int, int, int]] = {}
 def cache_directory() -> Path:
     """``$COMMANALYZER_CACHE``, else ``$XDG_CACHE_HOME/commanalyzer``, else ``~/.cache/commanalyzer``.
 
-    Raises:
-        ConfigError: If it cannot be created or written.
+    Raises ConfigError if it cannot be created or written.
     """
     named = os.environ.get("COMMANALYZER_CACHE", "")
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -55,15 +54,8 @@ def cached_file(key: str, suffix: str, produce: Callable[[Path], None]) -> Path:
     """Path of the cached file for ``key``; ``produce`` writes it when it is not there yet.
 
     Two processes may produce the same file at once: each writes its own temporary file and the last
-    rename wins, with equal content.
-
-    Args:
-        key: From :func:`content_key`.
-        suffix: File name suffix with its dot, may be empty.
-        produce: Called with a path to write; whatever it raises is passed on and nothing is inserted.
-
-    Raises:
-        ConfigError: If the cache directory is not usable.
+    rename wins, with equal content. What ``produce`` raises is passed on, and nothing is inserted. Raises
+    ConfigError if the cache directory is not usable.
     """
     shelf = cache_directory() / key[:2]
     target = shelf / f"{key[2:]}{suffix}"
@@ -79,7 +71,8 @@ def cached_file(key: str, suffix: str, produce: Callable[[Path], None]) -> Path:
             note.write_text(_content(draft))
             note.chmod(_OWN & ~stat.S_IXUSR)
             for path, place in ((draft, target), (note, _note_of(target))):
-                _sync(path)
+                with path.open("rb") as stream:
+                    os.fsync(stream.fileno())  # it is not empty under its name after a crash of the system
                 path.replace(place)
     except OSError as error:
         raise _unusable(str(shelf), error) from error
@@ -108,12 +101,6 @@ def _is_complete(target: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _sync(path: Path) -> None:
-    """Write a file to the disk, so that it is not empty under its name after a crash of the system."""
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
 
 
 def _unusable(path: str, error: Exception) -> ConfigError:

@@ -48,12 +48,9 @@ def canonicalize(
     iteration stored is loaded by the next one (:mod:`commanalyzer.program.frontend.forwarding`); vectors that
     are carried from block to block are taken apart (:mod:`commanalyzer.program.frontend.forwarding`).
 
-    Args:
-        paths: Modules, ``.ll`` text or bitcode.
-        labels: What to call each one in messages.
-        regions: Functions that must survive as functions, by source or IR name, and names of marks.
-        shared: How many of the modules belong to each shared object of the program; they stand last.
-        models: Bitcode of library models (:mod:`commanalyzer.program.frontend.link`).
+    The region names are those of functions that must survive as functions, by source or IR name, and of
+    marks. ``shared`` says how many of the modules belong to each shared object of the program; they stand
+    last. Library models are bitcode (:mod:`commanalyzer.program.frontend.link`).
 
     Raises:
         IrError: If a module does not parse or verify, is for another target, or symbols collide.

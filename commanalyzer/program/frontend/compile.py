@@ -55,9 +55,7 @@ class FrontendResult:
     Attributes:
         ir_text: One LLVM module for ``x86_64-unknown-linux-gnu``, as printed by llvmlite's LLVM.
         language: Decides the driver that links (``c++`` needs its standard library).
-        toolchain: Compiler used; also links when ``toolchain.bundled`` is false.
-        flags: The user's compiler flags.
-        inputs: Sources in the given order.
+        toolchain: Also links when ``toolchain.bundled`` is false.
         region_functions: IR names (without ``@``) of the requested regions: functions, which are never
             inlined, and those that stand for the begin of a mark.
         diagnostics: Compiler warnings, one entry per source that had any.
@@ -161,19 +159,15 @@ def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, .
     return runtime_libraries(find_fortran(fortran)), fortran_models()
 
 
-def _hint_of_suffix(suffix: str) -> str:
-    if suffix == ".py":
-        return "functions that Numba compiles: commanalyzer.analyze_function(function, *arguments)"
-    return "other languages: let their LLVM compiler write .ll or .bc and give that"
-
-
 def _input_file(path: Path) -> InputFile:
     known = C_SUFFIXES | CXX_SUFFIXES | FORTRAN_SUFFIXES | IR_SUFFIXES
     if path.suffix not in known and path.exists():
         raise ConfigError(
             f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
             where=str(path),
-            hint=_hint_of_suffix(path.suffix),
+            hint="functions that Numba compiles: commanalyzer.analyze_function(function, *arguments)"
+            if path.suffix == ".py"
+            else "other languages: let their LLVM compiler write .ll or .bc and give that",
         )
     try:
         data = path.read_bytes()
@@ -199,13 +193,7 @@ def canonical_file(
 ) -> tuple[Path, tuple[str, ...]]:
     """Canonical IR in the cache, and the IR names of the regions.
 
-    Args:
-        modules: Text or bitcode.
-        labels: What to call each one in messages.
-        regions: Functions that must survive as functions.
-        scratch: Directory for temporary files.
-        shared: Of programs with shared objects, how many modules belong to each of them; they stand last.
-        models: Bitcode of library models.
+    The arguments are those of :func:`commanalyzer.program.frontend.canonicalize.canonicalize`.
     """
     contents = [path.read_bytes() for path in (*modules, *models)]
     options = [f"--region={name}" for name in regions] + [f"--shared={count}" for count in shared]

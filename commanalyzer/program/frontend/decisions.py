@@ -62,10 +62,7 @@ def is_added(instruction: Instruction) -> bool:
 
 def _looping(module: Module, flows: dict[str, ControlFlow]) -> set[str]:
     """Functions with loops, or that call such."""
-    calls = {
-        f.name: {i.callee for b in f.blocks for i in b.instructions if i.opcode in _CALLS}
-        for f in module.functions
-    }
+    calls = {f.name: {i.callee for i in f.instructions if i.opcode in _CALLS} for f in module.functions}
     found, fresh = set[str](), {name for name, cfg in flows.items() if cfg.loops}
     while fresh:
         found |= fresh

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, reached
 from commanalyzer.program.ir.loops.induction import loop_ends
 from commanalyzer.program.ir.model import BINARY, CASTS, BasicBlock, Function, Instruction, Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
@@ -43,10 +43,7 @@ def with_lanes(ir_text: str) -> str:
     """Module text in which functions with phis of vectors compute lane by lane.
 
     Each vector is put together again under its name, and taken apart in front of each use; what is not
-    needed of this, LLVM's combination of instructions removes.
-
-    Args:
-        ir_text: Module without critical edges, as LLVM prints it.
+    needed of this, LLVM's combination of instructions removes. The module has no critical edges.
     """
     if not _CARRIED.search(ir_text):
         return ir_text
@@ -110,11 +107,7 @@ _INDEXING = frozenset({"getelementptr", "sext", "zext", "trunc", "switch", "intt
 
 
 def with_reloads(ir_text: str) -> str:
-    """Module text in which values that a round stored are loaded by the next round.
-
-    Args:
-        ir_text: Module in canonical form.
-    """
+    """Text of a module in canonical form in which values that a round stored are loaded by the next round."""
     module = parse_module(ir_text)
     lines: list[str | None] = list(module.lines)
     for function in module.functions:
@@ -130,12 +123,7 @@ def with_reloads(ir_text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Forwarded:
-    """A phi that is the value which the iteration before stored, and first what was there before the loop.
-
-    Attributes:
-        phi: The register that carries it.
-        store: The store.
-    """
+    """A phi that is the value which the iteration before stored, and first what was there before the loop."""
 
     phi: Instruction
     store: Instruction
@@ -177,10 +165,9 @@ class _Facts:
         self._defined = {i.name: (b, i) for b in function.blocks for i in b.instructions if i.name}
         self._users: dict[str, list[Instruction]] = {}
         self._block_of = {i.first_line: b.label for b in function.blocks for i in b.instructions}
-        for block in function.blocks:
-            for instruction in block.instructions:
-                for operand in instruction.operands:
-                    self._users.setdefault(operand.text, []).append(instruction)
+        for instruction in function.instructions:
+            for operand in instruction.operands:
+                self._users.setdefault(operand.text, []).append(instruction)
 
     def forwarded(self, loop: Loop) -> Iterator[_Forwarded]:
         """Phis of a loop's header that can be loaded again."""
@@ -284,14 +271,12 @@ class _Facts:
         if not self._cfg.dominates(block.label, loop.latches[0]):
             return False
         later = [i for i in block.instructions if i.first_line > store.last_line]
-        pending, seen = list(self._cfg.successors[block.label]), {loop.header}
-        while pending:
-            label = pending.pop()
-            if label in seen or label not in loop.blocks:
-                continue
-            seen.add(label)
+
+        def following(label: str) -> list[str]:
+            return [s for s in self._cfg.successors[label] if s in loop.blocks and s != loop.header]
+
+        for label in reached(following(block.label), following):
             later += self.blocks[label].instructions
-            pending += self._cfg.successors[label]
         return not any(_may_write(i) and not self._is_elsewhere(i, store) for i in later)
 
     def _is_elsewhere(self, other: Instruction, store: Instruction) -> bool:

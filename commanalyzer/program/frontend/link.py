@@ -1,8 +1,7 @@
 """Back end of the front end: LLVM modules and objects in, an executable in the cache out.
 
-Models of runtime libraries in C: linked into the program before it is instrumented.
-
-A model ``ca_model_X`` takes the place of the library function X. It calls X for the numbers and repeats in
+Models of runtime libraries in C are linked into the program before it is instrumented. A model
+``ca_model_X`` takes the place of the library function X. It calls X for the numbers and repeats in
 plain code what flows: instrumentation then sees loops, copies and allocations, not a call into the dark.
 """
 
@@ -36,17 +35,10 @@ class BuildTimeoutError(RuntimeBuildError):
 def build_executable(
     inputs: Sequence[Path], *, toolchain: Toolchain, language: Language = "c", link_flags: Sequence[str] = ()
 ) -> Path:
-    """Cached executable.
+    """Cached executable of objects, archives, sources or modules; their content is part of the key.
 
-    Args:
-        inputs: Objects, archives, sources or modules; their content is part of the key.
-        toolchain: Compiler that links.
-        language: ``c++`` links with its standard library.
-        link_flags: At the end of the command (``-L``, ``-l``).
-
-    Raises:
-        RuntimeBuildError: If linking fails; carries the last lines.
-        ConfigError: If the cache is not usable.
+    ``link_flags`` (``-L``, ``-l``) stand at the end of the command. Raises RuntimeBuildError with the last
+    lines if linking fails, ConfigError if the cache is not usable.
     """
     command = [*toolchain.driver(language), *toolchain.target_flags, *_LINK_FLAGS, *map(str, inputs)]
     command += [*link_flags, "-lm"]
@@ -64,20 +56,17 @@ def build_object(
     inlined: Sequence[Path] = (),
     timeout_s: float = _LINK_TIMEOUT_S,
 ) -> Path:
-    """Cached object file of one source or module.
+    """Cached object file of one C or C++ source, or LLVM module.
 
     Args:
-        source: C or C++ source, or LLVM module.
-        toolchain: Compiler.
         flags: After our own flags.
         include: Folder of headers; where it is does not matter.
         depends_on: Headers whose content is part of the key.
         inlined: Bitcode from the cache that a module is linked with before it is optimised, one after the
             other: what is called so far, which nobody else sees.
-        timeout_s: Limit, seconds.
 
     Raises:
-        BuildTimeoutError: If it takes longer.
+        BuildTimeoutError: If it takes longer than ``timeout_s`` seconds.
         RuntimeBuildError: If compilation fails; carries the last lines.
         ConfigError: If the cache is not usable.
     """
@@ -151,15 +140,10 @@ def _built(source: Path, *flags: str) -> Path:
 
 
 def chosen_models(declared: Mapping[str, str], models: Mapping[str, str]) -> dict[str, str]:
-    """The model of each declared function that has one.
+    """The model of each declared function that has one, from the LLVM types of functions and of models.
 
-    Args:
-        declared: Functions that the program calls, and their LLVM types.
-        models: Functions that the models define, and their types. Those of a function whose parameters
-            changed end in the version of flang that they start with.
-
-    Raises:
-        IrError: If a function has models, but none with its parameters.
+    Models of a function whose parameters changed end in the version of flang that they start with. Raises
+    IrError if a function has models, but none with its parameters.
     """
     of_function: dict[str, list[str]] = {}
     for model in models:
@@ -184,11 +168,7 @@ def redirect_calls(text: str, models: Mapping[str, str]) -> str:
     """Module text in which modelled functions are called by the names of their models.
 
     flang gives functions without result an empty structure as result; the models have none. Every value
-    of the module must have a name.
-
-    Args:
-        text: The module.
-        models: From :func:`chosen_models`.
+    of the module must have a name. ``models`` is from :func:`chosen_models`.
     """
     text = _EMPTY_RESULT.sub(r"\1call void @_Fortran", text)
     text = _EMPTY_DECLARED.sub(r"\1void @_Fortran", text)

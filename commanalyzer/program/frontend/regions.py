@@ -72,16 +72,9 @@ _BEFORE_ATTRIBUTES = re.compile(r"( (local_)?unnamed_addr)?( addrspace\(\d+\))?"
 def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """Module text in which the wanted functions are ``noinline``, and their IR names.
 
-    Args:
-        ir_text: Module as printed by LLVM.
-        wanted: Source names, with scopes or without, or IR names (without ``@``) of functions; marks.
-
-    Returns:
-        The text and the IR names without ``@``: functions in order of definition (one source name may stand
-        for several overloads), then the functions that stand for the begin of a mark.
-
-    Raises:
-        ConfigError: If a name matches no defined function and no mark.
+    Wanted are source names, with scopes or without, or IR names of functions, and marks. IR names are without
+    ``@``: first of functions in order of definition (one source name may stand for several overloads), then
+    of the functions that stand for the begin of a mark. Raises ConfigError if a name matches nothing.
     """
     lines = ir_text.split("\n")
     plain = {name: _PARAMETERS.sub("", name) for name in wanted}

@@ -30,11 +30,7 @@ _CLASS = re.compile(r"\bnofpclass\([a-z ]*\) ")
 
 
 def without_relaxed_math(ir_text: str) -> str:
-    """Module text whose floating-point operations have one result each.
-
-    Args:
-        ir_text: Module as LLVM prints it.
-    """
+    """Text of a module, as LLVM prints it, whose floating-point operations have one result each."""
     text = _INSTRUCTION.sub(r"\1 ", ir_text)
     text = _ATTRIBUTE.sub("", text)
     return _CLASSES.sub(lambda line: _CLASS.sub("", line[0]), text)

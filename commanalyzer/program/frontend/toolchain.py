@@ -1,8 +1,7 @@
 """Chooses the compiler: the clang that comes with the ``ziglang`` wheel, or one that the user names.
 
-Sources and headers of the runtime shim.
-
-Runs external tools (compiler, linker, optimiser child) with a time limit.
+Also finds sources and headers of the runtime shim, and runs external tools (compiler, linker, optimiser
+child) with a time limit.
 """
 
 from __future__ import annotations
@@ -27,12 +26,9 @@ from commanalyzer.foundation.errors import CompileError, RuntimeBuildError
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool left behind.
+    """What a tool left behind; undecodable bytes are replaced.
 
-    Attributes:
-        exit_status: Exit status; negative signal number when a signal ended it; ``None`` after a time-out.
-        stdout: Standard output, undecodable bytes replaced.
-        stderr: Standard error, undecodable bytes replaced.
+    The exit status is the negative signal number when a signal ended it, and ``None`` after a time-out.
     """
 
     exit_status: int | None
@@ -57,16 +53,10 @@ def run_tool(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> ToolOutput:
-    """Output of ``command``, run without a terminal.
+    """Output of ``command``, run without a terminal; OSError if it cannot be started at all.
 
-    Args:
-        command: Program and arguments.
-        timeout_s: Wall-clock limit, seconds; it and all that it started are killed then.
-        environment: Variables added to this process's environment.
-        directory: Working directory; the current one when ``None``.
-
-    Raises:
-        OSError: If the program cannot be started at all.
+    After ``timeout_s`` seconds, it and all that it started are killed. ``environment`` is added to that of
+    this process.
     """
     try:
         with subprocess.Popen(
@@ -91,8 +81,7 @@ def run_tool(
 def tool_bytes(command: Sequence[str], *, timeout_s: float) -> bytes | None:
     """What ``command`` writes to standard output, as it is; none if it fails or takes longer.
 
-    Raises:
-        OSError: If the program cannot be started at all.
+    Raises OSError if the program cannot be started at all.
     """
     try:
         done = subprocess.run(
@@ -120,11 +109,7 @@ BUNDLED_REFUSES = re.compile(r"[\x00-\x1f\\:]")
 
 
 def shell_words(text: str, where: str) -> list[str]:
-    """Words of a command line, split as a shell does.
-
-    Raises:
-        CompileError: If a quote is not closed.
-    """
+    """Words of a command line, split as a shell does; CompileError if a quote is not closed."""
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -182,7 +167,6 @@ class Toolchain:
         cxx: Command prefix for C++ (also links programs that contain C++).
         target_flags: Flags that fix target, CPU and language; empty for a user's compiler.
         bundled: It is the one from the ``ziglang`` wheel.
-        version: First line of ``--version``.
     """
 
     cc: tuple[str, ...]
@@ -199,12 +183,8 @@ class Toolchain:
 def find_toolchain(compiler: str = "") -> Toolchain:
     """Compiler to use: ``compiler``, else ``$CC`` (unless it is our own wrapper), else the bundled clang.
 
-    Args:
-        compiler: Command of the user's compiler, may contain arguments; empty for none.
-
-    Raises:
-        CompileError: If the named compiler does not exist or cannot write LLVM bitcode (gcc).
-        RuntimeBuildError: If no compiler was named and the ``ziglang`` wheel is missing.
+    Raises CompileError if the named compiler does not exist or cannot write LLVM bitcode (gcc), and
+    RuntimeBuildError if no compiler was named and the ``ziglang`` wheel is missing.
     """
     if compiler.strip():
         return _user_toolchain(shell_words(compiler, "--cc"), "--cc")
@@ -216,11 +196,7 @@ def find_toolchain(compiler: str = "") -> Toolchain:
 
 
 def bundled_toolchain() -> Toolchain:
-    """The clang inside the ``ziglang`` wheel, for a generic x86-64 CPU.
-
-    Raises:
-        RuntimeBuildError: If the wheel is missing.
-    """
+    """The clang of the ``ziglang`` wheel, for a generic x86-64 CPU; RuntimeBuildError if that is missing."""
     zig = bundled_compiler("c")[0]
     version = _bundled_version(zig)
     return Toolchain((zig, "cc"), (zig, "c++"), BUNDLED_TARGET, True, f"{version} (ziglang)")
@@ -236,8 +212,7 @@ def _bundled_version(zig: str) -> str:
 def bundled_compiler(language: Language) -> tuple[str, ...]:
     """Command of the bundled compiler, without target flags; starts no program.
 
-    Raises:
-        RuntimeBuildError: If the wheel is missing.
+    Raises RuntimeBuildError if the wheel is missing.
     """
     spec = importlib.util.find_spec("ziglang")
     if spec is None or spec.origin is None:

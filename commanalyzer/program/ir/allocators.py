@@ -26,23 +26,11 @@ from commanalyzer.program.ir.names.debug_info import is_fortran, is_library
 from commanalyzer.program.ir.names.holders import RESULT, Holder, Holders
 
 _COMPUTED = frozenset(
-    {
-        "getelementptr",
-        "add",
-        "sub",
-        "mul",
-        "shl",
-        "and",
-        "or",
-        "select",
-        "phi",
-        "zext",
-        "sext",
-        "trunc",
-        "freeze",
-    }
-    | {"ptrtoint", "inttoptr", "bitcast", "addrspacecast"}
-)
+    (
+        "getelementptr", "add", "sub", "mul", "shl", "and", "or", "select", "phi", "zext", "sext", "trunc",
+        "freeze", "ptrtoint", "inttoptr", "bitcast", "addrspacecast",
+    )
+)  # fmt: skip
 
 
 def carvers(module: Module, names: ModuleNames) -> frozenset[str]:
@@ -73,21 +61,14 @@ def _place(known: Addresses, load: Instruction) -> tuple[str, int, bool]:
 
 def _slice(known: Addresses, texts: list[str]) -> tuple[list[Instruction], set[str]]:
     """Loads and parameters that values are computed from."""
-    loads, parameters = list[Instruction](), set[str]()
-    pending, seen = list(texts), set[str]()
-    while pending:
-        text = pending.pop()
-        if text in seen:
-            continue
-        seen.add(text)
-        if text in known.parameters:
-            parameters.add(text)
+
+    def inputs(text: str) -> list[str]:
         made = known.definitions.get(text)
-        if made is not None and made.opcode == "load":
-            loads.append(made)
-        elif made is not None and made.opcode in _COMPUTED:
-            pending.extend(operand.text for operand in made.operands)
-    return loads, parameters
+        return [o.text for o in made.operands] if made is not None and made.opcode in _COMPUTED else []
+
+    found = reached(texts, inputs)
+    made = (known.definitions[text] for text in found if text in known.definitions)
+    return [i for i in made if i.opcode == "load"], {text for text in found if text in known.parameters}
 
 
 _ALLOCATES = frozenset({CallKind.ALLOCATE, CallKind.REALLOCATE, CallKind.MAP})
@@ -99,13 +80,7 @@ _NOWHERE: _Places = frozenset()
 
 
 class Allocators:
-    """The allocating functions of a module and the calls that allocate.
-
-    Args:
-        module: The module.
-        library: What external functions do.
-        names: Names of the module, if they are known already.
-    """
+    """The allocating functions of a module and the calls that allocate."""
 
     def __init__(self, module: Module, library: LibraryModel, names: ModuleNames | None = None) -> None:
         self._functions = {f.name: f for f in module.functions}
@@ -114,7 +89,10 @@ class Allocators:
         self._handed: dict[str, _Places] = {}
         self._known: dict[str, Holders] = {}
         self._pointed = _address_taken(module, self._functions)
-        self._calls = {f.name: tuple(_calls(f)) for f in module.functions}
+        self._calls = {
+            f.name: [i for i in f.instructions if i.opcode in ("call", "invoke") and i.callee != "asm"]
+            for f in module.functions
+        }
         self._carvers = carvers(module, self._names)
         self._find(module)
         self._cycle = self._cycles()
@@ -291,26 +269,13 @@ def joined_key(outer: str, call: str) -> str:
     return f"{outer} {call}"
 
 
-def _calls(function: Function) -> Iterable[Instruction]:
-    for block in function.blocks:
-        for instruction in block.instructions:
-            if instruction.opcode in ("call", "invoke") and instruction.callee != "asm":
-                yield instruction
-
-
 def _address_taken(
     module: Module, functions: Mapping[str, Function]
 ) -> Mapping[tuple[int, str], tuple[str, ...]]:
     """Functions whose address is stored somewhere, by their number of parameters and kind of result."""
-    found: set[str] = set()
-    for variable in module.globals:
-        found.update(_SYMBOL.findall(variable.initializer))
-    for function in module.functions:
-        for block in function.blocks:
-            for instruction in block.instructions:
-                for operand in instruction.operands:
-                    if "@" in operand.text:
-                        found.update(_SYMBOL.findall(operand.text))
+    texts = [variable.initializer for variable in module.globals]
+    texts += [o.text for f in module.functions for i in f.instructions for o in i.operands if "@" in o.text]
+    found = {name for text in texts for name in _SYMBOL.findall(text)}
     result: dict[tuple[int, str], list[str]] = {}
     for name in sorted(found & functions.keys()):
         function = functions[name]

@@ -21,12 +21,7 @@ Node = TypeVar("Node", bound=Hashable)
 def strong_components(
     names: Iterable[Node], inputs: Callable[[Node], Iterable[Node]]
 ) -> list[tuple[Node, ...]]:
-    """Tarjan's algorithm without recursion.
-
-    Args:
-        names: Where to start.
-        inputs: What a node depends on; components come behind everything that theirs do.
-    """
+    """Tarjan's algorithm without recursion; components come behind everything that theirs depend on."""
     number: dict[Node, int] = {}
     low: dict[Node, int] = {}
     stack: list[Node] = []
@@ -89,7 +84,6 @@ class Loop:
     """A natural loop; back edges to the same header belong to the same loop.
 
     Attributes:
-        header: Label of the header.
         blocks: Labels of all blocks, inner loops and the header included.
         latches: Blocks with a back edge to the header, in printed order.
         exits: Blocks outside that are entered from inside, in printed order.
@@ -109,13 +103,9 @@ class Loop:
 class ControlFlow:
     """Control flow analyses of a function.
 
-    Unreachable blocks appear in ``successors`` and ``predecessors`` only.
+    Only ``successors`` and ``predecessors``, distinct and in printed order, have unreachable blocks, too.
 
     Attributes:
-        entry: Label of the entry block.
-        successors: Distinct successors per block, in printed order.
-        predecessors: Distinct predecessors per block, in printed order.
-        reverse_postorder: Reachable blocks.
         immediate_dominator: Per reachable block; ``None`` for the entry.
         immediate_postdominator: Per reachable block that can reach an exit; ``""`` is the virtual exit.
         loops: By header, outer loops before inner ones.
@@ -188,19 +178,10 @@ def control_flow(function: Function, without: Container[str] = ()) -> ControlFlo
     dominator = _immediate_dominators(order, predecessors)
     in_dominators = _intervals(labels[0], dominator)
     postdominator = _postdominators(labels, order, successors)
-    loops = _loops(labels, order, successors, predecessors, in_dominators)
-    return ControlFlow(
-        labels[0],
-        successors,
-        predecessors,
-        tuple(order),
-        {block: None if block == labels[0] else dominator[block] for block in order},
-        postdominator,
-        loops,
-        _innermost(loops),
-        in_dominators,
-        _intervals(VIRTUAL_EXIT, postdominator),
-    )
+    loops, innermost = _loops(labels, order, successors, predecessors, in_dominators)
+    above = {block: None if block == labels[0] else dominator[block] for block in order}
+    found = labels[0], successors, predecessors, tuple(order), above, postdominator, loops, innermost
+    return ControlFlow(*found, in_dominators, _intervals(VIRTUAL_EXIT, postdominator))
 
 
 def _intervals(root: str, parent: Mapping[str, str]) -> dict[str, tuple[int, int]]:
@@ -299,7 +280,8 @@ def _loops(
     successors: _Graph,
     predecessors: _Graph,
     in_dominators: _Intervals,
-) -> dict[str, Loop]:
+) -> tuple[dict[str, Loop], dict[str, str]]:
+    """Loops by header, and the header of each block's innermost loop."""
     number = {label: i for i, label in enumerate(labels)}
     loops: dict[str, Loop] = {}
     innermost: dict[str, str] = {}
@@ -320,7 +302,7 @@ def _loops(
             1 if parent is None else loops[parent].depth + 1,
         )
         innermost.update(dict.fromkeys(body, header))
-    return loops
+    return loops, innermost
 
 
 def _body(header: str, latches: Sequence[str], predecessors: _Graph, reachable: _Intervals) -> set[str]:
@@ -328,13 +310,3 @@ def _body(header: str, latches: Sequence[str], predecessors: _Graph, reachable: 
         return [p for p in predecessors[block] if p in reachable and p != header]
 
     return {header, *reached((b for b in latches if b != header), before)}
-
-
-def _innermost(loops: Mapping[str, Loop]) -> dict[str, str]:
-    innermost: dict[str, str] = {}
-    for header, loop in loops.items():
-        for block in loop.blocks:
-            known = innermost.get(block)
-            if known is None or loops[known].depth < loop.depth:
-                innermost[block] = header
-    return innermost

@@ -7,6 +7,7 @@ to whoever lays out memory: :func:`constant_bytes` asks a ``resolve`` callback f
 from __future__ import annotations
 
 import operator
+import re
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,15 +29,14 @@ _FOLDABLE_BINARY: dict[str, Callable[[int, int], int]] = {
 }
 _FOLDABLE = frozenset({"getelementptr", *_FOLDABLE_CASTS, *_FOLDABLE_BINARY})
 _FLAG_WORDS = frozenset({"inbounds", "nuw", "nusw", "nsw", "inrange", "exact"})
+_ESCAPED = re.compile(rb"\\(\\|[0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantReader:
     """Evaluates constants of one module.
 
-    Attributes:
-        types: Knows the module's named types.
-        resolve: Returns the address of a global or function by name (with its ``@``).
+    ``resolve`` returns the address of a global or function by name (with its ``@``).
     """
 
     types: TypeReader
@@ -45,8 +45,7 @@ class ConstantReader:
     def to_bytes(self, operand: Operand) -> bytes:
         """Return the memory image of a constant: ``size_bytes(operand.type)`` bytes.
 
-        Raises:
-            UnsupportedIrError: For constants that cannot be evaluated (``blockaddress``).
+        Raises UnsupportedIrError for constants that cannot be evaluated (``blockaddress``).
         """
         type_, text = operand.type, operand.text
         if text in ("zeroinitializer", "undef", "poison", "null", "none"):
@@ -154,21 +153,8 @@ def signed(value: int, bits: int) -> int:
 
 def string_constant_bytes(text: str) -> bytes:
     r"""Return the bytes of ``c"..."``; ``\xx`` are two hexadecimal digits, ``\\`` is a backslash."""
-    result = bytearray()
-    pieces = text[2:-1].split("\\")
-    result += pieces[0].encode("utf-8", "surrogateescape")
-    index = 1
-    while index < len(pieces):
-        piece = pieces[index]
-        if piece:
-            result.append(int(piece[:2], 16))
-            result += piece[2:].encode("utf-8", "surrogateescape")
-        else:
-            # A doubled backslash leaves an empty piece, and what follows it is plain text.
-            index += 1
-            result += b"\\" + pieces[index].encode("utf-8", "surrogateescape")
-        index += 1
-    return bytes(result)
+    data = text[2:-1].encode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(lambda m: b"\\" if m[1] == b"\\" else bytes((int(m[1], 16),)), data)
 
 
 @lru_cache(maxsize=65536)
@@ -176,10 +162,8 @@ def float_constant_bytes(type_: IrType, text: str) -> bytes:
     """Return the memory image of a floating-point constant.
 
     Decimal text is exact for the type. ``0x`` with 16 digits holds a double (also for ``float``), ``0xH``
-    and ``0xR`` 16 bits, ``0xK`` the 80 bits of ``x86_fp80``, ``0xL``/``0xM`` 128 bits.
-
-    Raises:
-        UnsupportedIrError: If the text is no constant of this type.
+    and ``0xR`` 16 bits, ``0xK`` the 80 bits of ``x86_fp80``, ``0xL``/``0xM`` 128 bits. Raises
+    UnsupportedIrError if the text is no constant of this type.
     """
     width = size_bytes(type_)
     if text[:3] in ("0xH", "0xR"):
@@ -193,10 +177,7 @@ def float_constant_bytes(type_: IrType, text: str) -> bytes:
         value: float = struct.unpack("<d", int(text[2:], 16).to_bytes(8, "little"))[0]
     else:
         value = float(text)
-    if width == 8:
-        return struct.pack("<d", value)
-    if width == 4:
-        return struct.pack("<f", value)
-    if type_.text == "half":
-        return struct.pack("<e", value)
-    raise UnsupportedIrError(f"expected a {type_.text} constant, found '{text}'")
+    form = "<e" if type_.text == "half" else {8: "<d", 4: "<f"}.get(width)
+    if form is None:
+        raise UnsupportedIrError(f"expected a {type_.text} constant, found '{text}'")
+    return struct.pack(form, value)

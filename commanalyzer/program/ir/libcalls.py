@@ -119,16 +119,13 @@ class LibraryCall:
     """Effect of one external function: a row of the table.
 
     Attributes:
-        kind: Kind of effect.
         flops: Floating-point operations per call and lane.
         size: Bytes allocated, copied, filled or permuted.
         pointer: Argument that is freed, reallocated, copied to, filled or permuted; for ``ALLOCATE`` the
             argument through which the new address is stored (``posix_memalign``), -1 if it is the result.
         source: Argument that is copied from.
         alignment: Argument that gives the alignment of an allocation, -1 for 16 bytes.
-        zeroed: The new memory is zero.
         element: Bytes of the elements that are permuted.
-        reads: Memory whose values are sources.
         writes: Memory that gets new values.
         width: Bytes of the values in ``reads`` and ``writes``.
         values: Scalar arguments that are sources; ``None`` for all.
@@ -186,10 +183,7 @@ class LibraryModel:
     (``llvm.sqrt`` for ``llvm.sqrt.f64``); names with ``*`` are patterns, of which the longest that matches
     wins.
 
-    Attributes:
-        rows: Effect per name or pattern.
-        files: Files of the user that were read.
-        own: Names in the user's files.
+    ``files`` are those of the user that were read, ``own`` the names in them.
     """
 
     rows: Mapping[str, LibraryCall]
@@ -206,8 +200,7 @@ class LibraryModel:
     def fitting(self, name: str, num_arguments: int) -> LibraryCall | None:
         """As :meth:`call` for a call with so many arguments; ``None`` if the row speaks of others.
 
-        Raises:
-            ConfigError: If such a row is the user's.
+        Raises ConfigError if such a row is the user's.
         """
         row = self.call(name)
         if row is None or row.num_arguments <= num_arguments:
@@ -248,7 +241,7 @@ _FACTOR = re.compile(r"(?P<number>\d+)|#(?P<argument>\d+)|\(#(?P<end>\d+)-#(?P<s
 _RANGE = re.compile(r"#(\d+)\s*:\s*(.+)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
-# Keys a row of each effect must and may have; ``flops`` and ``calls`` are always allowed.
+# Keys a row of each effect must and may have, if any; ``flops`` and ``calls`` are always allowed.
 _KEYS: Mapping[CallKind, tuple[frozenset[str], frozenset[str]]] = {
     kind: (frozenset(must.split()), frozenset(may.split()))
     for kind, must, may in (
@@ -258,17 +251,10 @@ _KEYS: Mapping[CallKind, tuple[frozenset[str], frozenset[str]]] = {
         (CallKind.ALLOCATE, "bytes", "alignment zeroed out"),
         (CallKind.FREE, "pointer", ""),
         (CallKind.REALLOCATE, "pointer bytes", ""),
-        (CallKind.MAP, "", ""),
-        (CallKind.UNMAP, "", ""),
-        (CallKind.REMAP, "", ""),
         (CallKind.COPY, "to from bytes", ""),
         (CallKind.FILL, "to bytes", ""),
         (CallKind.PERMUTE, "pointer bytes element", ""),
         (CallKind.INPUT, "", "writes"),
-        (CallKind.OUTPUT, "", ""),
-        (CallKind.IGNORE, "", ""),
-        (CallKind.EXIT, "", ""),
-        (CallKind.THREAD, "", ""),
     )
 }
 _POINTER_KEYS = ("pointer", "to", "out")
@@ -288,8 +274,7 @@ def default_library() -> LibraryModel:
 def library_with(*paths: Path) -> LibraryModel:
     """The package's rows, extended and replaced by those of the user's files, later files last.
 
-    Raises:
-        ConfigError: If a file is missing or a row is not valid; says which one and why.
+    Raises ConfigError if a file is missing or a row is not valid; it says which one and why.
     """
     rows = dict(default_library().rows)
     own: set[str] = set()
@@ -347,7 +332,7 @@ class _Row:
 
     def read(self) -> LibraryCall:
         kind = self._kind()
-        must, may = _KEYS[kind]
+        must, may = _KEYS.get(kind, (frozenset(), frozenset()))
         given = self._entry.keys() - {"effect", "flops", "calls"}
         if missing := sorted(must - given):
             raise self._error(f"expected '{missing[0]}' for effect '{kind.value}', found none")

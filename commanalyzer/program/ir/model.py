@@ -2,70 +2,31 @@
 
 Only what the analysis needs is modelled, but every instruction keeps the exact lines it was printed on, so
 that a rewriter can leave everything else of the module untouched.
-
-Opcode classes and instruction words of LLVM IR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 TERMINATORS = frozenset(
-    {
-        "br",
-        "switch",
-        "ret",
-        "unreachable",
-        "invoke",
-        "callbr",
-        "indirectbr",
-        "resume",
-        "catchswitch",
-        "catchret",
-        "cleanupret",
-    }
-)
+    (
+        "br", "switch", "ret", "unreachable", "invoke", "callbr", "indirectbr", "resume", "catchswitch",
+        "catchret", "cleanupret",
+    )
+)  # fmt: skip
 BINARY = frozenset(
-    {
-        "add",
-        "sub",
-        "mul",
-        "udiv",
-        "sdiv",
-        "urem",
-        "srem",
-        "shl",
-        "lshr",
-        "ashr",
-        "and",
-        "or",
-        "xor",
-        "fadd",
-        "fsub",
-        "fmul",
-        "fdiv",
-        "frem",
-    }
-)
+    (
+        "add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor",
+        "fadd", "fsub", "fmul", "fdiv", "frem",
+    )
+)  # fmt: skip
 CASTS = frozenset(
-    {
-        "trunc",
-        "zext",
-        "sext",
-        "fptrunc",
-        "fpext",
-        "fptoui",
-        "fptosi",
-        "uitofp",
-        "sitofp",
-        "ptrtoint",
-        "ptrtoaddr",
-        "inttoptr",
-        "bitcast",
-        "addrspacecast",
-    }
-)
+    (
+        "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint",
+        "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast",
+    )
+)  # fmt: skip
 DESCRIPTOR = "descriptor"
 """Flag of loads and stores of a Fortran array's address, bounds and strides: like pointers, no values."""
 ORDERINGS = frozenset({"unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"})
@@ -84,7 +45,6 @@ class IrType:
         bits: Width for ``int`` and ``float`` (``x86_fp80`` is 80), 64 for ``ptr``, otherwise 0.
         count: Number of elements of ``vector`` and ``array``.
         elements: Element type of ``vector``/``array``, field types of ``struct`` (named ones resolved).
-        packed: A struct without padding.
     """
 
     kind: str
@@ -96,6 +56,11 @@ class IrType:
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector, 1 for others."""
+        return self.count if self.kind == "vector" else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +84,6 @@ class Instruction:
         opcode: ``load``, ``fadd``, ``call`` (also ``tail call``), ``invoke`` ...; debug records
             (``#dbg_value``) are no instructions, see :attr:`Function.debug_records`.
         name: Result register with its ``%``, empty if there is none.
-        type: Result type (``void`` when there is none).
         operands: Value operands in printed order, without labels. ``store``: (value, pointer).
             ``call``/``invoke``: the arguments only, the callee is ``callee``. ``phi``: incoming values.
             ``br``/``switch``: the condition. ``select``: (condition, if true, if false).
@@ -137,8 +101,7 @@ class Instruction:
         flags: Words such as ``volatile``, ``inbounds``, ``nsw``, ``fast``, ``tail``, ``atomic``, and
             :data:`DESCRIPTOR`.
         debug_location: Number of the ``!dbg`` node, -1 when absent.
-        first_line: Index of its first line in the module's lines.
-        last_line: Index of its last line (inclusive).
+        first_line: Index of its first line in the module's lines; ``last_line`` is inclusive.
         copied: Type of every argument that is a structure passed by value (``byval``), by its number.
     """
 
@@ -179,13 +142,8 @@ class BasicBlock:
 class DebugRecord:
     """``#dbg_value``/``#dbg_declare``: variable ``variable`` (metadata number) lives in ``value``.
 
-    Attributes:
-        kind: ``value``, ``declare`` or ``assign``.
-        value: Operand with its type.
-        variable: Metadata number.
-        line: Index of its line in the module.
-        expression: Operations of its ``!DIExpression``.
-        location: Metadata number of its place, -1 when absent.
+    The kind is ``value``, ``declare`` or ``assign``, ``value`` an operand with its type, ``expression`` the
+    operations of a ``!DIExpression``, ``location`` the metadata number of its place, -1 when absent.
     """
 
     kind: str
@@ -207,15 +165,10 @@ class Function:
 
     Attributes:
         name: With its ``@`` (quoted names keep their quotes).
-        return_type: Return type.
-        parameters: Typed registers; ``byval`` etc. are in ``parameter_flags``.
         parameter_flags: Per parameter, attribute words (``byval``, ``sret``, ``noalias``).
-        is_vararg: The function takes further arguments.
         blocks: In printed order; the first is the entry.
-        debug_records: In printed order.
         debug_subprogram: Number of the ``!dbg`` node, -1 when absent.
-        first_line: Line of ``define``.
-        last_line: Line of the closing brace.
+        first_line: Line of ``define``; ``last_line`` is that of the closing brace.
     """
 
     name: str
@@ -228,6 +181,11 @@ class Function:
     debug_subprogram: int
     first_line: int
     last_line: int
+
+    @property
+    def instructions(self) -> Iterator[Instruction]:
+        """Those of all blocks, as printed."""
+        return (instruction for block in self.blocks for instruction in block.instructions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +215,9 @@ class GlobalVariable:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A parsed module together with the text it was parsed from.
+    """A parsed module together with the text it was parsed from, line by line (no newlines).
 
     Attributes:
-        lines: The module text, line by line (no newlines).
-        functions: Definitions.
-        declarations: Declarations.
-        globals: Global variables.
         named_types: Bodies of ``%name = type ...``.
         data_layout: Layout string, may be empty.
         metadata: Text of every numbered node (``!12 = ...`` -> ``metadata[12]``, right-hand side).

@@ -13,14 +13,8 @@ from commanalyzer.program.ir.model import IrType
 from commanalyzer.program.ir.parsing.lexer import Cursor
 
 _FLOAT_BITS = {
-    "half": 16,
-    "bfloat": 16,
-    "float": 32,
-    "double": 64,
-    "x86_fp80": 80,
-    "fp128": 128,
-    "ppc_fp128": 128,
-}
+    "half": 16, "bfloat": 16, "float": 32, "double": 64, "x86_fp80": 80, "fp128": 128, "ppc_fp128": 128,
+}  # fmt: skip
 _PLAIN: dict[str, IrType] = {
     "ptr": IrType("ptr", "ptr", 64),
     **{name: IrType(name, name) for name in ("void", "label", "metadata", "token", "opaque")},
@@ -48,9 +42,8 @@ def struct_type(fields: tuple[IrType, ...]) -> IrType:
 class TypeReader:
     """Reads types from tokens; knows the module's named types.
 
-    Args:
-        bodies: Right-hand sides of ``%name = type ...`` by name, with the line they stand on.
-        named: Types that are already resolved, such as ``Module.named_types``.
+    ``bodies`` are right-hand sides of ``%name = type ...`` by name, with the line they stand on; ``named``
+    types that are already resolved, such as ``Module.named_types``.
     """
 
     def __init__(
@@ -75,15 +68,13 @@ class TypeReader:
     def read(self, cursor: Cursor) -> IrType:
         """Read one first-class or ``void`` type.
 
-        Raises:
-            IrError: If no type is next.
-            UnsupportedIrError: For scalable vectors and typed pointers.
+        Raises IrError if no type is next, and UnsupportedIrError for scalable vectors and typed pointers.
         """
         token = cursor.next()
         plain = _PLAIN.get(token)
         if plain is not None:
             result = self._pointer(cursor) if plain is PTR else plain
-        elif token in ("[", "<") or token == "{":
+        elif token in ("[", "<", "{"):
             cursor.position -= 1
             result = self._composite(cursor)
         elif token[0] == "%":
@@ -172,21 +163,13 @@ class TypeReader:
 
 
 def parse_type(text: str) -> IrType:
-    """Read a type that refers to no named type, such as ``[4 x double]``.
-
-    Raises:
-        IrError: If ``text`` is not a type.
-    """
+    """Read a type that refers to no named type, such as ``[4 x double]``; IrError if ``text`` is none."""
     return TypeReader().read(Cursor(text, 0))
 
 
 @lru_cache(maxsize=4096)
 def size_bytes(type_: IrType) -> int:
-    """Return how many bytes a load or store of ``type_`` touches.
-
-    Raises:
-        UnsupportedIrError: If the type has no size.
-    """
+    """Return how many bytes a load or store of ``type_`` touches; UnsupportedIrError if it has no size."""
     if type_.kind in ("int", "float"):
         return (type_.bits + 7) // 8
     if type_.kind == "ptr":
@@ -204,7 +187,7 @@ def size_bytes(type_: IrType) -> int:
 @lru_cache(maxsize=4096)
 def alloc_size_bytes(type_: IrType) -> int:
     """Return the distance in bytes of consecutive array elements of ``type_``."""
-    return _round_up(size_bytes(type_), alignment_bytes(type_))
+    return round_up(size_bytes(type_), alignment_bytes(type_))
 
 
 @lru_cache(maxsize=4096)
@@ -219,7 +202,7 @@ def row_strides(type_: IrType) -> tuple[int, ...]:
 
 def alignment_bytes(type_: IrType) -> int:
     """Return the ABI alignment of ``type_`` in bytes."""
-    if type_.kind in ("array",):
+    if type_.kind == "array":
         return alignment_bytes(type_.elements[0])
     if type_.kind == "struct":
         if type_.packed:
@@ -242,13 +225,14 @@ def _struct_layout(struct: IrType) -> tuple[tuple[int, ...], int]:
     offsets: list[int] = []
     end = 0
     for field in struct.elements:
-        start = end if struct.packed else _round_up(end, alignment_bytes(field))
+        start = end if struct.packed else round_up(end, alignment_bytes(field))
         offsets.append(start)
         end = start + alloc_size_bytes(field)
-    return tuple(offsets), _round_up(end, alignment_bytes(struct))
+    return tuple(offsets), round_up(end, alignment_bytes(struct))
 
 
-def _round_up(value: int, multiple: int) -> int:
+def round_up(value: int, multiple: int) -> int:
+    """The smallest multiple that is not less."""
     return -(-value // multiple) * multiple
 
 

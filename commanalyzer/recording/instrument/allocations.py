@@ -89,9 +89,7 @@ _ALIGNMENT = 64
 def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
     """Replace stack slots, and place the homes of registers that are kept in memory.
 
-    Args:
-        book: Labels of the function.
-        copied: Bytes of the parameters that are structures passed by value: they get copies in the frame.
+    ``copied`` are the bytes of parameters that are structures passed by value: they get copies in the frame.
     """
     function, patch, sites = book.values.function, book.patch, book.sites
     fixed = [i for i in function.blocks[0].instructions if _is_fixed(i)]
@@ -108,13 +106,14 @@ def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
         patch.replaced[alloca.first_line] = f"  {text}"
     frame.finish(sites)
     moved = {alloca.name for alloca in fixed}
-    for block in function.blocks:
-        for instruction in block.instructions:
-            is_alloca = instruction.opcode == "alloca" and "inalloca" not in instruction.flags
-            if is_alloca and instruction.name not in moved:
-                _replace_open(instruction, frame, patch, sites)
-                moved.add(instruction.name)
-    _remove_lifetimes(function, patch, moved)
+    for instruction in function.instructions:
+        is_alloca = instruction.opcode == "alloca" and "inalloca" not in instruction.flags
+        if is_alloca and instruction.name not in moved:
+            _replace_open(instruction, frame, patch, sites)
+            moved.add(instruction.name)
+    for instruction in function.instructions:  # lifetime markers may only name stack slots
+        if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
+            patch.replace(instruction)
 
 
 class _Frame:
@@ -194,14 +193,6 @@ def _replace_open(alloca: Instruction, frame: _Frame, patch: FunctionPatch, site
         size = patch.compute(lines, "mul", wide, size)
     patch.call(lines, "ca_local", number, size, address, result=alloca.name)
     patch.replaced[alloca.first_line] = "\n".join(lines)
-
-
-def _remove_lifetimes(function: Function, patch: FunctionPatch, moved: set[str]) -> None:
-    """Lifetime markers may only name stack slots."""
-    for block in function.blocks:
-        for instruction in block.instructions:
-            if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
-                patch.replace(instruction)
 
 
 def _is_fixed(instruction: Instruction) -> bool:

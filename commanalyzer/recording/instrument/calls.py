@@ -51,17 +51,12 @@ class LibraryPlanner:
     def plan(self, instruction: Instruction, known: LibraryCall, block: str) -> None:
         """Plan one call of a function with effect ``known``."""
         self._block = block
-        if known.calls:
-            self._clear_arguments(instruction)
+        if known.calls:  # what is called back gets its arguments from the library: they have no labels
+            before = self._patch.before.setdefault(instruction.first_line, [])
+            before += [f"  store i64 0, ptr {label_slot(index)}, align 8" for index in range(4)]
         planned = _PLANS.get(known.kind)
         if planned is not None:
             planned(self, instruction, known, self._labels.behind(instruction))
-
-    def _clear_arguments(self, instruction: Instruction) -> None:
-        """What is called back gets its arguments from the library: they have no labels."""
-        before = self._patch.before.setdefault(instruction.first_line, [])
-        for index in range(4):
-            before.append(f"  store i64 0, ptr {label_slot(index)}, align 8")
 
     # ---- values --------------------------------------------------------------------------------------------
 
@@ -166,15 +161,9 @@ class LibraryPlanner:
             arguments.append(f"i64 {byte_count(self._patch, before, instruction, known.size)}")
         self._replace(instruction, hook, [f"i32 {self._allocations.path(instruction)}", *arguments])
 
-    def _free(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        self._replace(instruction, "ca_free", _given(instruction)[known.pointer :][:1])
-
     def _map(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         path = f"i32 {self._allocations.path(instruction)}"
         self._replace(instruction, "ca_mmap", [path, *_given(instruction)])
-
-    def _unmap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        self._replace(instruction, "ca_munmap", _given(instruction))
 
     def _remap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         if len(instruction.operands) == 4:  # a fifth argument says where: that is the system's business
@@ -217,9 +206,9 @@ _PLANS: Mapping[CallKind, _Plan] = {
     CallKind.PERMUTE: LibraryPlanner._permute,
     CallKind.ALLOCATE: LibraryPlanner._allocate,
     CallKind.REALLOCATE: LibraryPlanner._allocate,
-    CallKind.FREE: LibraryPlanner._free,
+    CallKind.FREE: lambda self, i, known, _: self._replace(i, "ca_free", _given(i)[known.pointer :][:1]),
     CallKind.MAP: LibraryPlanner._map,
-    CallKind.UNMAP: LibraryPlanner._unmap,
+    CallKind.UNMAP: lambda self, i, known, _: self._replace(i, "ca_munmap", _given(i)),
     CallKind.REMAP: LibraryPlanner._remap,
     CallKind.EXIT: LibraryPlanner._exit,
 }

@@ -74,11 +74,10 @@ class Spilled(Event):
 class RepeatedLoop:
     """A loop that also exists without hooks, see :mod:`commanalyzer.recording.instrument.loops.repeats`.
 
+    The edges are ``ends``: the branch of the block in front of it becomes the choice. Blocks are in printed
+    order, and ``number`` (of the loop in its function) makes the names of its copy.
+
     Attributes:
-        ends: Its edges; the branch of the block before it becomes the choice.
-        header: First block.
-        blocks: All blocks, in printed order.
-        number: Of the loop in its function, for the names of its copy.
         guard: Lines that compute ``known``, at the end of the preheader.
         known: Register (i1): the copy may run.
         before_copy: Lines in front of the copy.
@@ -110,7 +109,6 @@ class LoopFinding:
     """How a loop is run when it repeats, see :mod:`commanalyzer.recording.instrument.loops.repeats`.
 
     Attributes:
-        header: Its first block.
         how: ``known``, ``previewed``, ``with the outer loop``, ``hooks`` or ``counts only``.
         reason: Why not better; empty for known loops.
         at: The instructions that the reason speaks of.
@@ -124,15 +122,12 @@ class LoopFinding:
 
 @dataclass(slots=True)
 class FunctionPatch:
-    """Insertions and replacements for one function, keyed by line of the module's text.
+    """Insertions and replacements for one function, keyed by line of the module's text, or by block.
 
     Attributes:
-        before: Lines to insert before a line.
-        after: Lines to insert after a line.
         phis: Phi lines per block, inserted behind the block's own phis.
         tops: Lines per block, inserted behind all phis.
         entry: Lines at the very start of the entry block (local storage).
-        replaced: New text of a line.
         repeated: Loops that get a copy without hooks.
         findings: What was found out about every loop.
         renamed_parameters: New names of parameters whose old names the entry block defines.

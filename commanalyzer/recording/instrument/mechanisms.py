@@ -47,11 +47,7 @@ def names() -> tuple[str, ...]:
 
 
 def without(switched_off: Iterable[str]) -> Mechanisms:
-    """All mechanisms but those.
-
-    Raises:
-        ConfigError: If there is no such mechanism.
-    """
+    """All mechanisms but those; ConfigError if there is no such mechanism."""
     wanted = dict.fromkeys(switched_off, False)
     for name in wanted.keys() - set(names()):
         raise ConfigError(f"no mechanism is called '{name}'", hint="one of " + ", ".join(names()))

@@ -77,10 +77,8 @@ def _steps(values: FunctionValues, pointer: str, passed: dict[str, None]) -> boo
         return False
     made = definition.instruction
     if made.opcode in ("phi", "select"):
-        passed[pointer] = None
-        return any(
-            _steps(values, operand.text, passed) for operand in made.operands if operand.type.kind == "ptr"
-        )
+        pointers = (operand.text for operand in made.operands if operand.type.kind == "ptr")
+        return any(_steps(values, text, passed) for text in pointers)
     if made.opcode != "getelementptr" or made.element_type is None:
         return False
     offset, at = 0, IrType("array", "", elements=(made.element_type,))
@@ -101,12 +99,8 @@ _DEBUG = re.compile(r"!dbg !(\d+)")
 class PlanOptions:
     """How to instrument.
 
-    Attributes:
-        control_flows: Conditions that select between values count as sources.
-        regions: Functions (without ``@``) whose calls are the analysed region, and those that stand for the
-            begin of a mark; empty for the whole program.
-        library: What external functions do.
-        mechanisms: What makes recording fast.
+    ``control_flows``: conditions that select between values count as sources. Regions are functions (without
+    ``@``) whose calls are analysed, and those that stand for the begin of a mark; none for the whole program.
     """
 
     control_flows: bool = True
@@ -127,10 +121,8 @@ class ModulePlan:
 def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -> ModulePlan:
     """Decide what to insert into ``module``.
 
-    Functions whose turn comes after ``until`` (``time.monotonic()``) are planned without mechanisms.
-
-    Raises:
-        ConfigError: If a region names no function and no mark of the program.
+    Functions whose turn comes after ``until`` (``time.monotonic()``) are planned without mechanisms. Raises
+    ConfigError if a region names no function and no mark of the program.
     """
     regions = resolve_regions(module, options.regions)
     calls = call_facts(module, options.library)
@@ -201,25 +193,22 @@ def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True
     """Registers that hooks read, in program order: stored values, labels passed to calls, returned values."""
     names: list[str] = []
     counts = counting_stores(values.function, values.cfg)
-    for block in values.function.blocks:
-        for instruction in block.instructions:
-            if DESCRIPTOR in instruction.flags:
-                continue
-            if instruction.opcode == "store":
-                names.append(instruction.operands[0].text)
-                names.extend(o.text for o in counts.get(instruction.first_line, ()))
-            elif instruction.opcode in ("atomicrmw", "cmpxchg"):
-                names.extend(o.text for o in instruction.operands[1:])
-                names.append(instruction.name)
-            elif (instruction.opcode == "ret" and has_result) or (
-                instruction.opcode in ("call", "invoke")
-                and (calls.passes_labels(instruction) or instruction.callee.startswith(MASKED_STORES))
-            ):
-                names.extend(o.text for o in instruction.operands)
-            elif instruction.opcode in ("call", "invoke"):
-                known = calls.effect(instruction)
-                if known is not None and known.stores_labels:
-                    names.extend(o.text for o in source_arguments(instruction, known))
+    for instruction in (i for i in values.function.instructions if DESCRIPTOR not in i.flags):
+        if instruction.opcode == "store":
+            names.append(instruction.operands[0].text)
+            names.extend(o.text for o in counts.get(instruction.first_line, ()))
+        elif instruction.opcode in ("atomicrmw", "cmpxchg"):
+            names.extend(o.text for o in instruction.operands[1:])
+            names.append(instruction.name)
+        elif (instruction.opcode == "ret" and has_result) or (
+            instruction.opcode in ("call", "invoke")
+            and (calls.passes_labels(instruction) or instruction.callee.startswith(MASKED_STORES))
+        ):
+            names.extend(o.text for o in instruction.operands)
+        elif instruction.opcode in ("call", "invoke"):
+            known = calls.effect(instruction)
+            if known is not None and known.stores_labels:
+                names.extend(o.text for o in source_arguments(instruction, known))
     return tuple(dict.fromkeys(name for name in names if name in values.carrying))
 
 

@@ -18,10 +18,8 @@ _CALLS = frozenset({"call", "invoke"})
 class Regions:
     """What is counted; everything when nothing is named.
 
-    Attributes:
-        functions: Functions (with ``@``) whose calls are regions.
-        marks: Names of marks that are regions.
-        switching: Functions in which (or below which) a region can begin or end without the call being one.
+    Calls of ``functions`` (with ``@``) and what lies between the marks so named. In or below the functions
+    ``switching``, a region can begin or end without their call being one.
     """
 
     functions: frozenset[str] = frozenset()
@@ -39,14 +37,12 @@ class Regions:
 def resolve_regions(module: Module, wanted: Sequence[str]) -> Regions:
     """Find the regions in ``module``; C++ names may be given without their mangling.
 
-    Raises:
-        ConfigError: If a name matches no function and no mark.
+    Raises ConfigError if a name matches no function and no mark.
     """
     marks = frozenset(name.removeprefix(BEGIN) for name in wanted if name.startswith(BEGIN))
-    functions: set[str] = set()
-    for name in (name for name in wanted if not name.startswith(BEGIN)):
-        functions.update(_functions_named(module, name))
-    return Regions(frozenset(functions), marks, _switching(module, marks))
+    named = (name for name in wanted if not name.startswith(BEGIN))
+    functions = frozenset(found for name in named for found in _functions_named(module, name))
+    return Regions(functions, marks, _switching(module, marks))
 
 
 def is_mark(instruction: Instruction) -> bool:
@@ -56,33 +52,25 @@ def is_mark(instruction: Instruction) -> bool:
 
 def plan_marks(function: Function, patch: FunctionPatch, regions: Regions) -> None:
     """Replace marks by the begin and end of the region; marks of other regions vanish."""
-    for block in function.blocks:
-        for instruction in block.instructions:
-            if not is_mark(instruction):
-                continue
-            patch.replace(instruction)
-            kind, name = _mark(instruction.callee)
-            if name in regions.marks:
-                out = patch.after.setdefault(instruction.last_line, [])
-                patch.call(out, "ca_region_enter" if kind == BEGIN else "ca_region_leave")
+    for instruction in filter(is_mark, function.instructions):
+        patch.replace(instruction)
+        kind, name = _mark(instruction.callee)
+        if name in regions.marks:
+            out = patch.after.setdefault(instruction.last_line, [])
+            patch.call(out, "ca_region_enter" if kind == BEGIN else "ca_region_leave")
 
 
 def _mark(callee: str) -> tuple[str, str]:
     """Prefix and name of the mark that a call stands for; empty if it is none."""
     symbol = callee.removeprefix("@").strip('"')
-    for kind in (BEGIN, END):
-        if symbol.startswith(kind):
-            return kind, symbol.removeprefix(kind)
-    return "", ""
+    kind = next((kind for kind in (BEGIN, END) if symbol.startswith(kind)), "")
+    return kind, symbol.removeprefix(kind) if kind else ""
 
 
 def _switching(module: Module, marks: frozenset[str]) -> frozenset[str]:
     if not marks:
         return frozenset()
-    callees = {
-        f.name: {i.callee for b in f.blocks for i in b.instructions if i.opcode in _CALLS}
-        for f in module.functions
-    }
+    callees = {f.name: {i.callee for i in f.instructions if i.opcode in _CALLS} for f in module.functions}
     switching = (n for n, called in callees.items() if any(_may_switch(c, marks) for c in called))
     return frozenset(reached(switching, lambda name: [n for n, called in callees.items() if name in called]))
 

@@ -35,11 +35,7 @@ _HOOK = re.compile(rf"  (?:%\S+ = )?call [^\n]*@{abi.PREFIX}\w+\(.*\)")
 
 
 def rewrite(module: Module, plan: ModulePlan) -> str:
-    """Return the instrumented module's text.
-
-    Raises:
-        InstrumentationError: If the module is instrumented already.
-    """
+    """Return the instrumented module's text; InstrumentationError if it is instrumented already."""
     if any(abi.MARKER in line for line in module.lines):
         raise InstrumentationError(
             "the module is already instrumented; expected the program's own IR",
@@ -55,9 +51,7 @@ def rewrite(module: Module, plan: ModulePlan) -> str:
 def patched(module: Module, patches: Mapping[str, FunctionPatch], text: Sequence[str]) -> list[str]:
     """Return the module's lines with the patches of all functions in them, without debug information.
 
-    Args:
-        patches: By function name.
-        text: Its lines; between functions, they are taken from here.
+    Patches are by function name; lines between functions are taken from ``text``.
     """
     lines: list[str] = []
     position = 0
@@ -137,8 +131,7 @@ def _block(module: Module, block: BasicBlock, patch: FunctionPatch, entry: list[
     result = list(entry)
     heading = [i for i in block.instructions if i.opcode == "phi"]
     rest = block.instructions[len(heading) :]
-    for instruction in heading:
-        result.append(plain_text(module.lines[instruction.first_line]))
+    result += [plain_text(module.lines[instruction.first_line]) for instruction in heading]
     result.extend(patch.phis.get(block.label, ()))
     tops = patch.tops.get(block.label, [])
     if rest[0].opcode not in ("landingpad", "catchpad", "cleanuppad"):

@@ -22,11 +22,9 @@ class SiteRecord:
     """What is known statically about a site.
 
     Attributes:
-        function: Function with its ``@``.
-        result: Register or description that identifies the site in its function.
+        result: Register or description that identifies the site in its function (with its ``@``).
         kind: ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``.
         width_bytes: Width of the values created; 0: as wide as those that are copied.
-        place: Source place.
         fold: How terms combine.
         self_label: Index of the label that is the sink's own previous version when it is the accumulating
             operand of ``fold``; -1 otherwise.
@@ -56,7 +54,6 @@ class ObjectRecord:
         key: Stable identification (``@u``, ``@main/%call``).
         name: Name for people.
         function: Function with its ``@``; empty for globals.
-        place: Source place.
         offset: Byte offset in its extent (local arrays share the frame of their function).
         size_bytes: Size when known statically.
         holders: Who holds the blocks that a call leaves in its result (-1) or behind an argument.

@@ -33,7 +33,7 @@ _ACCESSES = {"load": 1, "store": 1, "atomicrmw": 2, "cmpxchg": 2}
 
 def flops_of(instruction: Instruction, calls: CallFacts) -> int:
     """Floating-point operations of one execution; vector lanes count, fused multiply-add is 2."""
-    lanes = _lanes(instruction.type)
+    lanes = instruction.type.lanes
     if instruction.opcode in _FLOPS:
         return lanes
     if instruction.opcode in ("call", "invoke"):
@@ -54,11 +54,11 @@ def operations_of(instruction: Instruction, calls: CallFacts) -> Operations:
         return Operations()
     opcode, flops = instruction.opcode, flops_of(instruction, calls)
     moved = instruction.operands[0].type if opcode == "store" else instruction.type
-    return Operations(flops, _integer_of(instruction, calls, flops), _ACCESSES.get(opcode, 0) * _lanes(moved))
+    return Operations(flops, _integer_of(instruction, calls, flops), _ACCESSES.get(opcode, 0) * moved.lanes)
 
 
 def _integer_of(instruction: Instruction, calls: CallFacts, flops: int) -> int:
-    lanes = _lanes(instruction.type)
+    lanes = instruction.type.lanes
     if instruction.opcode in _INTEGER or instruction.opcode in _LOGIC:
         return lanes
     if instruction.opcode in ("call", "invoke"):  # minimum, absolute value, bit counts, ...
@@ -67,10 +67,6 @@ def _integer_of(instruction: Instruction, calls: CallFacts, flops: int) -> int:
         return lanes if is_pure and not flops and _is_integer(instruction.type) else 0
     is_update = instruction.opcode == "atomicrmw" and instruction.predicate != "xchg"
     return int(is_update and not flops)
-
-
-def _lanes(type_: IrType) -> int:
-    return type_.count if type_.kind == "vector" else 1
 
 
 def _is_integer(type_: IrType) -> bool:
@@ -82,10 +78,8 @@ def _is_integer(type_: IrType) -> bool:
 class BlockCounters:
     """Which counter tells how often an instruction was executed inside the analysed region.
 
-    Attributes:
-        of_block: Counter per block label.
-        behind: Per block in which the region can begin or end: (index of the instruction behind which another
-            counter counts, counter), in program order.
+    ``behind`` has, per block in which the region can begin or end: (index of the instruction behind which
+    another counter counts, counter), in program order.
     """
 
     of_block: Mapping[str, int]
@@ -214,7 +208,6 @@ class _Claims:
     """Which site each register works for.
 
     Attributes:
-        values: Facts of the function.
         named: Registers that are values of their own, and their sites.
         places: Where sites are that may share by rounds.
         inputs: What a register is computed from.
@@ -296,13 +289,7 @@ def _stored(values: FunctionValues, instruction: Instruction) -> list[str]:
 
 @dataclass(slots=True)
 class _Costs:
-    """Adds up operations per site and counter.
-
-    Attributes:
-        values: Facts of the function.
-        counters: How often its instructions are executed.
-        terms: Per site, operations per count of each counter.
-    """
+    """Adds up operations: ``terms`` has, per site, those per count of each counter."""
 
     values: FunctionValues
     counters: BlockCounters

@@ -1,8 +1,4 @@
-"""Activations of functions, and what they count.
-
-What the interpreter tells others about a run while it lasts.
-
-What the interpreter knows about a function before it runs: blocks, selectors, counts.
+"""Activations of functions, what they count, whom they tell of it, and what is known of a function before.
 
 *Selectors* of a phi are the conditions that decide which of its operands is taken, as opposed to how often
 a loop runs. *Counts* are stores such as ``h[b[i]] += 1``, where nothing but the address varies.
@@ -28,7 +24,6 @@ class FunctionPlan:
     """A function, prepared.
 
     Attributes:
-        blocks: Instructions by label.
         selectors: (block, predecessor) -> conditions whose sources select the phis of the block.
         count_indices: First line of a counting store -> the index operands of its address.
         combined: Choices that are minima, maxima or connectives, by register.
@@ -66,16 +61,9 @@ def plan_function(function: Function) -> FunctionPlan:
     found = selections(function, flow)
     counts = counting_stores(function, flow)
     extrema = extremum_stores(function, flow)
-    return FunctionPlan(
-        function,
-        blocks,
-        selectors,
-        counts,
-        found.combined,
-        found.kept,
-        {e.store.first_line: e for e in extrema},
-        {e.otherwise: e for e in extrema},
-    )
+    known = function, blocks, selectors, counts, found.combined, found.kept
+    by_line, instead = {e.store.first_line: e for e in extrema}, {e.otherwise: e for e in extrema}
+    return FunctionPlan(*known, by_line, instead)
 
 
 def _selectors(

@@ -20,14 +20,9 @@ _DEBUG_NODE = re.compile(r"!dbg !(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class SliceStep:
-    """One instruction of the slice.
+    """An instruction of the slice, as printed without metadata, its line (0 when unknown), and its result.
 
-    Attributes:
-        text: The instruction as printed, without metadata.
-        function: Function it belongs to.
-        source_line: Line in the program, 0 when unknown.
-        value: Its result.
-        sources: Homes of the values it loaded; empty unless it is a load.
+    ``sources`` are homes of the values that it loaded; empty unless it is a load.
     """
 
     text: str
@@ -39,14 +34,10 @@ class SliceStep:
 
 @dataclass(frozen=True, slots=True)
 class StoreExplanation:
-    """One execution of a store.
+    """One execution of a store, as printed without metadata; its line in the program is 0 when unknown.
 
     Attributes:
-        text: The store as printed, without metadata.
-        function: Function that stores.
-        source_line: Line in the program, 0 when unknown.
         occurrence: Which execution of the chosen stores this is, from 1.
-        value: Stored value.
         home: Home of the first word that is written.
         chain: The new value-flow chain; ``None`` when nothing flowed.
         replicated: Homes of the words of the value that was copied, when it was only copied.
@@ -74,32 +65,15 @@ def explain_store(
     control_flows: bool = True,
     word_bytes: int = 4,
 ) -> StoreExplanation:
-    """Run the program and explain one execution of a store.
+    """Run the program and explain one execution of a store (paper Section 4.1, Algorithm 2, Figure 5).
 
-    Args:
-        module: Parsed module.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-        source_line: Explain the stores of this line of the program (needs debug information).
-        occurrence: Which execution, 1 is the first.
-        control_flows: As for :func:`commanalyzer.recording.interpreter.run.interpret`.
-        word_bytes: Likewise.
-
-    Raises:
-        ConfigError: If there is no such store, or it is executed less often.
-
-    Reference: paper Section 4.1, Algorithm 2, Figure 5.
+    It is number ``occurrence``, from 1, of the stores of ``source_line`` in the program, which needs debug
+    information; the rest is as for :func:`commanalyzer.recording.interpreter.run.interpret`. Raises
+    ConfigError if there is no such store, or it is executed less often.
     """
     chosen = _stores_on(module, source_line)
     recorder = Recorder(frozenset(store.first_line for store in chosen), occurrence)
-    interpret(
-        module,
-        arguments,
-        stdin,
-        control_flows=control_flows,
-        recorder=recorder,
-        word_bytes=word_bytes,
-    )
+    interpret(module, arguments, stdin, control_flows=control_flows, recorder=recorder, word_bytes=word_bytes)
     if recorder.found is None:
         raise ConfigError(
             f"expected at least {occurrence} executions of the store, found {recorder.executions}",

@@ -19,12 +19,7 @@ STREAMS = {"@stdin": 0x1000, "@stdout": 0x1010, "@stderr": 0x1020}
 
 
 class Image:
-    """Lays out a module in memory.
-
-    Args:
-        module: Parsed module.
-        memory: Empty memory; receives the globals.
-    """
+    """Lays out a parsed module in an empty memory, which receives its globals."""
 
     def __init__(self, module: Module, memory: Memory) -> None:
         self.module = module
@@ -47,11 +42,7 @@ class Image:
             self._initialize(variable)
 
     def address(self, name: str) -> int:
-        """Return the address of a global or function; aliases are followed.
-
-        Raises:
-            TargetRunError: If the module does not know it.
-        """
+        """Return the address of a global or function, aliases followed; TargetRunError if unknown."""
         alias = self.module.aliases.get(name)
         if alias is not None:
             return self._reader.to_int(Operand(IrType("ptr", "ptr", 64), alias))
@@ -60,14 +51,9 @@ class Image:
         return self._addresses[name]
 
     def function_name(self, callee: str, register: Callable[[str], int]) -> str:
-        """Return the name of the called function.
+        """Return the name of the function that ``@name``, ``%register`` or a constant expression calls.
 
-        Args:
-            callee: ``@name``, ``%register`` or a constant expression.
-            register: Returns the contents of a register.
-
-        Raises:
-            TargetRunError: If the address is not that of a function.
+        ``register`` returns the contents of one. TargetRunError if the address is not that of a function.
         """
         if callee[0] == "@" and callee not in self.module.aliases:
             return callee
@@ -78,11 +64,7 @@ class Image:
         return self.function_at(address)
 
     def function_at(self, address: int) -> str:
-        """Return the name of the function at ``address``.
-
-        Raises:
-            TargetRunError: If there is none.
-        """
+        """Return the name of the function at ``address``; TargetRunError if there is none."""
         name = self._names.get(address)
         if name is None:
             raise TargetRunError(f"expected the address of a function, found {address:#x}")

@@ -1,15 +1,9 @@
 """The interpreter proper: frames, control transfer, memory instructions and calls.
 
 The machine executes one instruction after the other; a frame is an activation of a function. Everything
-that computes without side effects is in :mod:`.operations`, label rules of memory
-are in :mod:`commanalyzer.recording.interpreter.shadow`, external functions in
-:mod:`commanalyzer.recording.interpreter.libc.external`.
-
-Labels of reductions that select, see :mod:`commanalyzer.program.ir.loops.selections`.
-
-What ``atomicrmw`` computes.
-
-Paths of allocations: which calls led to the one that is executed.
+that computes without side effects is in :mod:`.operations`, label rules of memory are in :mod:`.shadow`,
+external functions in :mod:`.external`. For reductions that select, see
+:mod:`commanalyzer.program.ir.loops.selections`.
 """
 
 from __future__ import annotations
@@ -57,14 +51,7 @@ from commanalyzer.recording.interpreter.values import (
 
 
 class Paths:
-    """Paths of one program.
-
-    Args:
-        library: What external functions do.
-
-    Attributes:
-        current: Path of the last call that may lead to a function that hands out blocks.
-    """
+    """Paths of one program; ``current`` is that of the last call that may lead to where blocks come from."""
 
     def __init__(self, module: Module, library: LibraryModel) -> None:
         self._allocators = Allocators(module, library)
@@ -86,15 +73,14 @@ class Paths:
 
 def modify(operation: str, type_: IrType, old: Data, operand: Data) -> Data:
     """Return the new value of ``atomicrmw``."""
-    a, b = old, operand
     if operation in ("add", "sub", "and", "or", "xor", "fadd", "fsub"):
-        return binary(operation, type_, a, b)
+        return binary(operation, type_, old, operand)
     if operation == "nand":
-        return as_int(binary("and", type_, a, b)) ^ ((1 << type_.bits) - 1)
+        return as_int(binary("and", type_, old, operand)) ^ ((1 << type_.bits) - 1)
     if operation in ("fmin", "fmax"):
-        return FUNCTIONS[operation](as_float(a), as_float(b))
+        return FUNCTIONS[operation](as_float(old), as_float(operand))
     choose = max if operation in ("max", "umax") else min
-    x, y = as_int(a), as_int(b)
+    x, y = as_int(old), as_int(operand)
     if operation in ("max", "min"):
         x, y = signed(x, type_.bits), signed(y, type_.bits)
     return choose(x, y) & ((1 << type_.bits) - 1)
@@ -110,14 +96,9 @@ def select_and_keep(
 ) -> Value:
     """Return ``value``, which depends on everything compared and taken since the loop began.
 
-    Args:
-        collected: Labels of the activation's selecting reductions; changed.
-        selection: The reduction.
-        name: Its member that is assigned, or a register that takes its result.
-        candidate: Register or constant that was taken, and the labels that it brings; of a member that begins
-            anew, the labels of all initial values.
-        value: What was taken.
-        conditions: Labels of what decided.
+    Assigned is the member ``name``, or a register that takes its result. The candidate is the register or
+    constant that was taken, and the labels that it brings; of a member that begins anew, the labels of all
+    initial values. ``conditions`` decided. Changes ``collected``, labels of the activation's reductions.
     """
     key = min(selection.members)
     taken, fresh = candidate
@@ -132,19 +113,14 @@ def select_and_keep(
 
 
 class Machine:
-    """Executes a module.
+    """Executes a module; more instructions or bytes of memory than the limits are refused.
 
     Args:
-        module: Parsed module.
-        stdin: Standard input of the program.
         control_flows: Conditions that select values are sources with role CONTROL.
-        max_instructions: Refuse to execute more.
-        max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
         register_homes: Names of registers that are values with a version per assignment, as in memory, by the
             object that each of them is: ``@function/%object``.
-        library: What external functions do, if not the package's own rows.
         observer: Is told what happens, if given.
         word_bytes: Bytes of memory that have one home.
     """
@@ -160,7 +136,6 @@ class Machine:
         recorder: Recorder | None = None,
         workspace: Set[Home] = frozenset(),
         register_homes: Mapping[str, str] | None = None,
-        library: LibraryModel | None = None,
         observer: Observer | None = None,
         word_bytes: int = 4,
     ) -> None:
@@ -168,7 +143,7 @@ class Machine:
         self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()
-        model = library or default_library()
+        model = default_library()
         self._observer = self.memory.observer = observer or Observer()  # after the image
         self.externals = Externals(self, stdin, model, self._observer)
         self._paths = Paths(module, model)
@@ -461,7 +436,7 @@ class Machine:
         if instruction.callee == "asm":
             self._assembly(frame, instruction)
             return
-        name = self.image.function_name(instruction.callee, self._callee_address)
+        name = self.image.function_name(instruction.callee, lambda text: as_int(frame.registers[text].data))
         # Metadata arguments (llvm.experimental.*) have no value.
         values = [self.value(o) for o in instruction.operands if o.type.kind != "metadata"]
         if name in self._functions:
@@ -471,9 +446,6 @@ class Machine:
         result = self.externals.call(name.removeprefix("@"), instruction, values)
         result = without_address_labels(instruction.type, result)
         self.finish(frame, instruction, result, values)
-
-    def _callee_address(self, text: str) -> int:
-        return as_int(self.frames[-1].registers[text].data)
 
     def _assembly(self, frame: Frame, instruction: Instruction) -> None:
         """Accept compiler barriers (an empty template) only."""

@@ -18,6 +18,7 @@ from heapq import heappop, heappush
 from typing import Protocol
 
 from commanalyzer.foundation.errors import TargetRunError
+from commanalyzer.program.ir.types import round_up
 from commanalyzer.recording.interpreter.values import Home
 
 HEADER_BYTES = 16
@@ -32,13 +33,8 @@ _GAP = 4096
 class Segment:
     """One object.
 
-    Attributes:
-        base: Address of its first byte, a multiple of 4096.
-        kind: Kind of its homes; nothing may be stored to a ``constant``.
-        name: Object of its homes.
-        depth: Depth of its homes.
-        data: Contents.
-        shadow: Word index -> home of the value that is replicated there.
+    Its base is a multiple of 4096. Kind, name (the object) and depth are those of its homes; nothing may be
+    stored to a ``constant``. The shadow has, by word index, the home of the value that is replicated there.
     """
 
     base: int
@@ -68,12 +64,7 @@ class AccessObserver(Protocol):
 
 
 class Memory:
-    """Byte-addressed memory with shadow words.
-
-    Args:
-        limit_bytes: Heap, stack and globals together may not exceed this.
-        word_bytes: Bytes of a word.
-    """
+    """Byte-addressed memory with shadow words; heap, stack and globals together may not exceed the limit."""
 
     def __init__(self, limit_bytes: int, word_bytes: int = 4) -> None:
         self._limit = limit_bytes
@@ -123,7 +114,7 @@ class Memory:
 
         The words become their own homes; contents are those of the previous block, or zero.
         """
-        rounded = _round_up(max(size, 1), 16)
+        rounded = round_up(max(size, 1), 16)
         arena = self._arena(site)
         data = arena.segment.data
         reusable = arena.free.get((rounded, alignment))
@@ -131,7 +122,7 @@ class Memory:
             offset = heappop(reusable)
             arena.freed.discard(offset)
         else:
-            offset = _round_up(len(data) + HEADER_BYTES, alignment)
+            offset = round_up(len(data) + HEADER_BYTES, alignment)
             self._charge(offset + rounded - len(data))
             data.extend(bytes(offset + rounded - len(data)))
             arena.alignments[offset] = alignment
@@ -141,15 +132,11 @@ class Memory:
         return address
 
     def release(self, address: int) -> None:
-        """Free a block; null is allowed.
-
-        Raises:
-            TargetRunError: If no live block starts at ``address``.
-        """
+        """Free a block; null is allowed. TargetRunError if no live block starts at ``address``."""
         if address == 0:
             return
         arena, offset = self._block(address)
-        rounded = _round_up(max(arena.blocks[offset], 1), 16)
+        rounded = round_up(max(arena.blocks[offset], 1), 16)
         arena.freed.add(offset)
         heappush(arena.free.setdefault((rounded, arena.alignments[offset]), []), offset)
 
@@ -166,11 +153,7 @@ class Memory:
         return {0: len(segment.data)}
 
     def read(self, address: int, size: int) -> bytes:
-        """Return ``size`` bytes at ``address``.
-
-        Raises:
-            TargetRunError: If they do not lie in one live object.
-        """
+        """Return ``size`` bytes at ``address``; TargetRunError if they do not lie in one live object."""
         if self.observer is not None:
             self.observer.accessed(address, size, is_write=False)
         segment = self.segment(address, size)
@@ -180,8 +163,7 @@ class Memory:
     def write(self, address: int, image: bytes) -> None:
         """Store ``image`` at ``address``; shadow words are not touched.
 
-        Raises:
-            TargetRunError: If the bytes do not lie in one live, writable object.
+        Raises TargetRunError if the bytes do not lie in one live, writable object.
         """
         segment = self.segment(address, len(image))
         if segment.kind == "constant":
@@ -238,11 +220,7 @@ class Memory:
         return range(address // self.word_bytes * self.word_bytes, address + size, self.word_bytes)
 
     def segment(self, address: int, size: int) -> Segment:
-        """Return the object that contains ``size`` bytes at ``address``.
-
-        Raises:
-            TargetRunError: If there is none.
-        """
+        """Return the object that contains ``size`` bytes at ``address``; TargetRunError if there is none."""
         found: Segment | None = None
         if address >= _HEAP_BASE:
             index = (address - _HEAP_BASE) // _ARENA_STRIDE
@@ -289,8 +267,4 @@ class Memory:
 
 
 def _next_base(segment: Segment) -> int:
-    return _round_up(segment.base + len(segment.data) + _GAP, _GAP)
-
-
-def _round_up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple
+    return round_up(segment.base + len(segment.data) + _GAP, _GAP)

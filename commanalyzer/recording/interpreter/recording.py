@@ -16,14 +16,9 @@ from commanalyzer.recording.interpreter.values import Chain, Home, Step, Value
 
 @dataclass(frozen=True, slots=True)
 class RecordedStore:
-    """An execution of a chosen store.
+    """An execution of a chosen store, with the home of the first word that is written.
 
-    Attributes:
-        function: Function that stores.
-        instruction: The store.
-        value: What it stores.
-        home: Home of the first word that is written.
-        chain: The value-flow chain; ``None`` when a value was replicated or a pointer stored.
+    The chain is ``None`` when a value was replicated or a pointer stored.
     """
 
     function: str
@@ -34,12 +29,7 @@ class RecordedStore:
 
 
 class Recorder:
-    """Keeps the ``occurrence``-th execution (1 is the first) of the chosen stores.
-
-    Args:
-        lines: Lines of the module that the stores stand on.
-        occurrence: Which execution to keep.
-    """
+    """Keeps the ``occurrence``-th execution (1 is the first) of the stores on some lines of the module."""
 
     def __init__(self, lines: frozenset[int], occurrence: int) -> None:
         self._lines = lines

@@ -19,16 +19,11 @@ DEFAULT_MAX_MEMORY_BYTES = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class InterpretedRun:
-    """Result of an interpreted run.
+    """Result of an interpreted run: what was written, and how often each value-flow chain happened.
 
     Attributes:
-        stdout: Bytes written to standard output.
-        stderr: Bytes written to standard error.
         exit_status: 0..255; 134 after ``abort``.
-        chains: How often each value-flow chain happened.
         instructions: Executed instructions, phis included, debug records excluded.
-        loads: Executed ``load`` instructions.
-        stores: Executed ``store`` instructions.
         flops: Floating-point operations: one per arithmetic instruction and lane, calls by table.
     """
 
@@ -56,22 +51,12 @@ def interpret(
 ) -> InterpretedRun:
     """Run ``@main`` and return output, status and the exact value-flow chains.
 
-    Args:
-        module: Parsed module, canonicalised or not.
-        arguments: Command line after the program name.
-        stdin: Standard input.
-        control_flows: Conditions that select values are sources with role CONTROL.
-        max_instructions: Refuse to execute more.
-        recorder: Records the slices of stores, if given.
-        workspace: Homes of the words of workspaces.
-        register_homes: As for :class:`Machine`.
-        word_bytes: Bytes of memory that have one home, as in the recording (:class:`SiteTable`).
+    Those are of paper Section 4.1, Algorithms 1 and 2. The module may be canonicalised or not, ``arguments``
+    stand behind the program's name; the rest is as for :class:`Machine`.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
         TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
-
-    Reference: paper Section 4.1, Algorithms 1 and 2.
     """
     machine = Machine(
         module,
@@ -88,24 +73,12 @@ def interpret(
 
 
 def interpret_on(machine: Machine, arguments: Sequence[str] = ()) -> InterpretedRun:
-    """Run ``@main`` on a machine; errors as :func:`interpret`.
-
-    Args:
-        machine: A new one.
-        arguments: Command line after the program name.
-    """
+    """Run ``@main`` on a new machine; arguments and errors as of :func:`interpret`."""
     status = _run_program(machine, ["program", *arguments])
-    streams = machine.externals.library
-    return InterpretedRun(
-        bytes(streams.stdout),
-        bytes(streams.stderr),
-        status,
-        dict(machine.shadow.chains),
-        machine.counts.instructions,
-        machine.counts.loads,
-        machine.counts.stores,
-        machine.counts.flops + machine.externals.flops,
-    )
+    streams, counts = machine.externals.library, machine.counts
+    written = bytes(streams.stdout), bytes(streams.stderr)
+    executed = counts.instructions, counts.loads, counts.stores, counts.flops + machine.externals.flops
+    return InterpretedRun(*written, status, dict(machine.shadow.chains), *executed)
 
 
 def _run_program(machine: Machine, words: Sequence[str]) -> int:

@@ -30,14 +30,7 @@ class Shadow:
 
     A store to a word of a workspace makes a home of its own for every version: what lived there before
     belongs to another element. Copies inside workspaces replicate, a copy from there to another home is a
-    version.
-
-    Args:
-        memory: Memory of the program.
-        workspace: Homes of the words of workspaces.
-
-    Attributes:
-        chains: How often each chain happened.
+    version. ``workspace`` are the homes of their words; ``chains`` counts how often each chain happened.
     """
 
     def __init__(self, memory: Memory, workspace: Set[Home] = frozenset()) -> None:

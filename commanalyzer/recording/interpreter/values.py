@@ -36,9 +36,7 @@ class Home(NamedTuple):
 class Chain(NamedTuple):
     """A value-flow chain (paper Definition 4.1): a new version of ``sink`` was computed from ``sources``.
 
-    Attributes:
-        sink: Home of the new version.
-        sources: Homes and roles; contains the sink itself when its previous version was read.
+    These are homes and roles; the sink itself is one when its previous version was read.
     """
 
     sink: Home
@@ -53,13 +51,10 @@ Data: TypeAlias = "int | float | tuple[Data, ...]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One executed instruction of a recorded slice.
+    """One executed instruction of a recorded slice, numbered in program order.
 
     Attributes:
-        order: Number of the execution in program order.
-        function: Function it belongs to.
         line_index: Index of its line in the module.
-        value: Result.
         homes: For a load: where the loaded value lives (its sources).
         parents: Steps that made the operands, in operand order.
     """

@@ -71,12 +71,9 @@ def build_instrumented(
     native_s: float = math.inf,
     timeout_s: float = _TIMEOUT_S,
 ) -> Path:
-    """Executable that records.
+    """Executable that records, of an instrumented module and the program that it was made from.
 
     Args:
-        ir_text: Instrumented module.
-        program: What it was made from (language and toolchain).
-        link_flags: The user's linker flags.
         is_ordered: The trace also says in which order everything happened.
         native_s: CPU time of the plain program: code is optimised where this pays; negative for never.
         timeout_s: Limit of code generation, seconds.

@@ -1,12 +1,8 @@
 """Runs the analysed program: limits on time and memory, and what it used.
 
 The only module that starts the target. The target gets a session of its own, so that reading a terminal does
-not stop it, and a supervisor that ends it and everything it started
-(:mod:`commanalyzer.recording.runtime.launch`).
-
-Processes that are ended with everything that they started, also when this process is killed.
-
-Each is started by a small program (``runtime_shim/supervisor``) that watches this process and adopts orphans.
+not stop it, and is started by a small program (``runtime_shim/supervisor``) that watches this process, adopts
+orphans, and ends it with everything that it started, also when this process is killed.
 """
 
 from __future__ import annotations
@@ -34,16 +30,15 @@ from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool,
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-fno-sanitize=all")
 _TIMEOUT_S = 300.0
 Stream = IO[bytes] | int | None
+Streams = tuple[Stream, Stream, Stream]  # standard input, output, error
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a process ended.
+    """How a process ended: ``status`` is as wait(2) says.
 
-    Attributes:
-        status: As wait(2) says.
-        cpu_s: CPU time of the process and the children it waited for, user and system, seconds.
-        peak_rss_bytes: Largest resident size of the process or one of those children, bytes.
+    CPU time (user and system, seconds) is that of the process and the children it waited for,
+    ``peak_rss_bytes`` the largest resident size of one of these.
     """
 
     status: int
@@ -54,16 +49,12 @@ class Ended:
 class Supervised(threading.Thread):
     """A program that runs; the thread waits for what its supervisor reports.
 
-    Attributes:
-        ended: Set when the program has ended, or its supervisor.
-        end: How it ended; ``None`` if its supervisor did not say.
+    ``ended`` is set when the program has ended, or its supervisor. Known then: how it ended, ``None`` if its
+    supervisor did not say, and the ``error`` number if it could not be started, else 0.
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        streams: tuple[Stream, Stream, Stream],
-        environment: Mapping[str, str] | None,
+        self, command: Sequence[str], streams: Streams, environment: Mapping[str, str] | None
     ) -> None:
         """Start ``command``.
 
@@ -76,6 +67,7 @@ class Supervised(threading.Thread):
         supervisor = build_supervisor()
         self.ended = threading.Event()
         self.end: Ended | None = None
+        self.error = 0
         reading, writing = os.pipe()
         self._report = os.fdopen(reading, "rb")
         try:
@@ -100,19 +92,13 @@ class Supervised(threading.Thread):
         """The supervisor, of which all processes of the program are descendants."""
         return self._process.pid
 
-    @property
-    def error(self) -> int:
-        """Error number if the program could not be started, else 0; known once it has ended."""
-        return self._error
-
     def run(self) -> None:
         """Read the report up to its end."""
-        self._error = 0
         with self._report:
             for line in self._report:
                 kind, *numbers = line.split()
                 if kind == b"cannot":
-                    self._error = int(numbers[0])
+                    self.error = int(numbers[0])
                 elif kind == b"end":
                     status, user_us, system_us, peak_kib = map(int, numbers)
                     self.end = Ended(status, (user_us + system_us) / 1e6, peak_kib * 1024)
@@ -131,9 +117,7 @@ class Supervised(threading.Thread):
 def build_supervisor() -> Path:
     """The supervisor; compiled at first use, then cached.
 
-    Raises:
-        RuntimeBuildError: If it does not compile.
-        ConfigError: If the cache is not usable.
+    Raises RuntimeBuildError if it does not compile, ConfigError if the cache is not usable.
     """
     toolchain = bundled_toolchain()
     source = shim_directory() / "supervisor" / "supervise.c"
@@ -158,13 +142,9 @@ _STACK_END_BYTES, _STACK_ALIGNMENT_BYTES = 8, 16
 
 @dataclass(frozen=True, slots=True)
 class TargetRun:
-    """A finished run.
+    """A finished run; CPU time and memory as in :class:`Ended`.
 
-    Attributes:
-        exit_status: Exit status of the program, 0 to 255.
-        cpu_s: CPU time of the program and the children it waited for, user and system, seconds.
-        peak_rss_bytes: Largest resident size of the program or a child it waited for, bytes.
-        stdout: What it printed when output was captured, otherwise empty.
+    The exit status is 0 to 255; ``stdout`` is what the program printed when output was captured, else empty.
     """
 
     exit_status: int
@@ -217,16 +197,9 @@ def run_target(
     which the system can write out), polled: address-space limits cannot be used because shadow memory
     reserves tens of TiB of addresses.
 
-    Args:
-        executable: Program to run.
-        arguments: Its arguments, without the program name.
-        stdin: Stream for its standard input; inherited when ``None``.
-        stdout: Stream for its standard output; inherited when ``None``, ignored with ``capture``.
-        stderr: Stream for its standard error; inherited when ``None``.
-        environment: Variables added to this process's environment, with one that aligns the arguments.
-        limits: Limits of the run.
-        capture: Return standard output instead of showing it.
-        label: What to call the program in messages; the executable's path when empty.
+    Streams are inherited when ``None``. Variables of ``environment`` are added to those of this process, with
+    one that aligns the arguments. With ``capture``, standard output is returned instead of shown. Messages
+    call the program ``label``; the executable's path when empty.
 
     Raises:
         TargetRunError: If it cannot be started, dies by a signal, or exceeds a limit.
@@ -236,7 +209,9 @@ def run_target(
     label = label or str(executable)
     # A file rather than a pipe: no reader thread, and a grandchild that keeps it open cannot block us.
     with tempfile.TemporaryFile() as captured:
-        _flush_own_streams()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
         build_supervisor()  # the first time, before interrupts wait
         with contextlib.ExitStack() as starting:
             starting.enter_context(deferred_interrupts())
@@ -255,10 +230,7 @@ def run_target(
 
 
 def _started(
-    command: Sequence[str],
-    streams: tuple[Stream, Stream, Stream],
-    environment: Mapping[str, str],
-    label: str,
+    command: Sequence[str], streams: Streams, environment: Mapping[str, str], label: str
 ) -> Supervised:
     variables = _with_padding(command, {**os.environ, **environment}) if environment else None
     try:
@@ -282,12 +254,8 @@ def _with_padding(command: Sequence[str], environment: dict[str, str]) -> dict[s
 def spool_stdin(source: Path | None, directory: Path) -> Path | None:
     """A file with the program's input, so that several runs read the same; ``None`` to inherit a terminal.
 
-    Args:
-        source: File that the user named; copied from our own standard input when ``None``.
-        directory: Where to put the copy.
-
-    Raises:
-        TargetRunError: If the named file cannot be read.
+    It is the one that the user named (TargetRunError if it cannot be read), or a copy of our own standard
+    input in ``directory``.
     """
     if source is not None:
         if not source.is_file() or not os.access(source, os.R_OK):
@@ -304,12 +272,6 @@ def spool_stdin(source: Path | None, directory: Path) -> Path | None:
         # No usable standard input (a notebook, a closed descriptor): the program sees an empty one.
         copy.write_bytes(b"")
     return copy
-
-
-def _flush_own_streams() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
-            stream.flush()
 
 
 def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:
@@ -330,9 +292,8 @@ def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:
             used = _tree_held_bytes(program.pid)
             if used > limits.memory_limit_bytes:
                 text = f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory"
-                raise _exceeded(
-                    f"{text}, stopped the program at {used / 1e6:.0f} MB", label, "--memory-limit"
-                )
+                text += f", stopped the program at {used / 1e6:.0f} MB"
+                raise _exceeded(text, label, "--memory-limit")
 
 
 def _exceeded(text: str, label: str, option: str) -> TargetRunError:
@@ -372,10 +333,9 @@ def _finished(program: Supervised, label: str, output: bytes) -> TargetRun:
 
 
 def require_success(run: TargetRun, label: str, *, allow_failure: bool) -> None:
-    """Raise if a program ended with another status than 0: what it did before is not what it is for.
+    """Raise TargetRunError if a program ended with another status than 0, unless that is allowed.
 
-    Raises:
-        TargetRunError: If it did, and that is not allowed.
+    What it did before is not what it is for.
     """
     if run.exit_status and not allow_failure:
         raise TargetRunError(

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import psutil
 
@@ -36,8 +35,7 @@ _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its mem
 class ProgramRuns:
     """Starts the program of a request, always with the same arguments and input.
 
-    Attributes:
-        stdin: File with its standard input; ``None`` to inherit ours.
+    ``stdin`` is a file with its standard input; ``None`` to inherit ours.
     """
 
     request: AnalysisRequest
@@ -45,39 +43,27 @@ class ProgramRuns:
 
     @classmethod
     def of(cls, request: AnalysisRequest, directory: Path) -> ProgramRuns:
-        """Runs of ``request``; its input is kept in ``directory``.
-
-        Raises:
-            TargetRunError: If its input cannot be read.
-        """
+        """Runs of ``request``; its input is kept in ``directory``. TargetRunError if that cannot be read."""
         return cls(request, spool_stdin(request.stdin, directory))
 
     def plain(self, native: Path) -> TargetRun:
-        """Run the program itself; its output goes where the request says.
-
-        Raises:
-            TargetRunError: As :func:`run_target` says.
-        """
+        """Run the program itself; its output goes where the request says. Errors as :func:`run_target`."""
         output = {"discard": subprocess.DEVNULL, "stderr": _STANDARD_ERROR}.get(self.request.program_output)
         return self._run(native, {}, output, None)
 
     def recorded(self, instrumented: Path, trace: Path, *, workspace: Path | None = None) -> TargetRun:
         """Record the program; what it prints is discarded.
 
-        Args:
-            workspace: List of the words whose lifetimes are named.
-
-        Raises:
-            TargetRunError: As :func:`run_target` says, or if the recorder cannot start.
+        ``workspace`` lists the words whose lifetimes are named. Errors are those of :func:`run_target`, and
+        TargetRunError if the recorder cannot start.
         """
         environment = recorder_environment(trace, self.request.memory_limit_bytes)
         if workspace is not None:
             environment["COMMANALYZER_WORKSPACE"] = str(workspace)
         trace.unlink(missing_ok=True)
         room = self.request.disk_limit_bytes or shutil.disk_usage(trace.parent).free // _SHARE_OF_DISK
-        run = self._run(
-            instrumented, environment, subprocess.DEVNULL, subprocess.DEVNULL, FileLimit(trace, room)
-        )
+        limit, nowhere = FileLimit(trace, room), subprocess.DEVNULL
+        run = self._run(instrumented, environment, nowhere, nowhere, limit)
         if run.exit_status == _RECORDER_FAILED and not trace.exists():
             raise TargetRunError(
                 "the recorder could not reserve its address space",
@@ -86,13 +72,9 @@ class ProgramRuns:
         return run
 
     def profiled(self, instrumented: Path, variables: Mapping[str, str]) -> TargetRun:
-        """Run the program's profile run; what it prints is discarded.
+        """Run the program's profile run; what it prints is discarded. Errors as :func:`run_target`.
 
-        Args:
-            variables: What it is told, by name without ``COMMANALYZER_``.
-
-        Raises:
-            TargetRunError: As :func:`run_target` says.
+        ``variables`` are what it is told, by name without ``COMMANALYZER_``.
         """
         environment = {f"COMMANALYZER_{name}": value for name, value in variables.items()}
         return self._run(instrumented, environment, subprocess.DEVNULL, subprocess.DEVNULL)
@@ -105,7 +87,7 @@ class ProgramRuns:
         stderr: Stream,
         trace: FileLimit | None = None,
     ) -> TargetRun:
-        with _input(self.stdin) as stream:
+        with nullcontext() if self.stdin is None else self.stdin.open("rb") as stream:
             return run_target(
                 executable,
                 self.request.arguments,
@@ -121,17 +103,7 @@ class ProgramRuns:
 def recorder_environment(trace: Path, memory_limit_bytes: int | None) -> dict[str, str]:
     """What the recorder is told: its file, and the memory beyond half of which it uses that file.
 
-    Args:
-        memory_limit_bytes: Limit of the run's memory; without one, a quarter of what the machine has left.
+    Without a limit of the run's memory, that is a quarter of what the machine has left.
     """
     allowed = memory_limit_bytes or psutil.virtual_memory().available // 4  # the rest is for the graph
     return {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}
-
-
-@contextmanager
-def _input(path: Path | None) -> Iterator[IO[bytes] | None]:
-    if path is None:
-        yield None
-        return
-    with path.open("rb") as stream:
-        yield stream

@@ -26,13 +26,7 @@ _MAX_TRIES = 5
 
 @dataclass(slots=True)
 class Compilation:
-    """A compilation to bitcode under way.
-
-    Attributes:
-        process: The compiler.
-        output: Bitcode to come.
-        messages: Where it writes what it has to say.
-    """
+    """A compilation to bitcode under way; the process writes what it has to say to ``messages``."""
 
     process: subprocess.Popen[bytes]
     output: Path
@@ -40,13 +34,9 @@ class Compilation:
 
 
 class BitcodeCompiler:
-    """Compiles one command's sources to bitcode, in a scratch directory.
+    """Compiles one command's sources to bitcode; everything is written to ``scratch``.
 
-    Args:
-        underlying: Compilers.
-        command: The user's command.
-        scratch: Directory for everything written.
-        stdin: File with what stood on standard input, for the source ``-``; ``None`` if it was not read.
+    ``stdin`` is a file with what stood on standard input, for the source ``-``; ``None`` if it was not read.
     """
 
     def __init__(
@@ -81,11 +71,7 @@ class BitcodeCompiler:
         return output.read_bytes(), ""
 
     def start(self, source: Argument, options: Sequence[str] | None = None) -> Compilation:
-        """Start to compile ``source``; by default with :func:`ir_options`.
-
-        Raises:
-            OSError: If the compiler cannot be started.
-        """
+        """Start to compile ``source``, by default with :func:`ir_options`; OSError if that fails."""
         self._count += 1
         output = self._scratch / f"module{self._count}.bc"
         messages = self._scratch / f"messages{self._count}.txt"

@@ -32,7 +32,6 @@ class Argument:
     """An option with its value, or an input.
 
     Attributes:
-        words: As they stand on the command line.
         language: Of an input: ``c``, ``c++``, ``fortran``, ``assembler``, ``ir``, ``header``, ``other``, or
             ``object`` for what goes to the linker; empty for an option.
         explicit: Value of the ``-x`` that holds for it, empty without.
@@ -57,9 +56,7 @@ class Argument:
 class CompilerCommand:
     """A command line without the compiler.
 
-    Attributes:
-        arguments: In order.
-        action: ``pass`` if no object code for x86-64 is made, ``compile`` with ``-c``, else ``link``.
+    Its action is ``pass`` if no object code for x86-64 is made, ``compile`` with ``-c``, else ``link``.
     """
 
     arguments: tuple[Argument, ...]
@@ -106,8 +103,7 @@ def read_command(words: Sequence[str]) -> CompilerCommand:
 def expand_response_files(words: Sequence[str], depth: int = 0) -> list[str]:
     """Words with ``@file`` replaced by the file's words; like gcc, a missing file stays as it stands.
 
-    Raises:
-        CompileError: If a quote in a file is not closed.
+    Raises CompileError if a quote in a file is not closed.
     """
     found: list[str] = []
     for word in words:
@@ -201,10 +197,8 @@ def without_unknown(
 ) -> tuple[CompilerCommand, tuple[str, ...]]:
     """The command without the options that its compiler does not know, and these options.
 
-    What gcc refuses as well, where it is installed, stays: the build is to fail.
-
-    Raises:
-        ConfigError: If the cache is not usable.
+    What gcc refuses as well, where it is installed, stays: the build is to fail. Raises ConfigError if the
+    cache is not usable.
     """
     if not any(a.language for a in command.arguments):
         return command, ()

@@ -78,11 +78,7 @@ def is_elf(path: Path) -> bool:
 
 
 def read_elf(path: Path) -> ElfFile | None:
-    """The file, ``None`` if it is not a 64-bit ELF file for x86-64 or is damaged.
-
-    Raises:
-        OSError: If it cannot be read.
-    """
+    """The file, ``None`` if it is not a 64-bit ELF file for x86-64 or is damaged; OSError if not readable."""
     return parse_elf(path.read_bytes())
 
 
@@ -116,10 +112,8 @@ def dynamic_entries(elf: ElfFile, tag: int) -> tuple[str, ...]:
 def with_section(elf: ElfFile, name: str, content: bytes) -> bytes:
     """Bytes of an object file with one more section, which is not loaded at run time.
 
-    The old bytes stay where they are; content, names and section table are put behind them.
-
-    Raises:
-        ConfigError: If the object has too many sections for this format.
+    The old bytes stay where they are; content, names and section table are put behind them. Raises
+    ConfigError if the object has too many sections for this format.
     """
     if elf.kind != RELOCATABLE or len(elf.sections) >= _MAX_SECTIONS:
         raise ConfigError(f"expected an object file with less than {_MAX_SECTIONS} sections")
@@ -166,10 +160,8 @@ def carrier(name: str, content: bytes) -> bytes:
 def add_section(path: Path, name: str, content: bytes) -> bool:
     """Add a section to the object file at ``path``; false if it is not an object file for x86-64.
 
-    The file is replaced whole: no other process ever sees half of it.
-
-    Raises:
-        OSError: If it cannot be read or written.
+    The file is replaced whole: no other process ever sees half of it. Raises OSError if it cannot be read or
+    written.
     """
     elf = read_elf(path)
     if elf is None or elf.kind != RELOCATABLE:
@@ -198,13 +190,7 @@ _DEFAULT_DIRECTORIES = (Path("/usr/local/lib"),)
 
 @dataclass(frozen=True, slots=True)
 class ElfImage:
-    """The executable or a shared object, with its records.
-
-    Attributes:
-        path: The file.
-        names: File name and soname.
-        records: In the linker's order.
-    """
+    """The executable or a shared object, its file name, soname, and records in the linker's order."""
 
     path: Path
     names: frozenset[str]
@@ -247,8 +233,7 @@ class EmbeddedProgram:
 def read_program(path: Path) -> EmbeddedProgram:
     """Records of the executable at ``path`` and of its shared objects.
 
-    Raises:
-        ConfigError: If it is not an executable for x86-64 Linux, or carries no IR.
+    Raises ConfigError if it is not an executable for x86-64 Linux, or carries no IR.
     """
     elf = _read(path)
     if elf is None:
@@ -311,9 +296,7 @@ def _needed(user: Path, elf: ElfFile, program: ElfImage) -> Iterator[tuple[Path,
     texts = (*dynamic_entries(elf, DT_RPATH), *dynamic_entries(elf, DT_RUNPATH))
     run_path = _directories(":".join(texts), user)
     others = [*_directories(os.environ.get("LD_LIBRARY_PATH", ""), user), *_DEFAULT_DIRECTORIES]
-    others += [
-        Path(o[2:]) for record in program.of_kind("link") for o in record.options if o.startswith("-L")
-    ]
+    others += [Path(o[2:]) for r in program.of_kind("link") for o in r.options if o.startswith("-L")]
     for name in dynamic_entries(elf, DT_NEEDED):
         if "/" in name:
             candidates = [(Path(name), False)]
@@ -326,11 +309,8 @@ def _needed(user: Path, elf: ElfFile, program: ElfImage) -> Iterator[tuple[Path,
 
 def _directories(text: str, user: Path) -> list[Path]:
     origin = str(user.resolve().parent)
-    return [
-        Path(part.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", origin))
-        for part in text.split(":")
-        if part
-    ]
+    parts = (part.replace("${ORIGIN}", "$ORIGIN") for part in text.split(":") if part)
+    return [Path(part.replace("$ORIGIN", origin)) for part in parts]
 
 
 def _is_analysed(option: str, analysed: frozenset[str]) -> bool:

@@ -57,17 +57,11 @@ LANGUAGE_OF_SUFFIX = {
     **dict.fromkeys((".m", ".mm", ".cu", ".hip", ".d", ".go"), "other"),
 }
 LANGUAGE_OF_X = {
-    "c": "c",
-    "cpp-output": "c",
-    "c++": "c++",
-    "c++-cpp-output": "c++",
-    "assembler": "assembler",
-    "assembler-with-cpp": "assembler",
+    **dict.fromkeys(("c", "cpp-output"), "c"),
+    **dict.fromkeys(("c++", "c++-cpp-output"), "c++"),
+    **dict.fromkeys(("assembler", "assembler-with-cpp"), "assembler"),
     "ir": "ir",
-    "f77": "fortran",
-    "f77-cpp-input": "fortran",
-    "f95": "fortran",
-    "f95-cpp-input": "fortran",
+    **dict.fromkeys(("f77", "f77-cpp-input", "f95", "f95-cpp-input"), "fortran"),
 }
 # Languages whose sources become bitcode.
 WITH_IR = frozenset(("c", "c++", "fortran", "ir"))
@@ -75,12 +69,8 @@ WITH_IR = frozenset(("c", "c++", "fortran", "ir"))
 # Linking that is done where no object is given: link-time optimisation would turn objects into bitcode,
 # which has no sections to carry ours (and gcc's linker plugin drops the sections of such objects).
 LINK_TIME_OPTIMISATION = (
-    "-flto",
-    "-fno-lto",
-    "-ffat-lto-objects",
-    "-fno-fat-lto-objects",
-    "-fwhole-program-vtables",
-)
+    "-flto", "-fno-lto", "-ffat-lto-objects", "-fno-fat-lto-objects", "-fwhole-program-vtables",
+)  # fmt: skip
 OPENMP = ("-fopenmp", "-fno-openmp", "-openmp", "-qopenmp")
 # Options that turn OpenMP on, and so define _OPENMP.
 OPENMP_ON = frozenset(

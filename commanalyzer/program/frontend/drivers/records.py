@@ -62,11 +62,7 @@ def encode_records(records: Iterable[Record]) -> bytes:
 
 
 def decode_records(content: bytes, where: str) -> tuple[Record, ...]:
-    """Records of a section, in the linker's order.
-
-    Raises:
-        ConfigError: If the section is damaged or of another version.
-    """
+    """Records of a section, in the linker's order; ConfigError if it is damaged or of another version."""
     found: list[Record] = []
     place = 0
     while (start := content.find(_MAGIC, place)) >= 0:

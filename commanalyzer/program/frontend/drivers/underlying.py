@@ -1,8 +1,7 @@
 """Which compilers a wrapper calls: one for the normal program, one for the embedded IR.
 
-``$CC`` is never looked at: in a build, it names the wrapper itself.
-
-OpenMP's run-time functions for one thread, as an object file: for programs that do not take our header.
+``$CC`` is never looked at: in a build, it names the wrapper itself. OpenMP's run-time
+functions for one thread are an object file, for programs that do not take our header.
 """
 
 from __future__ import annotations
@@ -32,12 +31,7 @@ _DECLARED = re.compile(r"^declare .*@omp_\w+\(", re.MULTILINE)
 
 
 def sequential_openmp() -> Path:
-    """The object, compiled once.
-
-    Raises:
-        RuntimeBuildError: If the bundled compiler is missing or fails.
-        ConfigError: If the cache is not usable.
-    """
+    """The object, compiled once; the errors are those of :func:`build_object`."""
     source = _FOLDER / "openmp" / "sequential.c"
     header = _FOLDER / "include" / "omp.h"
     return build_object(source, toolchain=bundled_toolchain(), flags=("-fPIC",), depends_on=(header,))
@@ -58,10 +52,9 @@ _PROBE_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Underlying:
-    """Compilers behind a wrapper.
+    """Compilers behind a wrapper of a language.
 
     Attributes:
-        language: Of the wrapper.
         command: For the normal program, with the flags that come first.
         ir_command: For bitcode, with the flags that come first.
         bundled: The normal compiler is the bundled one (which has no OpenMP library).
@@ -114,9 +107,8 @@ def system_library_flags() -> tuple[str, ...]:
 def find_underlying(language: Language) -> Underlying:
     """Compilers for the wrapper of ``language``: those of the environment, else the bundled clang.
 
-    Raises:
-        CompileError: If a named compiler does not exist or is a wrapper, or there is none for Fortran.
-        RuntimeBuildError: If the bundled compiler is missing.
+    Raises CompileError if a named compiler does not exist or is a wrapper, or there is none for Fortran, and
+    RuntimeBuildError if the bundled compiler is missing.
     """
     if language == "fortran":
         command = find_fortran().command
@@ -135,8 +127,7 @@ def find_underlying(language: Language) -> Underlying:
 def named_compiler(language: Language) -> tuple[str, ...]:
     """Compiler that ``$COMMANALYZER_CC`` and ``$COMMANALYZER_CXX`` name; empty for none.
 
-    Raises:
-        CompileError: If it does not exist or is a wrapper itself.
+    Raises CompileError if it does not exist or is a wrapper itself.
     """
     cc, cxx = os.environ.get("COMMANALYZER_CC", ""), os.environ.get("COMMANALYZER_CXX", "")
     if language == "c":
@@ -150,8 +141,7 @@ def named_compiler(language: Language) -> tuple[str, ...]:
 def checked_command(text: str, origin: str) -> tuple[str, ...]:
     """Words of a compiler command, empty for empty text.
 
-    Raises:
-        CompileError: If its program does not exist or is a wrapper itself.
+    Raises CompileError if its program does not exist or is a wrapper itself.
     """
     words = shell_words(text, origin)
     if not words:

@@ -14,13 +14,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commanalyzer.foundation.errors import CompileError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.frontend.drivers import option_table as table
-from commanalyzer.program.frontend.drivers.bitcode import BitcodeCompiler
+from commanalyzer.program.frontend.drivers.bitcode import BitcodeCompiler, Compilation
 from commanalyzer.program.frontend.drivers.command import (
     STANDARD_INPUT,
     Argument,
@@ -156,10 +156,7 @@ _LONGEST_LINE = 100_000
 def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], None]) -> int:
     """Exit status of the compiler called with ``words``.
 
-    Args:
-        language: Of the wrapper: ``c``, ``c++`` or ``fortran``.
-        words: Arguments of the compiler.
-        warn: Called with a sentence if an object could not be given its IR (the build goes on).
+    ``warn`` is called with a sentence if an object could not be given its IR (the build goes on).
 
     Raises:
         CompileError: If there is no compiler, or several outputs shall have one name.
@@ -244,75 +241,68 @@ def _is_kept(option: Argument, command: CompilerCommand, underlying: Underlying)
     return not (useless or parallel)
 
 
+@dataclass
 class _Build:
     """One command that makes objects or links."""
 
-    def __init__(
-        self,
-        underlying: Underlying,
-        command: CompilerCommand,
-        normal: list[str],
-        scratch: Path,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._underlying = underlying
-        self._command = command
-        self._normal = normal
-        self._scratch = scratch
-        self._warn = warn
-        self._stdin = _spooled_stdin(command, scratch)
-        self.bitcode = BitcodeCompiler(underlying, command, scratch, self._stdin)
+    underlying: Underlying
+    command: CompilerCommand
+    normal: list[str]
+    scratch: Path
+    warn: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.stdin = _spooled_stdin(self.command, self.scratch)
+        self.bitcode = BitcodeCompiler(self.underlying, self.command, self.scratch, self.stdin)
 
     def compile(self) -> int:
         """``-c``: the IR is compiled beside the normal object, then added to it."""
-        sources = [s for s in self._command.sources if s.language in table.WITH_IR]
+        sources = [s for s in self.command.sources if s.language in table.WITH_IR]
         # Fortran modules exist only after the normal compilation.
         early = {s: self.bitcode.start(s) for s in sources if s.language != "fortran"}
-        status = _call(self._underlying, self._normal, self._scratch, self._stdin)
+        status = _call(self.underlying, self.normal, self.scratch, self.stdin)
         if status:
             return status
-        for source in self._command.sources:
-            data, reason = b"", "assembly"
-            if source.language in table.WITH_IR:
-                under_way = early.get(source)
-                data, reason = (
-                    self.bitcode.finish(source, under_way) if under_way else self.bitcode.compile(source)
-                )
-            self._embed(self._command.object_of(source), source, data, reason)
+        for source in self.command.sources:
+            self._embed(self.command.object_of(source), source, *self._ir_of(source, early.get(source)))
         return 0
 
     def link(self) -> int:
         """The records of the sources, and how it is linked, travel in one more object file."""
         records = self._source_records()
-        records += [*foreign_objects(self._command), link_record(self._command, self._underlying)]
-        extra = self._scratch / "records.o"
+        records += [*foreign_objects(self.command), link_record(self.command, self.underlying)]
+        extra = self.scratch / "records.o"
         extra.write_bytes(carrier(SECTION, encode_records(records)))
         # In front, where no -x is in force yet.
-        sequential = self._underlying.bundled and self._command.parallel
+        sequential = self.underlying.bundled and self.command.parallel
         openmp = [str(sequential_openmp())] if sequential else []
-        return _call(self._underlying, [str(extra), *openmp, *self._normal], self._scratch, self._stdin)
+        return _call(self.underlying, [str(extra), *openmp, *self.normal], self.scratch, self.stdin)
 
     def _source_records(self) -> list[Record]:
         records = []
-        for source in self._command.sources:
-            data, reason = b"", "assembly"
-            if source.language in table.WITH_IR:
-                data, reason = self.bitcode.compile(source)
+        for source in self.command.sources:
+            data, reason = self._ir_of(source)
             record = _record(source, data, reason, b"" if data else self._machine_code(source))
             records += [record] if record else []
         return records
 
+    def _ir_of(self, source: Argument, under_way: Compilation | None = None) -> tuple[bytes, str]:
+        """IR of a source, or empty bytes and the reason why there is none."""
+        if source.language not in table.WITH_IR:
+            return b"", "assembly"
+        return self.bitcode.finish(source, under_way) if under_way else self.bitcode.compile(source)
+
     def _machine_code(self, source: Argument) -> bytes:
         """Object file of a source that is compiled and linked in one command."""
-        target = self._scratch / "code.o"
+        target = self.scratch / "code.o"
         target.unlink(missing_ok=True)
-        compiling = replace(self._command, action="compile")
+        compiling = replace(self.command, action="compile")
         arguments = (a for a in compiling.arguments if not a.language and a.name not in ("-o", "-x"))
-        options = [w for a in arguments if _is_kept(a, compiling, self._underlying) for w in a.words]
+        options = [w for a in arguments if _is_kept(a, compiling, self.underlying) for w in a.words]
         language = ["-x", source.explicit] if source.explicit else []
-        words = [*options, *self._underlying.include_flags, "-c", *language, source.name, "-o", str(target)]
-        with (self._stdin or Path("/dev/null")).open("rb") as stdin:
-            subprocess.run([*self._underlying.command, *words], stdin=stdin, capture_output=True, check=False)
+        words = [*options, *self.underlying.include_flags, "-c", *language, source.name, "-o", str(target)]
+        with (self.stdin or Path("/dev/null")).open("rb") as stdin:
+            subprocess.run([*self.underlying.command, *words], stdin=stdin, capture_output=True, check=False)
         return target.read_bytes() if target.is_file() else b""
 
     def _embed(self, path: Path, source: Argument, data: bytes, reason: str) -> None:
@@ -324,7 +314,7 @@ class _Build:
             if record is not None:
                 add_section(path, SECTION, record.encoded())
         except OSError as error:
-            self._warn(f"{path} carries no IR: {error.strerror}")
+            self.warn(f"{path} carries no IR: {error.strerror}")
 
 
 def _record(source: Argument, data: bytes, reason: str, code: bytes) -> Record | None:

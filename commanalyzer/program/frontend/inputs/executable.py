@@ -42,16 +42,12 @@ def compile_executable(
 ) -> FrontendResult:
     """Canonical program made of the IR that an executable and its shared objects carry.
 
-    Args:
-        sources: The executable, alone.
-        compiler: Links the analysis; empty for the compiler that the program was built with.
-        flags: Must be empty: nothing is compiled.
-        regions: Functions that must survive as functions, by source or IR name.
-        fortran: The flang whose runtime is linked; empty for ``$COMMANALYZER_FC`` or one on the search path.
+    ``sources`` is the executable, alone, and ``flags`` empty: nothing is compiled. ``compiler`` links the
+    analysis; empty for the one that the program was built with. The runtime of ``fortran`` is linked; empty
+    for ``$COMMANALYZER_FC`` or a flang on the search path. Regions are functions that must survive as such.
 
-    Raises:
-        ConfigError: If there are other files or flags, or the executable carries no IR.
-        CommAnalyzerError: As :func:`compile_sources` says.
+    Raises ConfigError if there are other files or flags, or the executable carries no IR, and else what
+    :func:`compile_sources` does.
     """
     if len(sources) != 1:
         raise ConfigError(
@@ -78,13 +74,14 @@ def compile_executable(
         ir_path, found = canonical_file(paths, labels, tuple(regions), scratch, shared=shared, models=models)
         ir_text = ir_path.read_text()
     options, gone = program.link_options()
+    contents = [(str(sources[0]), sources[0].read_bytes()), *((r.name, r.payload) for _, r in modules)]
     linked = {record.language for record in program.images[0].of_kind("link")}
     return FrontendResult(
         ir_text=ir_text,
         language="c++" if "c++" in linked else language_of((), ir_text),
         toolchain=toolchain,
         flags=(),
-        inputs=_inputs(sources[0], [record for _, record in modules]),
+        inputs=tuple(InputFile(name, hashlib.sha256(data).hexdigest()) for name, data in contents),
         region_functions=found,
         diagnostics=(*toolchain_notes, *_diagnostics(program.images, gone)),
         libraries=libraries,
@@ -97,11 +94,10 @@ def _link_inputs(program: EmbeddedProgram, ir_text: str) -> tuple[Path, ...]:
     """Machine code that the program consists of besides its IR."""
 
     def written(record: Record) -> Path:
-        key = content_key(["object of a record", record.payload])
-        return cached_file(key, ".o", lambda draft: put(draft, record.payload))
+        def produce(draft: Path) -> None:
+            draft.write_bytes(record.payload)
 
-    def put(path: Path, data: bytes) -> None:
-        path.write_bytes(data)
+        return cached_file(content_key(["object of a record", record.payload]), ".o", produce)
 
     objects = [written(record) for image in program.images for record in image.of_kind("object")]
     return (*objects, *([sequential_openmp()] if needs_openmp(ir_text) else ()))
@@ -119,11 +115,6 @@ def _toolchain(program: EmbeddedProgram, compiler: str) -> tuple[Toolchain, tupl
     except CommAnalyzerError as error:
         note = f"linked with the bundled compiler, as the program's own is not usable: {error.message}"
         return bundled_toolchain(), (note,)
-
-
-def _inputs(executable: Path, modules: Sequence[Record]) -> tuple[InputFile, ...]:
-    own = InputFile(str(executable), hashlib.sha256(executable.read_bytes()).hexdigest())
-    return (own, *(InputFile(m.name, hashlib.sha256(m.payload).hexdigest()) for m in modules))
 
 
 def _diagnostics(images: Sequence[ElfImage], gone: Sequence[str]) -> list[str]:

@@ -35,13 +35,7 @@ _HINT = "install LLVM's flang (Debian: apt-get install flang-19), or name it wit
 
 @dataclass(frozen=True, slots=True)
 class FortranCompiler:
-    """An LLVM flang.
-
-    Attributes:
-        command: Command prefix, may contain the user's flags.
-        version: First line of ``--version``.
-        major: Its number.
-    """
+    """An LLVM flang: its command with the user's flags, the first line of ``--version``, its number."""
 
     command: tuple[str, ...]
     version: str
@@ -51,11 +45,7 @@ class FortranCompiler:
 def find_fortran(command: str = "") -> FortranCompiler:
     """The Fortran compiler: ``command``, else ``$COMMANALYZER_FC``, else a flang on the search path.
 
-    Args:
-        command: The user's flang with its arguments; empty for none.
-
-    Raises:
-        CompileError: If there is none, it is not LLVM's flang, or too new for llvmlite.
+    Raises CompileError if there is none, it is not LLVM's flang, or too new for llvmlite.
     """
     for text, origin in ((command, "--fc"), (os.environ.get(ENVIRONMENT, ""), ENVIRONMENT)):
         if text.strip():
@@ -102,20 +92,11 @@ def _checked(command: list[str], origin: str) -> FortranCompiler:
 def compile_fortran(
     source: Path, module: Path, compiler: FortranCompiler, flags: Sequence[str], module_directory: Path
 ) -> str:
-    """Compile one source to LLVM IR.
+    """Compile one source to LLVM IR, as text, and return the compiler's warnings.
 
-    Args:
-        source: Fortran source; what it uses was compiled before.
-        module: LLVM IR to write, as text.
-        compiler: From :func:`find_fortran`.
-        flags: Flags of the whole program; only include paths and macros concern Fortran.
-        module_directory: Where ``.mod`` files are written and found.
-
-    Returns:
-        The compiler's warnings.
-
-    Raises:
-        CompileError: If the source is refused or takes too long.
+    What the source uses was compiled before; ``.mod`` files are written to and found in ``module_directory``.
+    Of ``flags``, those of the whole program, only include paths and macros concern Fortran. Raises
+    CompileError if the source is refused or takes too long.
     """
     name = f"./{source}" if str(source).startswith("-") else str(source)
     # pragmas are analysed as sequential code, and lines for OpenMP alone (!$) are comments
@@ -156,11 +137,7 @@ def fortran_flags(flags: Sequence[str]) -> tuple[str, ...]:
 
 
 def runtime_libraries(compiler: FortranCompiler) -> tuple[str, ...]:
-    """Paths of flang's runtime libraries, as its driver would link them.
-
-    Raises:
-        RuntimeBuildError: If none of them is found.
-    """
+    """Paths of flang's libraries, as its driver would link them; RuntimeBuildError if there is none."""
     with scratch_directory() as scratch:
         stub = Path(scratch) / "program.o"
         stub.write_bytes(b"")

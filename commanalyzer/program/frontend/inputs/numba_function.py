@@ -62,15 +62,11 @@ class _Dispatcher(Protocol):
 def write_program(
     function: object, arguments: Sequence[object], folder: Path
 ) -> tuple[tuple[Path, ...], Path]:
-    """Write the sources of a program that calls ``function`` once.
+    """Write a program that calls ``function`` once: its sources, and the file that is its only argument.
 
     Args:
         function: Compiled by ``numba.njit``, or a plain function that Numba can compile.
         arguments: numpy arrays (contiguous) and numbers.
-        folder: Where to write.
-
-    Returns:
-        The sources, and the file that is the program's only argument.
 
     Raises:
         ConfigError: If Numba is missing, cannot compile the function, or an argument has no C type.
@@ -120,9 +116,14 @@ def _driver(symbol: str, names: Sequence[str], arguments: Sequence[object]) -> s
             c_type = _c_type(name, argument.dtype.name)
             if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
                 raise ConfigError("expected a contiguous array", where=name, hint="numpy.ascontiguousarray")
-            parameters += ["void *", "void *", "int64_t", "int64_t", "void *"] + [
-                "int64_t"
-            ] * 2 * argument.ndim
+            parameters += [
+                "void *",
+                "void *",
+                "int64_t",
+                "int64_t",
+                "void *",
+                *["int64_t"] * 2 * argument.ndim,
+            ]
             setup.append(f"  {c_type} *{name} = malloc({max(argument.nbytes, 1)});")
             setup.append(f"  contents(file, {argument.nbytes}, {name});")
             passed += ["0", "0", str(argument.size), str(argument.itemsize), name]

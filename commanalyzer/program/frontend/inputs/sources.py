@@ -32,12 +32,7 @@ _ASSEMBLER_READS = b"incbin"
 
 @dataclass(frozen=True, slots=True)
 class SourceCompiler:
-    """Compiles sources of one program.
-
-    Attributes:
-        toolchain: Compiler.
-        flags: The user's flags, after our own.
-    """
+    """Compiles sources of one program; the user's flags stand after our own."""
 
     toolchain: Toolchain
     flags: tuple[str, ...]
@@ -45,30 +40,25 @@ class SourceCompiler:
     def compile(self, source: Path, language: Language, module: Path) -> str:
         """Write the bitcode of ``source`` to ``module``; return the compiler's warnings.
 
-        Raises:
-            CompileError: If the compiler refuses the source.
-            ConfigError: If the cache is not usable.
+        Raises CompileError if the compiler refuses the source, ConfigError if the cache is not usable.
         """
         command = self._command(source, language, module)
         text = self._preprocessed(command)
         if text is None:
             return _compiled(command, source, module)
-        key = content_key(
-            [
-                "bitcode of a source",
-                self.toolchain.version,
-                str(Path.cwd()),
-                *command,
-                source.read_bytes(),
-                text,
-            ]
-        )
+        state: list[str | bytes] = [
+            self.toolchain.version,
+            str(Path.cwd()),
+            *command,
+            source.read_bytes(),
+            text,
+        ]
+        key = content_key(["bitcode of a source", *state])
 
         def produce(draft: Path) -> None:
             warnings = _compiled(command, source, module).encode("utf-8", "surrogateescape")
-            draft.write_bytes(
-                len(warnings).to_bytes(_LENGTH_BYTES, "little") + warnings + module.read_bytes()
-            )
+            size = len(warnings).to_bytes(_LENGTH_BYTES, "little")
+            draft.write_bytes(size + warnings + module.read_bytes())
 
         data = cached_file(key, ".source", produce).read_bytes()
         behind = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")

@@ -32,13 +32,7 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A register that combines two operands.
-
-    Attributes:
-        operands: What is combined.
-        fold: The operation.
-        condition: Register with the comparison; for connectives the first operand.
-    """
+    """A register that combines two operands; its condition is a comparison, or the first operand."""
 
     operands: tuple[Operand, Operand]
     fold: Fold
@@ -114,13 +108,7 @@ def comparison_fold(comparison: Instruction, taken: str) -> Fold:
 
 @dataclass(frozen=True, slots=True)
 class ExtremumStore:
-    """A conditional store that keeps a minimum or maximum.
-
-    Attributes:
-        store: The store.
-        otherwise: Label of the block that is executed instead of the store.
-        fold: Minimum or maximum.
-    """
+    """A conditional store that keeps a minimum or maximum; the block ``otherwise`` is executed instead."""
 
     store: Instruction
     otherwise: str
@@ -182,9 +170,6 @@ class _CombinationFinder:
             return None
         return ExtremumStore(store, otherwise, fold)
 
-    def _known_at(self, pointer: str, block: str) -> bool:
-        return pointer not in self._defined or self._cfg.dominates(self._defined[pointer][0], block)
-
     def _is_loaded(self, register: str, pointer: str, _: str, block: str) -> bool:
         """The register was loaded from ``pointer`` in ``block``, and nothing was written since."""
         place, load = self._defined.get(register, ("", None))
@@ -204,7 +189,8 @@ class _CombinationFinder:
         while pending:
             name, end = pending.pop()
             held, (place, joined) = self._held(name, pointer, end), self._defined.get(name, ("", None))
-            if not self._known_at(pointer, end) or not (held or (joined and joined.opcode == "phi")):
+            is_known = pointer not in self._defined or self._cfg.dominates(self._defined[pointer][0], end)
+            if not is_known or not (held or (joined and joined.opcode == "phi")):
                 return False
             if block in self._cfg.between(held or place, end) - {held or place}:
                 return False

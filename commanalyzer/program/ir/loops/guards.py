@@ -21,7 +21,7 @@ def loop_guards(function: Function, cfg: ControlFlow) -> frozenset[str]:
     One side leads straight to a loop, and everything that the condition is computed from also decides, from
     the start of its counters on, when that loop ends.
     """
-    definitions = {i.name: i for block in function.blocks for i in block.instructions if i.name}
+    definitions = {i.name: i for i in function.instructions if i.name}
     terminators = {block.label: block.terminator for block in function.blocks}
     found = set()
     for block, terminator in terminators.items():

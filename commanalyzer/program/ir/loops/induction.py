@@ -4,8 +4,6 @@ Input: a function, its control flow and a loop. Output: per register a :class:`P
 registers from outside the loop and, per loop of the nest, the number of its current round (0, 1, ...); and
 per loop what decides how many rounds it makes. Numbers are exact modulo 2^64; narrower integers are taken as
 signed and must not wrap (``nsw``), so that their polynomials are exact, too.
-
-Polynomials with integer coefficients over named symbols: what loops compute addresses with.
 """
 
 from __future__ import annotations
@@ -23,11 +21,7 @@ MAX_MONOMIALS = 16
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """A sum of products of symbols.
-
-    Attributes:
-        terms: Coefficient of each monomial; none is 0.
-    """
+    """A sum of products of symbols: the coefficient of each monomial, none of them 0."""
 
     terms: Mapping[Monomial, int] = field(default_factory=dict)
 
@@ -110,14 +104,9 @@ def round_number(header: str) -> str:
 class Rounds:
     """What decides how many rounds a loop makes.
 
-    Before its first round ends, ``left`` and ``right`` are compared; ``left`` grows by ``step`` per round.
-
-    Attributes:
-        left: Polynomial of invariants.
-        right: Polynomial of invariants.
-        step: Change of ``left - right`` per round, a polynomial of invariants; not 0 if it is constant.
-        until_equal: The loop ends when they are equal; otherwise when ``left < right`` no longer holds.
-        is_unsigned: The comparison takes them as unsigned.
+    Before its first round ends, ``left`` and ``right`` are compared; ``left - right`` grows by ``step`` per
+    round, which is not 0 if it is constant. All three are polynomials of invariants. The loop ends when the
+    two are equal (``until_equal``), otherwise when ``left < right`` no longer holds.
     """
 
     left: Polynomial
@@ -139,13 +128,7 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnds:
-    """The edges that lead into and out of a loop.
-
-    Attributes:
-        preheader: Only block outside from which the loop is entered; it goes nowhere else.
-        exiting: Only block that leaves the loop.
-        exit: Where that leads.
-    """
+    """Only block in front of a loop, which goes nowhere else; only one that leaves it, and where to."""
 
     preheader: str
     exiting: str
@@ -164,13 +147,7 @@ def loop_ends(cfg: ControlFlow, loop: Loop) -> LoopEnds | None:
 
 
 class NestNumbers:
-    """Polynomials of the registers in one loop nest.
-
-    Args:
-        function: The function.
-        cfg: Its control flow.
-        nest: The outermost loop of the nest.
-    """
+    """Polynomials of the registers in one loop nest, which its outermost loop stands for."""
 
     def __init__(self, function: Function, cfg: ControlFlow, nest: Loop) -> None:
         self._cfg = cfg

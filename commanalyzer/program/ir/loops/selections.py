@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from commanalyzer.program.ir.cfg import ControlFlow, Loop, strong_components
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, reached, strong_components
 from commanalyzer.program.ir.loops.combinations import Combination, combinations
 from commanalyzer.program.ir.loops.guards import loop_guards
 from commanalyzer.program.ir.model import Function, Instruction, Operand
@@ -192,7 +192,9 @@ class _SelectionFinder:
         cycles = self._carried(group, self._data_inputs)
         members = frozenset(name for name in group if self._is_choice(name)).union(*cycles)
         loop = self._common_loop(group)
-        if loop is None or not all(self._may_hold(n) if n in members else self._compares(n) for n in group):
+        others = (n for n in group - members if n not in self._combined)
+        compare = all(self._defined[n].opcode in _COMPARISONS | _CONNECTIVES for n in others)
+        if loop is None or not compare or not all(map(self._may_hold, members & group)):
             return None
         choices = self._ordered(name for name in members if self._takes_candidates(name, members, loop))
         own = [name for name in choices if name not in self._combined]
@@ -221,9 +223,6 @@ class _SelectionFinder:
     def _may_hold(self, name: str) -> bool:
         is_scalar = self._defined[name].type.kind in ("int", "float")
         return is_scalar and (name in self._combined or self._is_choice(name))
-
-    def _compares(self, name: str) -> bool:
-        return name in self._combined or self._defined[name].opcode in _COMPARISONS | _CONNECTIVES
 
     def _common_loop(self, names: Iterable[str]) -> Loop | None:
         blocks = {self._block[name] for name in names}
@@ -267,27 +266,21 @@ class _SelectionFinder:
 
     def _is_read_in(self, loop: Loop, condition: str) -> bool:
         """The condition is computed from something that the loop loads or gets from a call."""
-        pending, seen = [condition], {condition}
-        while pending:
-            name = pending.pop()
-            instruction = self._defined.get(name)
-            if instruction is None:
-                continue
-            is_pure = instruction.opcode == "call" and instruction.callee.startswith("@llvm.")
-            if instruction.opcode in _READS and not is_pure:
-                if instruction.type.kind != "ptr" and self._block[name] in loop.blocks:
-                    return True
-                continue
-            fresh = [o.text for o in instruction.operands if o.is_local and o.text not in seen]
-            seen.update(fresh)
-            pending.extend(fresh)
-        return False
+
+        def reads(made: Instruction) -> bool:
+            return made.opcode in _READS and not (made.opcode == "call" and made.callee.startswith("@llvm."))
+
+        def inputs(name: str) -> list[str]:
+            made = self._defined[name]
+            return [] if reads(made) else [o.text for o in made.operands if o.text in self._defined]
+
+        found = (self._defined[n] for n in reached([condition] if condition in self._defined else [], inputs))
+        return any(reads(i) and i.type.kind != "ptr" and self._block[i.name] in loop.blocks for i in found)
 
     # ---- what the conditions compare -----------------------------------------------------------------------
 
     def _comparisons(self, selection: Selection) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
-        conditions = dict.fromkeys(c for name in selection.choices for c in self._conditions(name))
-        return {c: self._compared(c) for c in conditions}
+        return {c: self._compared(c) for name in selection.choices for c in self._conditions(name)}
 
     def _only_compared_among(self, selection: Selection, others: list[Selection]) -> bool:
         """The running choice is compared only to decide reductions that know it as a rival, or itself."""

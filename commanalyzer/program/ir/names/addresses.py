@@ -1,9 +1,7 @@
 """What the source calls the memory behind an address: a variable, a member of what a parameter points to.
 
 ``m->u`` in a function with the parameter ``m`` is the member ``.u`` of parameter 0, whatever a caller calls
-the object; ``ctx.mesh`` is the member ``mesh`` of a variable.
-
-Source names of the symbols that flang and C++ compilers make.
+the object; ``ctx.mesh`` is the member ``mesh`` of a variable. Symbols of flang and C++ compilers are read.
 """
 
 from __future__ import annotations
@@ -87,15 +85,13 @@ class SourceAddress:
     """An address as the source would write it.
 
     Attributes:
-        root: What it is reached from.
-        index: Number of the parameter.
+        index: Number of the parameter that it is reached from.
         name: What leads to the object: with the variable's name, without that of a parameter.
         seen: The same with the parameter's name.
         type: Metadata number of the type of the object that it lies in, -1 when unknown.
         offset: Bytes in that object.
         is_indexed: An index that is not constant is part of it.
-        function: Function that declares the variable.
-        place: Where.
+        function: Function that declares the variable; ``place`` is where.
         whole: Type of what the parameter points to.
     """
 
@@ -163,15 +159,12 @@ class Addresses:
     def __init__(self, function: Function, names: ModuleNames) -> None:
         self.function = function
         self.names = names
-        self.definitions: dict[str, Instruction] = {}
+        self.definitions = {i.name: i for i in function.instructions if i.name}
         self.uses: dict[str, list[Instruction]] = {}
-        for block in function.blocks:
-            for instruction in block.instructions:
-                if instruction.name:
-                    self.definitions[instruction.name] = instruction
-                for operand in instruction.operands:
-                    if operand.is_local:
-                        self.uses.setdefault(operand.text, []).append(instruction)
+        for instruction in function.instructions:
+            for operand in instruction.operands:
+                if operand.is_local:
+                    self.uses.setdefault(operand.text, []).append(instruction)
         self.parameters = {p.text: i for i, p in enumerate(function.parameters)}
         self.records = self._records()
 
@@ -215,12 +208,7 @@ class Addresses:
         return text, total, is_indexed
 
     def address(self, text: str, entered: frozenset[str] = frozenset()) -> SourceAddress:
-        """What the source calls the memory at an address.
-
-        Args:
-            text: Register or constant that holds the address.
-            entered: Registers that the question comes from.
-        """
+        """What the source calls the memory at an address; ``entered`` is where the question comes from."""
         text, offset, is_indexed = self.base(text)
         is_new = text not in entered and len(entered) < _MOST_LEVELS
         found = self._of_base(text, entered) if is_new else UNKNOWN

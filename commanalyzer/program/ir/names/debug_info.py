@@ -1,7 +1,4 @@
-"""Debug information of a module: source places, variables and the types behind them.
-
-Source types of memory: which member of a structure lies at which offset.
-"""
+"""Debug information of a module: places, variables, their types, and which member lies at which offset."""
 
 from __future__ import annotations
 
@@ -121,13 +118,13 @@ class DebugInfo:
         result: dict[str, int] = {}
         own: set[str] = set()
         for record in function.debug_records:
-            register = record.value.split()[-1]
+            register = record.register
             is_own = self.subprogram_of_variable(record.variable) == function.debug_subprogram
             if record.kind == "value" and (register not in result or (is_own and register not in own)):
                 result[register] = record.variable
                 if is_own:
                     own.add(register)
-        for phi in (i for block in function.blocks for i in block.instructions if i.opcode == "phi"):
+        for phi in (i for i in function.instructions if i.opcode == "phi"):
             held = {result.get(o.text) for o in phi.operands if o.is_local}
             if len(held) == 1 and (variable := held.pop()) is not None:
                 result.setdefault(phi.name, variable)
@@ -185,12 +182,9 @@ _MOST_LEVELS = 64  # types nest
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What lies at an offset of an object.
+    """What lies at an offset of an object: ``offset`` bytes in something of a type, which is -1 if unknown.
 
-    Attributes:
-        path: Members and constant indices that lead there (``.mesh.x[2]``); empty for the object itself.
-        type: Metadata number of its type, -1 when unknown.
-        offset: Bytes that are left within it.
+    Members and constant indices lead there (``.mesh.x[2]``); the path is empty for the object itself.
     """
 
     path: str
@@ -243,12 +237,8 @@ class DebugTypes:
     def members(self, type_: int, offset: int, *, has_indices: bool = True) -> list[Member]:
         """Members that lead to ``offset`` of an object, and the object itself in front of them.
 
-        Members of objects of the C++ library have no names: ``velocity[1]`` is in a ``std::array``.
-
-        Args:
-            type_: Type of the object.
-            offset: Bytes in it.
-            has_indices: Elements of arrays are told apart.
+        Members of objects of the C++ library have no names: ``velocity[1]`` is in a ``std::array``. With
+        ``has_indices``, elements of arrays are told apart.
         """
         path, is_named, found = "", True, list[Member]()
         for _ in range(_MOST_LEVELS):
@@ -287,15 +277,8 @@ class DebugTypes:
             return
         separator = "%" if is_fortran(self._debug.file_of(plain)) else "."
         is_named = not is_library(self._debug.file_of(plain))
-        for number in self._debug.items(self._debug.number(fields.get("elements", ""))):
-            part = self._debug.fields(number)
-            if part.get("tag") not in _PARTS or "DIFlagStaticMember" in part.get("flags", ""):
-                continue
-            first, of_part = (
-                start + int(part.get("offset", "0")) // 8,
-                self._debug.number(part.get("baseType", "")),
-            )
-            name = path + separator + part["name"] if is_named and "name" in part else path
+        for number, part, first, of_part in self._parts(fields):
+            name = path + separator + part if is_named and part else path
             if self.is_array(of_part) and name:
                 yield name, first, self._size(of_part), number
             else:
@@ -313,15 +296,15 @@ class DebugTypes:
 
     def is_array(self, type_: int) -> bool:
         """The type is an array whose elements lie there."""
-        fields = self._debug.fields(self.plain(type_))
+        return self._is_array(self._debug.fields(self.plain(type_)))
+
+    def _is_array(self, fields: dict[str, str]) -> bool:
         return fields.get("tag") == "DW_TAG_array_type" and not _points(fields)
 
     def row_strides(self, type_: int, file: str) -> tuple[int, ...]:
         """Return the bytes from each plane, then row to the next of an array; nothing where not known.
 
-        Args:
-            type_: Type of the array.
-            file: Source file that declares it: Fortran's first index is the fastest one.
+        In a Fortran ``file``, which declares it, the first index is the fastest one.
         """
         fields = self._debug.fields(self.plain(type_))
         if fields.get("tag") != "DW_TAG_array_type" or _points(fields):
@@ -339,15 +322,16 @@ class DebugTypes:
 
     def _part(self, record: dict[str, str], offset: int) -> tuple[str, int, int] | None:
         """Name, type and first byte of the member or base of a record that contains a byte."""
+        every = ((name, type_, start) for _, name, start, type_ in self._parts(record))
+        return next((p for p in every if p[2] <= offset < p[2] + self._size(p[1])), None)
+
+    def _parts(self, record: dict[str, str]) -> Iterator[tuple[int, str, int, int]]:
+        """Members and bases of a record: number, name, first byte and type."""
         for number in self._debug.items(self._debug.number(record.get("elements", ""))):
             fields = self._debug.fields(number)
-            if fields.get("tag") not in _PARTS or "DIFlagStaticMember" in fields.get("flags", ""):
-                continue
-            start = int(fields.get("offset", "0")) // 8
-            type_ = self._debug.number(fields.get("baseType", ""))
-            if start <= offset < start + self._size(type_):
-                return fields.get("name", ""), type_, start
-        return None
+            if fields.get("tag") in _PARTS and "DIFlagStaticMember" not in fields.get("flags", ""):
+                type_ = self._debug.number(fields.get("baseType", ""))
+                yield number, fields.get("name", ""), int(fields.get("offset", "0")) // 8, type_
 
     def _size(self, type_: int) -> int:
         """Bytes of an object, 0 when unknown."""

@@ -35,16 +35,14 @@ class Holder:
     """What holds the address of a block, seen from one function.
 
     Attributes:
-        root: A variable (then the name is complete), a parameter, the result, or unknown.
-        index: Number of the parameter.
+        root: A variable (then the name is complete), a parameter with its ``index``, the result, or unknown.
         whole: Type of what the parameter points to.
         names: Of everything that begins there, by its type, the outermost object first and last the pointer
             (without one the outermost object again): complete names, or paths from a parameter or result.
         seen: What this function calls it, where callers do not know.
-        function: Function that declares the variable.
-        place: Where.
-        other: Another variable of this function that holds the address, the last one, if there are several.
-        other_place: Where it is declared.
+        function: Function that declares the variable, at ``place``.
+        other: Another variable of this function that holds the address, the last one, if there are several;
+            ``other_place`` is where it is declared.
         record_bytes: Bytes of the structures that the pointer points to, 0 for others.
     """
 
@@ -97,10 +95,7 @@ _Found = tuple[int, SourceAddress]
 class Holders(Addresses):
     """Holders of the blocks that one function makes or gets.
 
-    Args:
-        function: The function.
-        names: Names of its module.
-        results: Where the address of a new block is after a call: ``RESULT`` or the number of an argument.
+    ``results`` says where the address of a new block is after a call: ``RESULT`` or numbers of arguments.
     """
 
     def __init__(
@@ -152,12 +147,11 @@ class Holders(Addresses):
     def _allocated(self, call: Instruction) -> tuple[str, SourcePlace] | None:
         """What a Fortran statement allocates here."""
         before = 0
-        for block in self.function.blocks:
-            for other in block.instructions:
-                if other is call:
-                    return allocated_name(self.names.debug, call.debug_location, before)
-                same = other.debug_location == call.debug_location and other.opcode == call.opcode
-                before += same and RESULT in self._results(other)
+        for other in self.function.instructions:
+            if other is call:
+                return allocated_name(self.names.debug, call.debug_location, before)
+            same = other.debug_location == call.debug_location and other.opcode == call.opcode
+            before += same and RESULT in self._results(other)
         return None
 
     def _component(self, call: Instruction, found: SourceAddress) -> str:
@@ -170,10 +164,7 @@ class Holders(Addresses):
         return "" if known else separator + path
 
     def _level(self, call: Instruction) -> int:
-        """How many of the inlined calls that lead to an allocation hand the block to their callers.
-
-        Those outside of which it is used.
-        """
+        """How many of the inlined calls of an allocation hand the block on: it is used outside of them."""
         debug = self.names.debug
         inlined = [number for number, _, _ in debug.callers(call.debug_location)]
         level, pending, known = 0, [call.name], set[str]()
@@ -332,7 +323,6 @@ class Holders(Addresses):
 def _ranked(found: SourceAddress, distance: int) -> Iterator[_Found]:
     ranks = {Root.PARAMETER: _PARAMETER, Root.RESULT: _RESULT, Root.VARIABLE: _STORED}
     if found.root in ranks:
-        rank = ranks[found.root]
-        if found.root is Root.VARIABLE and found.is_indexed:
-            rank = _ELEMENT
+        is_element = found.root is Root.VARIABLE and found.is_indexed
+        rank = _ELEMENT if is_element else ranks[found.root]
         yield rank, replace(found, offset=found.offset - distance)

@@ -3,7 +3,7 @@
 ``std::vector<double> pressure(n)`` allocates in code inlined from a header. The chain of inlined calls ends
 in the user's code, and the source text at that line and column names the variable or member.
 
-Where loops begin in the source.
+Where loops begin is read from branches and calls, too.
 """
 
 from __future__ import annotations
@@ -95,10 +95,7 @@ class UserFrame:
 def user_frames(debug: DebugInfo, location: int, function: str) -> tuple[UserFrame, ...]:
     """The calls that inlined code at ``location`` came through, the innermost first, without libraries.
 
-    Args:
-        debug: Debug information.
-        location: Where the call is.
-        function: Function that the location is in, without regard to inlining.
+    ``function`` is the one that the location is in, without regard to inlining.
     """
     frames = []
     every = [debug.position(location), *debug.callers(location)]
@@ -162,12 +159,9 @@ def changed_variable(debug: DebugInfo, location: int) -> str:
 
 
 def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, SourcePlace] | None:
-    """Array that a Fortran statement at ``location`` allocates, without indices, and its place.
+    """Array that a Fortran statement allocates, without indices, and its place.
 
-    Args:
-        debug: Debug information.
-        location: Where the allocation is.
-        number: Which allocation of the statement, from 0.
+    ``location`` is that of the allocation, ``number`` which one of the statement it is, from 0.
     """
     place = debug.place(location)
     if not is_fortran(place.file):

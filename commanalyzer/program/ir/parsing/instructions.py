@@ -1,12 +1,6 @@
 """Reading one instruction from its text: a reader per opcode, chosen by table.
 
 Fields follow :class:`commanalyzer.program.ir.model.Instruction`.
-
-Readers of instructions that touch memory, call, or end a block, by opcode.
-
-Readers of instructions that compute a value from values, by opcode.
-
-An instruction while it is read, and what several readers need.
 """
 
 from __future__ import annotations
@@ -30,8 +24,8 @@ from commanalyzer.program.ir.parsing.operands import (
     read_argument,
     read_attributes,
     read_operand,
+    read_operands,
     read_value,
-    result_of_cast,
 )
 from commanalyzer.program.ir.types import I1, PTR, VOID, TypeReader, struct_type, vector_type
 
@@ -57,7 +51,7 @@ class Draft:
 Reader = Callable[[Draft, Cursor, TypeReader], None]
 
 
-def read_flags(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+def _read_flags(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     """Collect words up to the next type."""
     while not types.starts_type(cursor.peek()):
         start = cursor.position
@@ -68,7 +62,7 @@ def read_flags(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
             draft.flags.add(cursor.slice(start, cursor.position))
 
 
-def read_label(cursor: Cursor) -> str:
+def _read_label(cursor: Cursor) -> str:
     """Read ``label %name`` and return the name without ``%``."""
     cursor.expect("label")
     token = cursor.next()
@@ -77,7 +71,7 @@ def read_label(cursor: Cursor) -> str:
     return token[1:]
 
 
-def read_ordering(draft: Draft, cursor: Cursor) -> None:
+def _read_ordering(draft: Draft, cursor: Cursor) -> None:
     """Read ``[syncscope("...")] ordering...``."""
     if cursor.accept("syncscope"):
         cursor.skip_balanced()
@@ -85,39 +79,42 @@ def read_ordering(draft: Draft, cursor: Cursor) -> None:
         draft.flags.add(cursor.next())
 
 
-def _binary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
+def _read_pair(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """Read ``type value, value``; the type is the result's as well."""
     left = read_operand(cursor, types)
     cursor.expect(",")
     draft.operands = (left, Operand(left.type, read_value(cursor)))
     draft.type = left.type
 
 
+def _binary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    _read_flags(draft, cursor, types)
+    _read_pair(draft, cursor, types)
+
+
 def _unary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
-    operand = read_operand(cursor, types)
-    draft.operands = (operand,)
-    draft.type = operand.type
+    _read_flags(draft, cursor, types)
+    draft.operands = (read_operand(cursor, types),)
+    draft.type = draft.operands[0].type
 
 
 def _cast(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
+    _read_flags(draft, cursor, types)
     draft.operands = (read_operand(cursor, types),)
-    draft.type = result_of_cast(cursor, types)
+    cursor.expect("to")
+    draft.type = types.read(cursor)
 
 
 def _compare(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     while cursor.peek() in FAST_MATH or cursor.peek() == "samesign":
         draft.flags.add(cursor.next())
     draft.predicate = cursor.next()
-    left = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (left, Operand(left.type, read_value(cursor)))
-    draft.type = vector_type(left.type.count, I1) if left.type.kind == "vector" else I1
+    _read_pair(draft, cursor, types)
+    draft.type = vector_type(draft.type.count, I1) if draft.type.kind == "vector" else I1
 
 
 def _getelementptr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
+    _read_flags(draft, cursor, types)
     draft.element_type = types.read(cursor)
     operands: list[Operand] = []
     while cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
@@ -129,9 +126,8 @@ def _getelementptr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 def _phi(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
-    type_ = types.read(cursor)
-    draft.type = type_
+    _read_flags(draft, cursor, types)
+    type_ = draft.type = types.read(cursor)
     operands: list[Operand] = []
     incoming: list[str] = []
     while cursor.accept("["):
@@ -147,13 +143,9 @@ def _phi(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 def _select(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
-    condition = read_operand(cursor, types)
-    cursor.expect(",")
-    if_true = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (condition, if_true, read_operand(cursor, types))
-    draft.type = if_true.type
+    _read_flags(draft, cursor, types)
+    draft.operands = read_operands(cursor, types, 3)
+    draft.type = draft.operands[1].type
 
 
 def _trailing_indices(cursor: Cursor) -> tuple[int, ...]:
@@ -165,32 +157,22 @@ def _trailing_indices(cursor: Cursor) -> tuple[int, ...]:
 
 
 def _extractvalue(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    aggregate = read_operand(cursor, types)
-    draft.operands = (aggregate,)
+    draft.operands = (read_operand(cursor, types),)
     draft.indices = _trailing_indices(cursor)
-    draft.type = member_type(aggregate.type, draft.indices)
+    draft.type = draft.operands[0].type
+    for index in draft.indices:
+        draft.type = draft.type.elements[index if draft.type.kind == "struct" else 0]
 
 
 def _insertvalue(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    aggregate = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (aggregate, read_operand(cursor, types))
+    draft.operands = read_operands(cursor, types, 2)
     draft.indices = _trailing_indices(cursor)
-    draft.type = aggregate.type
-
-
-def member_type(type_: IrType, indices: tuple[int, ...]) -> IrType:
-    """Return the type reached from an aggregate through constant ``indices``."""
-    for index in indices:
-        type_ = type_.elements[index] if type_.kind == "struct" else type_.elements[0]
-    return type_
+    draft.type = draft.operands[0].type
 
 
 def _extractelement(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    vector = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (vector, read_operand(cursor, types))
-    draft.type = vector.type.elements[0]
+    draft.operands = read_operands(cursor, types, 2)
+    draft.type = draft.operands[0].type.elements[0]
 
 
 def _insertelement(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -199,11 +181,7 @@ def _insertelement(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 def _shufflevector(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    left = read_operand(cursor, types)
-    cursor.expect(",")
-    right = read_operand(cursor, types)
-    cursor.expect(",")
-    mask = read_operand(cursor, types)
+    left, right, mask = read_operands(cursor, types, 3)
     draft.operands = (left, right)
     draft.indices = _mask(mask, types, cursor.line)
     draft.type = vector_type(mask.type.count, left.type.elements[0])
@@ -226,40 +204,22 @@ def _mask(mask: Operand, types: TypeReader, line: int) -> tuple[int, ...]:
     return tuple(lanes)
 
 
-VALUE_READERS: dict[str, Reader] = {
-    **dict.fromkeys(BINARY, _binary),
-    **dict.fromkeys(CASTS, _cast),
-    **dict.fromkeys(("fneg", "freeze"), _unary),
-    **dict.fromkeys(("icmp", "fcmp"), _compare),
-    "getelementptr": _getelementptr,
-    "phi": _phi,
-    "select": _select,
-    "extractvalue": _extractvalue,
-    "insertvalue": _insertvalue,
-    "extractelement": _extractelement,
-    "insertelement": _insertelement,
-    "shufflevector": _shufflevector,
-}
-
-
 def _load(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
+    _read_flags(draft, cursor, types)
     draft.type = draft.element_type = types.read(cursor)
     cursor.expect(",")
     draft.operands = (read_operand(cursor, types),)
-    read_ordering(draft, cursor)
+    _read_ordering(draft, cursor)
 
 
 def _store(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
-    value = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (value, read_operand(cursor, types))
-    read_ordering(draft, cursor)
+    _read_flags(draft, cursor, types)
+    draft.operands = read_operands(cursor, types, 2)
+    _read_ordering(draft, cursor)
 
 
 def _alloca(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
+    _read_flags(draft, cursor, types)
     draft.element_type = types.read(cursor)
     draft.type = PTR
     if cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
@@ -298,33 +258,33 @@ def _invoke(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
             cursor.skip_balanced()
         else:
             cursor.next()
-    normal = read_label(cursor)
+    normal = _read_label(cursor)
     cursor.expect("unwind")
-    draft.targets = (normal, read_label(cursor))
+    draft.targets = (normal, _read_label(cursor))
 
 
 def _br(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     if cursor.peek() == "label":
-        draft.targets = (read_label(cursor),)
+        draft.targets = (_read_label(cursor),)
         return
     draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
-    if_true = read_label(cursor)
+    if_true = _read_label(cursor)
     cursor.expect(",")
-    draft.targets = (if_true, read_label(cursor))
+    draft.targets = (if_true, _read_label(cursor))
 
 
 def _switch(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
-    targets = [read_label(cursor)]
+    targets = [_read_label(cursor)]
     values: list[int] = []
     cursor.expect("[")
     while not cursor.accept("]"):
         case = read_operand(cursor, types).text
         values.append({"true": 1, "false": 0}[case] if case in ("true", "false") else int(case))
         cursor.expect(",")
-        targets.append(read_label(cursor))
+        targets.append(_read_label(cursor))
     draft.targets = tuple(targets)
     draft.indices = tuple(values)
 
@@ -335,7 +295,7 @@ def _indirectbr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     cursor.expect("[")
     targets: list[str] = []
     while not cursor.accept("]"):
-        targets.append(read_label(cursor))
+        targets.append(_read_label(cursor))
         cursor.accept(",")
     draft.targets = tuple(targets)
 
@@ -347,10 +307,6 @@ def _ret(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 def _nothing(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     """``unreachable`` and ``fence``: nothing that the analysis needs."""
-
-
-def _resume(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = (read_operand(cursor, types),)
 
 
 def _va_arg(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -371,26 +327,19 @@ def _landingpad(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 def _cmpxchg(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    read_flags(draft, cursor, types)
-    pointer = read_operand(cursor, types)
-    cursor.expect(",")
-    expected = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (pointer, expected, read_operand(cursor, types))
-    draft.type = struct_type((expected.type, I1))
-    read_ordering(draft, cursor)
+    _read_flags(draft, cursor, types)
+    draft.operands = read_operands(cursor, types, 3)
+    draft.type = struct_type((draft.operands[1].type, I1))
+    _read_ordering(draft, cursor)
 
 
 def _atomicrmw(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     if cursor.accept("volatile"):
         draft.flags.add("volatile")
     draft.predicate = cursor.next()
-    pointer = read_operand(cursor, types)
-    cursor.expect(",")
-    value = read_operand(cursor, types)
-    draft.operands = (pointer, value)
-    draft.type = value.type
-    read_ordering(draft, cursor)
+    draft.operands = read_operands(cursor, types, 2)
+    draft.type = draft.operands[1].type
+    _read_ordering(draft, cursor)
 
 
 def _refused(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -401,7 +350,19 @@ def _refused(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     )
 
 
-EFFECT_READERS: dict[str, Reader] = {
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys(CASTS, _cast),
+    **dict.fromkeys(("fneg", "freeze"), _unary),
+    **dict.fromkeys(("icmp", "fcmp"), _compare),
+    "getelementptr": _getelementptr,
+    "phi": _phi,
+    "select": _select,
+    "extractvalue": _extractvalue,
+    "insertvalue": _insertvalue,
+    "extractelement": _extractelement,
+    "insertelement": _insertelement,
+    "shufflevector": _shufflevector,
     **dict.fromkeys(("unreachable", "fence"), _nothing),
     **dict.fromkeys(("catchswitch", "catchret", "cleanupret", "catchpad", "cleanuppad", "callbr"), _refused),
     "load": _load,
@@ -412,8 +373,7 @@ EFFECT_READERS: dict[str, Reader] = {
     "br": _br,
     "switch": _switch,
     "indirectbr": _indirectbr,
-    "ret": _ret,
-    "resume": _resume,
+    **dict.fromkeys(("ret", "resume"), _ret),
     "va_arg": _va_arg,
     "landingpad": _landingpad,
     "cmpxchg": _cmpxchg,
@@ -421,24 +381,11 @@ EFFECT_READERS: dict[str, Reader] = {
 }
 
 
-_READERS = {**VALUE_READERS, **EFFECT_READERS}
-
-
 def read_instruction(text: str, first_line: int, last_line: int, types: TypeReader) -> Instruction:
-    """Read one instruction.
+    """Read one instruction from its lines, joined with newlines; ``types`` knows the module's named types.
 
-    Args:
-        text: Its lines, joined with newlines.
-        first_line: Index of the first line in the module.
-        last_line: Index of the last line in the module.
-        types: Knows the module's named types.
-
-    Returns:
-        The instruction; ``name`` is empty when none was printed, even if it has a result.
-
-    Raises:
-        IrError: If the text is not an instruction.
-        UnsupportedIrError: If it is one that cannot be analysed.
+    ``name`` is empty when none was printed, even if it has a result. Raises IrError if the text is not an
+    instruction, and UnsupportedIrError if it is one that cannot be analysed.
     """
     cursor = Cursor(text, first_line)
     tokens = cursor.tokens

@@ -39,11 +39,9 @@ def tokenize(text: str) -> list[str]:
 
 
 class Cursor:
-    """A position in the tokens of one logical line.
+    """A position in the tokens of one logical line, whose continuation lines are joined with a newline.
 
-    Args:
-        text: The logical line; continuation lines are joined with a newline.
-        line: Index of its first line in the module, for messages.
+    ``line`` is the index of its first line in the module, for messages.
     """
 
     __slots__ = ("_spans", "line", "position", "text", "tokens")
@@ -51,10 +49,8 @@ class Cursor:
     def __init__(self, text: str, line: int) -> None:
         self.text = text
         self.line = line
-        self.tokens = tokenize(text)
         # Two end markers, so that looking one token ahead never needs a bounds check.
-        self.tokens.append(END)
-        self.tokens.append(END)
+        self.tokens = [*tokenize(text), END, END]
         self.position = 0
         self._spans: list[tuple[int, int]] | None = None
 
@@ -78,11 +74,7 @@ class Cursor:
         return False
 
     def expect(self, token: str) -> None:
-        """Step over ``token``.
-
-        Raises:
-            IrError: If another token is next.
-        """
+        """Step over ``token``; IrError if another one is next."""
         if self.tokens[self.position] != token:
             self.fail(f"expected '{token}', found '{self.peek() or 'end of line'}'")
         self.position += 1
@@ -110,11 +102,7 @@ class Cursor:
         return self.text[self._spans[start][0] : self._spans[end - 1][1]]
 
     def fail(self, message: str) -> NoReturn:
-        """Raise an error that shows the line.
-
-        Raises:
-            IrError: Always.
-        """
+        """Raise an IrError that shows the line."""
         shown = self.text.strip()
         raise IrError(
             f"cannot read LLVM IR: {message}: {shown[:200]}",

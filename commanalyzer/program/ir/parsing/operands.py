@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commanalyzer.program.ir.model import IrType, Operand
+from commanalyzer.program.ir.model import Operand
 from commanalyzer.program.ir.parsing.lexer import END, Cursor
 from commanalyzer.program.ir.types import TypeReader
 
@@ -38,6 +38,15 @@ def read_operand(cursor: Cursor, types: TypeReader) -> Operand:
     """Read ``type value``."""
     type_ = types.read(cursor)
     return Operand(type_, read_value(cursor))
+
+
+def read_operands(cursor: Cursor, types: TypeReader, count: int) -> tuple[Operand, ...]:
+    """Read ``count`` of them, with commas between."""
+    operands = [read_operand(cursor, types)]
+    while len(operands) < count:
+        cursor.expect(",")
+        operands.append(read_operand(cursor, types))
+    return tuple(operands)
 
 
 def read_argument(cursor: Cursor, types: TypeReader) -> tuple[Operand, set[str]]:
@@ -80,40 +89,13 @@ def read_attributes(cursor: Cursor, types: TypeReader) -> set[str]:
             cursor.next()
 
 
-def result_of_cast(cursor: Cursor, types: TypeReader) -> IrType:
-    """Read ``to type``."""
-    cursor.expect("to")
-    return types.read(cursor)
-
-
 _EXPRESSION_WORDS = frozenset(
-    {
-        "getelementptr",
-        "ptrtoint",
-        "ptrtoaddr",
-        "inttoptr",
-        "bitcast",
-        "addrspacecast",
-        "trunc",
-        "add",
-        "sub",
-        "mul",
-        "xor",
-        "and",
-        "or",
-        "shl",
-        "blockaddress",
-        "splat",
-        "extractelement",
-        "insertelement",
-        "shufflevector",
-        "ptrauth",
-        "icmp",
-        "fcmp",
-        "select",
-        "asm",
-    }
-)
+    (
+        "getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc",
+        "add", "sub", "mul", "xor", "and", "or", "shl", "blockaddress", "splat", "extractelement",
+        "insertelement", "shufflevector", "ptrauth", "icmp", "fcmp", "select", "asm",
+    )
+)  # fmt: skip
 
 
 def _is_value_word(cursor: Cursor) -> bool:

@@ -40,17 +40,11 @@ _DEBUG_RECORD = re.compile(r"\s*#dbg_(\w+)\((.*)\)\s*$")
 
 
 def parse_module(text: str) -> Module:
-    """Read a module.
+    """Read a module from textual IR as printed by LLVM 16 or later (opaque pointers).
 
-    Args:
-        text: Textual IR as printed by LLVM 16 or later (opaque pointers).
-
-    Returns:
-        The module; ``lines`` is ``text`` split at newlines, every ``first_line``/``last_line`` indexes it.
-
-    Raises:
-        IrError: If the text is not IR; the message names the line.
-        UnsupportedIrError: For typed pointers, scalable vectors, Windows exceptions, ``asm goto``.
+    ``lines`` is ``text`` split at newlines, which every ``first_line`` and ``last_line`` indexes. Raises
+    IrError if the text is not IR (the message names the line), and UnsupportedIrError for typed pointers,
+    scalable vectors, Windows exceptions, ``asm goto``.
     """
     return _ModuleReader(text).read()
 
@@ -87,7 +81,7 @@ class _ModuleReader:
         """Read what starts at line ``index``; return the line after it."""
         line = self.lines[index]
         if line.startswith("define "):
-            function, index = FunctionReader(self.lines, index, self.types, self.descriptor_tags).read()
+            function, index = _FunctionReader(self.lines, index, self.types, self.descriptor_tags).read()
             self.functions.append(function)
         elif line.startswith("declare "):
             self.declarations.append(_read_declaration(Cursor(line, index), self.types))
@@ -141,15 +135,8 @@ class _ModuleReader:
         )
 
 
-class FunctionReader:
-    """Reads one ``define``: header, then block by block.
-
-    Args:
-        lines: Lines of the module.
-        first_line: Index of the line that starts with ``define``.
-        types: Knows the module's named types.
-        descriptor_tags: What :func:`_descriptor_tags` found.
-    """
+class _FunctionReader:
+    """Reads one ``define``, which begins at ``first_line``: header, then block by block."""
 
     def __init__(
         self, lines: list[str], first_line: int, types: TypeReader, descriptor_tags: frozenset[str]
@@ -349,14 +336,8 @@ def _open_brackets(line: str) -> int:
     if '"' in line:
         line = _QUOTED.sub("", line)
     line = line.split(";", 1)[0]
-    return (
-        line.count("[")
-        - line.count("]")
-        + line.count("(")
-        - line.count(")")
-        + line.count("{")
-        - line.count("}")
-    )
+    opened = line.count("[") + line.count("(") + line.count("{")
+    return opened - line.count("]") - line.count(")") - line.count("}")
 
 
 def _type_bodies(lines: list[str]) -> dict[str, tuple[str, int]]:

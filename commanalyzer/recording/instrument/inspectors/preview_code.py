@@ -31,13 +31,9 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 class PreviewWriter:
-    """Writes a preview and what surrounds it.
+    """Writes the preview ``plan`` of a loop and what surrounds it.
 
-    Args:
-        patch: Receives the storage and gives names to registers.
-        plan: What to write.
-        number: Of the loop in its function.
-        text: Gives a line of the module without debug information.
+    ``patch`` receives the storage and gives names to registers; ``number`` is the loop's in its function.
     """
 
     def __init__(self, patch: FunctionPatch, plan: Previewed, number: int, text: Text) -> None:

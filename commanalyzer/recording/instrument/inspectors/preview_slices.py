@@ -1,9 +1,8 @@
 """What a preview computes, and whether the loop's stores leave alone what it reads.
 
 Input: facts of a function and a loop. Output: the instructions that addresses and conditions come from, and
-the pairs of accesses that must lie apart for the preview to see what the loop will see.
-
-Whether two memory accesses can touch the same value, by the types that the compiler noted (``!tbaa``).
+the pairs of accesses that must lie apart for the preview to see what the loop will see. Most do by the
+types that the compiler noted (``!tbaa``).
 """
 
 from __future__ import annotations
@@ -131,16 +130,10 @@ def overlaps(
     computed: dict[str, Instruction],
     module: Module,
 ) -> tuple[Overlap, ...]:
-    """Pairs of places that must be found apart before the preview is believed.
+    """Pairs of places that must be found apart before the preview, which does ``computed``, is believed.
 
-    Args:
-        values: Facts of the function.
-        blocks: Its blocks.
-        computed: What the preview computes.
-        module: The module; says the types of accesses: most pairs are apart by them.
-
-    Raises:
-        Obstacle: If there are too many, or some that may meet in every run.
+    By the types of accesses, which the module says, most pairs are. Raises an obstacle if there are too many,
+    or some that may meet in every run.
     """
     numbers = NestNumbers(values.function, values.cfg, loop)
     loads = [i for i in computed.values() if i.opcode == "load"]

@@ -63,9 +63,8 @@ class _Registers:
 class PreviewReads:
     """Loads of a preview that is made again only if what they found has changed.
 
-    Attributes:
-        sizes: Bytes that are loaded, per address as the program prints it.
-        steady: Those that are read in every round of an inner loop through which they advance by a constant.
+    ``sizes`` are the bytes that are loaded, per address as the program prints it; ``steady`` those addresses
+    that are read in every round of an inner loop through which they advance by a constant.
     """
 
     sizes: Mapping[str, int]
@@ -74,19 +73,15 @@ class PreviewReads:
     @property
     def packed_sizes(self) -> int:
         """Logarithms of the sizes (1, 2, 4 or 8) in the order of the addresses, 2 bits each."""
-        return sum(
-            (size.bit_length() - 1) << (_BITS_PER_SIZE * k) for k, size in enumerate(self.sizes.values())
-        )
+        logarithms = (size.bit_length() - 1 for size in self.sizes.values())
+        return sum(logarithm << (_BITS_PER_SIZE * k) for k, logarithm in enumerate(logarithms))
 
 
 @dataclass(frozen=True, slots=True)
 class Previewed:
-    """A loop that can be previewed.
+    """A loop that can be previewed: its edges, its blocks in printed order, what its inserted code does.
 
     Attributes:
-        ends: Its edges.
-        blocks: Its blocks, in printed order.
-        code: What its inserted code does.
         tracked: Per address register, first byte and end of what is accessed there.
         computed: Instructions of the preview.
         outside: Registers from outside that it reads, with their types.
@@ -122,14 +117,9 @@ class Previewed:
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """An address that advances by a constant in a loop.
+    """An address that is ``first`` in the first round of a loop and advances by ``stride`` bytes per round.
 
-    Attributes:
-        header: Of that loop.
-        ends: Its edges.
-        first: The address in its first round.
-        stride: Bytes per round.
-        types: Types of the registers in ``first``.
+    ``types`` are those of the registers in ``first``.
     """
 
     header: str
@@ -147,17 +137,9 @@ def previewed(
     blocks: list[BasicBlock],
     module: Module,
 ) -> Previewed:
-    """What a preview of ``loop`` would have to do.
+    """What a preview of ``loop``, which has no side effects other than stores, would have to do.
 
-    Args:
-        values: Facts of the function.
-        patch: What was inserted.
-        loop: A loop without side effects other than stores.
-        edges: Its edges.
-        blocks: Its blocks.
-
-    Raises:
-        Obstacle: If it cannot know enough or would be useless.
+    Raises an obstacle if it cannot know enough or would be useless.
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers)

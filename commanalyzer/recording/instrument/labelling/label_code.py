@@ -124,9 +124,8 @@ def _plain(book: LabelBook, choices: ChoiceWriter, lanes: LaneWriter, name: str)
     if apart is not None:
         return apart
     if flow is Flow.UNION:
-        return Labels(
-            book.united([o.text for o in book.values.data_operands(name)], block, book.anchor(name))
-        )
+        operands = [o.text for o in book.values.data_operands(name)]
+        return Labels(book.united(operands, block, book.anchor(name)))
     if flow is Flow.COPY:
         return book.labels(instruction.operands[0].text, block)
     if flow is Flow.SELECT:
@@ -194,9 +193,8 @@ class ReductionWriter:
             rivals = [o.text for p, o in accumulator.selection.rivals if p == predecessor]
             labels += self._choices.control(rivals, predecessor, out)
         if len(labels) > abi.MAX_INITIAL_LABELS:
-            labels = (
-                self._book.name_value(out, self._book.site(operands[0], f"{operands[0]}.initial"), labels),
-            )
+            site = self._book.site(operands[0], f"{operands[0]}.initial")
+            labels = (self._book.name_value(out, site, labels),)
         elif accumulator.changes is not None:  # an edge brings in one value
             found = self._choices.side(self._book.labels(operands[0], predecessor), Exact.DYNAMIC, (), out)
             labels = found[:1] + labels[len(found[:1]) :]
@@ -209,9 +207,8 @@ class ReductionWriter:
             site = self._book.register_site(phi, accumulator.fold)
             out = self._patch.tops.setdefault(block, [])
             known = self._book.single(phi).names[0] if phi in self._book else ""
-            self._closed[block, storage] = self._patch.call(
-                out, "ca_accumulator_close", storage, site, result=known
-            )
+            closed = self._patch.call(out, "ca_accumulator_close", storage, site, result=known)
+            self._closed[block, storage] = closed
         self._book[phi] = _result(accumulator, self._closed[block, storage])
 
     def _write_update(self, accumulator: Accumulator, name: str, storage: str) -> None:
@@ -235,12 +232,8 @@ class ReductionWriter:
             return  # written with the update
         if accumulator.selection is None:
             for predecessor in instruction.incoming:
-                self._write_term(
-                    self._book.edge(predecessor),
-                    name,
-                    storage,
-                    self._choices.edge_control(block, predecessor),
-                )
+                control = self._choices.edge_control(block, predecessor)
+                self._write_term(self._book.edge(predecessor), name, storage, control)
             return
         if instruction.opcode == "select":
             self._write_select(accumulator.selection, name, storage)

@@ -23,23 +23,16 @@ from commanalyzer.recording.instrument.labelling.values import Flow, FunctionVal
 from commanalyzer.recording.instrument.sites import SiteRecord, SiteTable
 
 MAX_STATIC_LABELS = 32
-_EXACT = {
-    8: abi.EXACT_8 - (1 << 64),
-    4: abi.EXACT_4,
-    2: abi.EXACT_4 | abi.EXACT_SMALL,
-    1: abi.EXACT_SMALL,
-}  # by bytes of the copied value
+# by bytes of the copied value
+_EXACT = {8: abi.EXACT_8 - (1 << 64), 4: abi.EXACT_4, 2: abi.EXACT_4 | abi.EXACT_SMALL, 1: abi.EXACT_SMALL}
 _NOT_EXACT = ~abi.EXACT & ((1 << 64) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a label register holds.
+    """What a label register holds: the same label as the register ``base``, or a role above it, of selecting.
 
-    Attributes:
-        base: Register with the same label, or a role above it.
-        is_control: Whether it holds that label in the role of selecting.
-        present: Conditions, and how they turned out, under which it holds the label; else it holds 0.
+    ``present`` are conditions, and how they turned out, under which it holds the label; else it holds 0.
     """
 
     base: str
@@ -110,12 +103,10 @@ class Exact(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels of a register.
+    """Label registers (i64) of a register.
 
     Attributes:
-        names: Label registers (i64).
-        exact: Whether it is an exact copy.
-        size: Bytes of the copied value, when ``exact`` is ``YES``.
+        exact: Whether it is an exact copy, then of a value of ``size`` bytes.
         high: Register that was loaded, to find the label of its second word; empty if the second word
             belongs to the same value.
         parts: Labels of the scalars inside a vector or aggregate, or of the two words of 64 bits, where
@@ -133,15 +124,7 @@ NOTHING = Labels()
 
 
 class LabelBook:
-    """Labels of one function's registers; code that they need goes to the patch.
-
-    Args:
-        values: Facts of the function.
-        patch: Receives the code.
-        sites: Receives sites of register values.
-        module: What the function is in.
-        debug: Its source places.
-    """
+    """Labels of one function's registers; code that they need goes to the patch, sites to a table."""
 
     def __init__(
         self, values: FunctionValues, patch: FunctionPatch, sites: SiteTable, module: Module, debug: DebugInfo
@@ -375,12 +358,9 @@ class LabelBook:
     def home_sizes(self) -> dict[str, tuple[str, int]]:
         """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
         return {
-            pointer: (
-                self.debug.variable(self.variables.get(name, -1))[0],
-                self._width(self.values.type_of(name)),
-            )
-            for name, pointer in self.homes.items()
-            if name in self.site_of
+            pointer: (self.debug.variable(self.variables.get(n, -1))[0], self._width(self.values.type_of(n)))
+            for n, pointer in self.homes.items()
+            if n in self.site_of
         }
 
     def _at_most(self, count: int, site: int, labels: Sequence[str], out: list[str]) -> tuple[str, ...]:

@@ -57,15 +57,9 @@ def label_slot(index: int, part: int = 0, word: int = 0) -> str:
 def pass_value(
     book: LabelBook, operand: Operand, block: str, index: int, out: list[str], *, with_words: bool
 ) -> None:
-    """Code that hands the labels of ``operand`` over.
+    """Code that hands the labels of ``operand``, as read in ``block``, over; ``index`` is -1 for a result.
 
-    Args:
-        book: Labels of the function.
-        operand: Argument or returned value.
-        block: Where it is read.
-        index: Number of the argument, -1 for a result.
-        out: Receives the code.
-        with_words: Pass both words of a scalar 64-bit integer.
+    ``with_words`` passes both words of a scalar 64-bit integer.
     """
     types = passed_types(operand.type)
     parts = book.parts(operand.text, len(types) or 1, block)
@@ -162,7 +156,7 @@ def plan_variadic_function(function: Function, patch: FunctionPatch) -> None:
     """Plan ``va_start`` in a function that is variadic itself."""
     if not function.is_vararg:
         return
-    starts = [i for b in function.blocks for i in b.instructions if i.callee.startswith(_VA_START)]
+    starts = [i for i in function.instructions if i.callee.startswith(_VA_START)]
     if not starts:
         return
     patch.entry.append(f"  {_STORAGE} = alloca [{abi.VARIADICS_BYTES} x i8], align 8")

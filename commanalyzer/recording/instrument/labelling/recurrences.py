@@ -123,15 +123,7 @@ def accumulated_load(values: FunctionValues, store: Instruction, block: str) -> 
 
 
 def components(values: FunctionValues, wanted: Sequence[str]) -> list[Component]:
-    """Classify the registers that ``wanted`` depends on.
-
-    Args:
-        values: Facts of the function.
-        wanted: Registers that hooks read (stored, passed to calls, returned).
-
-    Returns:
-        Components, each behind all that it depends on.
-    """
+    """Classify what ``wanted``, which hooks read, depends on: each component comes behind its inputs."""
     demanded = reached((name for name in wanted if name in values.carrying), values.inputs)
     finder = _Classifier(values, demanded.keys(), frozenset(wanted))
     groups = strong_components(demanded, values.inputs)
@@ -152,10 +144,7 @@ def _components_among(
 class _Classifier:
     """Tells what registers are that depend on each other.
 
-    Attributes:
-        values: Facts of the function.
-        demanded: Registers whose labels are wanted, by hooks or for others.
-        roots: Those that hooks read.
+    ``demanded`` are those whose labels are wanted, by hooks (``roots``) or for others.
     """
 
     values: FunctionValues
@@ -361,12 +350,9 @@ def _read_after(values: FunctionValues, member: str, block: str, index: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What is read of labels that travel through calls.
+    """What is read of labels that travel through calls: parameters per function, and functions with a result.
 
-    Attributes:
-        parameters: Per function, parameters whose labels it reads.
-        results: Functions whose result's label a caller reads. The comparison that only sorting calls is
-            none of them: what it reads decides over order and flows nowhere.
+    The comparison that only sorting calls is none of these: what it reads decides over order, flows nowhere.
     """
 
     parameters: Mapping[str, frozenset[int]]
@@ -400,21 +386,11 @@ def demand(
 
 def _taken_addresses(module: Module, calls: CallFacts) -> Iterator[str]:
     """Symbols whose address may be called through a pointer."""
-    for variable in module.globals:
-        yield from _SYMBOL.findall(variable.initializer)
-    for aliasee in module.aliases.values():
-        yield from _SYMBOL.findall(aliasee)
-    for function in module.functions:
-        for block in function.blocks:
-            for instruction in block.instructions:
-                yield from _addresses_in(instruction, calls)
-
-
-def _addresses_in(instruction: Instruction, calls: CallFacts) -> Iterator[str]:
-    called_back: tuple[int, ...] = ()
-    if instruction.opcode in ("call", "invoke"):
-        known = calls.effect(instruction)
+    for text in (*(variable.initializer for variable in module.globals), *module.aliases.values()):
+        yield from _SYMBOL.findall(text)
+    for instruction in (i for function in module.functions for i in function.instructions):
+        known = calls.effect(instruction) if instruction.opcode in ("call", "invoke") else None
         called_back = () if known is None else known.calls
-    for index, operand in enumerate(instruction.operands):
-        if "@" in operand.text and index not in called_back:
-            yield from _SYMBOL.findall(operand.text)
+        for index, operand in enumerate(instruction.operands):
+            if "@" in operand.text and index not in called_back:
+                yield from _SYMBOL.findall(operand.text)

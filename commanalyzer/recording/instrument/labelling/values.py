@@ -60,7 +60,6 @@ class CallFacts:
         defined: Functions with bodies: their calls pass labels.
         copied: Per function, parameters that are structures passed by value (``byval``) with their bytes.
         split: Per function, 64-bit parameters of which both words are used.
-        library: What external functions do.
     """
 
     defined: frozenset[str]
@@ -120,8 +119,7 @@ def _split_parameters(function: Function) -> frozenset[int]:
     wide = {p.text: i for i, p in enumerate(function.parameters) if p.type.text == "i64"}
     return frozenset(
         wide[operand.text]
-        for block in function.blocks
-        for instruction in block.instructions
+        for instruction in function.instructions
         for operand in instruction.operands
         if operand.text in wide and (_splits(instruction) or instruction.opcode == "store")
     )
@@ -197,15 +195,12 @@ class FunctionValues:
     """Data-flow facts of one function.
 
     Attributes:
-        cfg: Its control flow.
         definitions: Instruction results by register.
         parameters: Position of each parameter register that can hold a value.
-        uses: All uses of every register.
         flows: How each register gets labels (parameters are sources).
         carrying: Registers that can carry labels.
         selected: What the function selects, and by which conditions.
         control_flows: Whether selecting conditions count as sources.
-        calls: What is known about callees.
     """
 
     function: Function
@@ -277,13 +272,7 @@ class FunctionValues:
 
 
 def function_values(function: Function, calls: CallFacts, *, control_flows: bool) -> FunctionValues:
-    """Collect the data-flow facts of ``function``.
-
-    Args:
-        function: A definition.
-        calls: Which callees are instrumented.
-        control_flows: Count conditions that select between values as sources.
-    """
+    """Data-flow facts of ``function``; with ``control_flows``, selecting conditions are sources."""
     cfg = control_flow(function)
     definitions: dict[str, Place] = {}
     uses: dict[str, list[Place]] = {}
@@ -302,18 +291,10 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
     selected = selections(function, cfg)
     flows.update((name, Flow.UNION) for name in selected.combined if flows[name] is not Flow.NONE)
     deciding = selected.deciding if control_flows else {}
-    return FunctionValues(
-        function,
-        cfg,
-        definitions,
-        parameters,
-        {name: tuple(found) for name, found in uses.items()},
-        flows,
-        _carrying(definitions, uses, flows, deciding),
-        selected,
-        control_flows,
-        calls,
-    )
+    used = {name: tuple(found) for name, found in uses.items()}
+    carrying = _carrying(definitions, uses, flows, deciding)
+    known = function, cfg, definitions, parameters, used, flows, carrying
+    return FunctionValues(*known, selected, control_flows, calls)
 
 
 def _carrying(

@@ -60,11 +60,8 @@ class Store:
 class RoundSum:
     """A reduction that begins and ends in a round of the loops around it.
 
-    Attributes:
-        site: Of the value that it makes.
-        loops: Headers of those that add its terms, one in each round of the innermost, which is the last.
-        initial: Labels of the value that it begins with.
-        labels: Of a term.
+    Those of ``loops`` (headers) add its terms, one in each round of the innermost, which is the last. Labels
+    are those of the value that it begins with, and of a term.
     """
 
     site: str
@@ -79,12 +76,7 @@ Entry = Store | RoundSum
 class NestReader:
     """Reads the lines inserted into a nest, in the order in which they are executed.
 
-    Args:
-        numbers: Addresses in the nest.
-        skipped: Blocks of it that are not executed.
-
-    Attributes:
-        entries: Reductions and stores, in the order of their rows.
+    Of the nest, ``skipped`` blocks are not executed. Reductions and stores are in the order of their rows.
     """
 
     def __init__(self, numbers: Numbers, skipped: Container[str]) -> None:
@@ -190,13 +182,9 @@ def offer(
 ) -> str | None:
     """Write the offer to the recorder; the register that says whether it was taken, if there can be one.
 
-    Args:
-        patch: Gives names to registers.
-        guard: Where the code goes.
-        entries: At least one store.
-        headers: Of the loops around the stores and reductions, the outermost first.
-        made: Registers with the rounds of each loop, by header.
-        loop: Registers with the nest's hash, changes of the shadow and rounds of all loops, multiplied.
+    There is at least one store. ``headers`` are of the loops around the stores and reductions, the outermost
+    first, ``made`` registers with the rounds of each loop, by header, and ``loop`` registers with the nest's
+    hash, changes of the shadow and rounds of all loops, multiplied.
     """
     inner = max(len(entry.loops) if isinstance(entry, RoundSum) else 0 for entry in entries)
     if len(headers) > _MOST_AROUND or inner > _MOST_INNER or len(headers) + inner > _MOST_LOOPS:
@@ -223,11 +211,7 @@ class _UnsteadyError(Exception):
 
 
 def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> list[str]:
-    """What describes a store to the recorder, see ``families.c``.
-
-    Raises:
-        _UnsteadyError: If it cannot be described.
-    """
+    """What describes a store to the recorder, see ``families.c``; raises _UnsteadyError if nothing can."""
     words = list(_first_and_strides(guard, store.address, around))
     head = int(store.site) | len(store.labels) << 32 | store.words << _WORDS
     for k, label in enumerate(store.labels):

@@ -63,7 +63,6 @@ class LoopCode:
         blocks: First address and number of bytes of whole blocks of memory that it looks at.
         entering: Label registers from outside.
         counters: Number of each block counter and the block that counts.
-        defined: Registers that it defines.
         has_effect: It counts rows, names values or changes the shadow.
     """
 
@@ -106,16 +105,9 @@ def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Poly
 def loop_code(
     patch: FunctionPatch, blocks: list[BasicBlock], numbers: Numbers, skipped: Container[str] = ()
 ) -> LoopCode:
-    """Read the code that was inserted into ``blocks``, a loop nest.
+    """Read the code that was inserted into ``blocks``, a loop nest, of which ``skipped`` are not executed.
 
-    Args:
-        patch: What was inserted.
-        blocks: Blocks of the nest.
-        numbers: What is known about integers and addresses.
-        skipped: Blocks that are not executed.
-
-    Raises:
-        Obstacle: If the effect of that code is not known in advance.
+    Raises an obstacle if the effect of that code is not known in advance.
     """
     reader = _CodeReader(numbers, patch.word_bytes, skipped)
     for block in (b for b in blocks if b.label not in skipped):
@@ -199,9 +191,12 @@ class _CodeReader:
             return True
         if hook.startswith("ca_term_"):
             self._summing = call
-            return self._term(hook, arguments)
+            self._terms.add(arguments[0])
+            return hook == "ca_term_many" or self._use(arguments[1:])
         if hook in ("ca_accumulator_reset", "ca_accumulator_close"):
-            return self._reduction(hook, arguments)
+            self._code.has_effect = True
+            (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])
+            return True
         if hook in _BLOCKS:
             return self._block(arguments)
         if hook in _PURE:
@@ -213,9 +208,8 @@ class _CodeReader:
         address = self._address(arguments[position])
         if address is None:
             return False
-        self._code.accesses.append(
-            (address, int(arguments[position + 1]) * self._word_bytes if size is None else size)
-        )
+        num_bytes = int(arguments[position + 1]) * self._word_bytes if size is None else size
+        self._code.accesses.append((address, num_bytes))
         if hook in ("ca_load", "ca_load_high"):
             return True
         self._code.has_effect = True
@@ -236,12 +230,3 @@ class _CodeReader:
         if text in self._addresses:
             return self._addresses[text]
         return None if text in self._code.defined else self._numbers.polynomial(Operand(I64, text))
-
-    def _term(self, hook: str, arguments: Sequence[str]) -> bool:
-        self._terms.add(arguments[0])
-        return hook == "ca_term_many" or self._use(arguments[1:])
-
-    def _reduction(self, hook: str, arguments: Sequence[str]) -> bool:
-        self._code.has_effect = True
-        (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])
-        return True

@@ -29,12 +29,7 @@ def block_at(role: BlockRole, header: str, number: int) -> str:
 
 
 class LoopCopies:
-    """The copies of one function's loops.
-
-    Args:
-        repeated: Its loops that get a copy.
-        text: Gives a line of the original.
-    """
+    """The copies of one function's loops, made of lines of the original, which ``text`` gives."""
 
     def __init__(self, function: Function, repeated: Sequence[RepeatedLoop], text: Text) -> None:
         self._text = text

@@ -126,8 +126,7 @@ def _check_plain(values: FunctionValues, blocks: list[BasicBlock]) -> None:
     """A loop does nothing but computing, loading and storing, else there is an obstacle."""
     if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
         raise Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")
-    others = (i for b in blocks for i in b.instructions if not _is_plain(values, i))
-    for instruction in others:
+    for instruction in (i for b in blocks for i in b.instructions if not _is_plain(values, i)):
         raise Obstacle(_named(instruction), instruction)
 
 

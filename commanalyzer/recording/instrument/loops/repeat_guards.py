@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from commanalyzer.program.ir import constants
 from commanalyzer.program.ir.loops.induction import Monomial, Polynomial, Rounds
 from commanalyzer.program.ir.model import IrType
 from commanalyzer.recording.instrument.code import FunctionPatch
@@ -12,12 +13,7 @@ _MASK = (1 << 64) - 1
 
 
 class GuardWriter:
-    """Writes integer code to the end of a preheader.
-
-    Args:
-        patch: Gives names to registers.
-        types: Types of the symbols of polynomials.
-    """
+    """Writes integer code to the end of a preheader; ``types`` are those of the symbols of polynomials."""
 
     def __init__(self, patch: FunctionPatch, types: Mapping[str, IrType]) -> None:
         self.lines: list[str] = []
@@ -104,8 +100,7 @@ def as_i64(patch: FunctionPatch, out: list[str], name: str, type_: IrType) -> st
 
 def signed(value: int) -> int:
     """The 64-bit pattern as LLVM prints it."""
-    value &= _MASK
-    return value - (1 << 64) if value >> 63 else value
+    return constants.signed(value & _MASK, 64)
 
 
 def multiplier(index: int) -> int:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise, permutations
 
-from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
+from commanalyzer.program.ir.cfg import Loop, control_flow
 from commanalyzer.program.ir.loops.guards import loop_guards
 from commanalyzer.program.ir.loops.induction import (
     LoopEnds,
@@ -121,16 +121,15 @@ def _nest(values: FunctionValues, patch: FunctionPatch, loop: Loop, blocks: list
     exiting = {e.exiting for e in ends.values()}
     if any(len(cfg.successors[b.label]) != 1 and b.label not in exiting for b in blocks_left):
         return None
-    short = {
-        b.label: frozenset(h for h, e in ends.items() if _is_behind(cfg, b.label, loops[h], e))
-        for b in blocks_left
+    left = [b.label for b in blocks_left]
+    exits = [(h, e.exiting) for h, e in ends.items()]
+    short = {  # executed after the loop was found to go on
+        b: frozenset(h for h, e in exits if b in loops[h].blocks and b != e and cfg.dominates(e, b))
+        for b in left
     }
     if any(short[header] for header in loops):
         return None  # a loop that is not entered in the last round would have to have rounds all the same
-    behind = {
-        b.label: frozenset(o.label for o in blocks_left if o is not b and cfg.dominates(b.label, o.label))
-        for b in blocks_left
-    }
+    behind = {b: frozenset(o for o in left if o != b and cfg.dominates(b, o)) for b in left}
     return _Nest(loop, loops, ends, blocks, skipped, short, behind)
 
 
@@ -153,12 +152,6 @@ def _skipped(
                 asked, targets = block.terminator.operands[0].text, block.terminator.targets
                 found[way] = asked, way == targets[0], entered[0]
     return found
-
-
-def _is_behind(cfg: ControlFlow, block: str, loop: Loop, ends: LoopEnds) -> bool:
-    """The block is executed after the loop was found to go on."""
-    is_inside = block in loop.blocks and block != ends.exiting
-    return is_inside and cfg.dominates(ends.exiting, block)
 
 
 def uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str, set[str]]:
@@ -196,15 +189,7 @@ class _Span:
 
 
 class _RepeatWriter:
-    """Writes the guard and what surrounds the copy and the instrumented loop.
-
-    Args:
-        patch: What was inserted; gives names to registers.
-        nest: The loops.
-        numbers: What is known about integers and addresses.
-        code: What the inserted code does.
-        rounds: Of each loop, by header.
-    """
+    """Writes the guard and what surrounds the copy and the instrumented loop; ``rounds`` are by header."""
 
     def __init__(
         self,

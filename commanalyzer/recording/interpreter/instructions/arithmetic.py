@@ -17,11 +17,7 @@ from commanalyzer.recording.interpreter.values import Data, as_float, as_int, la
 
 
 def binary(opcode: str, type_: IrType, left: Data, right: Data) -> Data:
-    """Return ``left opcode right`` of ``type_``, lane by lane for vectors.
-
-    Raises:
-        TargetRunError: On integer division by zero.
-    """
+    """Return ``left opcode right``, lane by lane for vectors; TargetRunError on integer division by zero."""
     if type_.kind == "vector":
         element = type_.elements[0]
         pairs = zip(lanes(left), lanes(right), strict=True)
@@ -58,11 +54,7 @@ def compare(opcode: str, predicate: str, type_: IrType, left: Data, right: Data)
 
 
 def convert(opcode: str, source: IrType, target: IrType, data: Data) -> Data:
-    """Return the result of a cast instruction.
-
-    Raises:
-        UnsupportedIrError: For casts that are not known.
-    """
+    """Return the result of a cast instruction; UnsupportedIrError for casts that are not known."""
     if opcode == "bitcast":
         return decode(target, encode(source, data))
     if source.kind == "vector":
@@ -127,17 +119,9 @@ def _quotient(a: int, b: int) -> int:
     return magnitude if (a < 0) == (b < 0) else -magnitude
 
 
-def _signed_divide(a: int, b: int, bits: int) -> int:
-    return _quotient(signed(a, bits), signed(b, bits))
-
-
 def _signed_remainder(a: int, b: int, bits: int) -> int:
     x, y = signed(a, bits), signed(b, bits)
     return x - y * _quotient(x, y)
-
-
-def _unsigned_remainder(a: int, b: int, bits: int) -> int:
-    return a - b * _quotient(a, b)
 
 
 _INT_BINARY: dict[str, Callable[[int, int, int], int]] = {
@@ -145,8 +129,8 @@ _INT_BINARY: dict[str, Callable[[int, int, int], int]] = {
     "sub": lambda a, b, bits: a - b,
     "mul": lambda a, b, bits: a * b,
     "udiv": lambda a, b, bits: _quotient(a, b),
-    "sdiv": _signed_divide,
-    "urem": _unsigned_remainder,
+    "sdiv": lambda a, b, bits: _quotient(signed(a, bits), signed(b, bits)),
+    "urem": lambda a, b, bits: a - b * _quotient(a, b),
     "srem": _signed_remainder,
     "shl": lambda a, b, bits: a << b if b < bits else 0,
     "lshr": lambda a, b, bits: a >> b if b < bits else 0,
@@ -176,18 +160,6 @@ def _mask(source: IrType, target: IrType, data: Data) -> Data:
     return as_int(data) & ((1 << target.bits) - 1)
 
 
-def _sign_extend(source: IrType, target: IrType, data: Data) -> Data:
-    return signed(as_int(data), source.bits) & ((1 << target.bits) - 1)
-
-
-def _from_unsigned(source: IrType, target: IrType, data: Data) -> Data:
-    return _from_integer(target, as_int(data))
-
-
-def _from_signed(source: IrType, target: IrType, data: Data) -> Data:
-    return _from_integer(target, signed(as_int(data), source.bits))
-
-
 def _from_integer(target: IrType, value: int) -> float:
     if target.text == "x86_fp80":
         # In two exact halves: a detour over double would round.
@@ -195,19 +167,13 @@ def _from_integer(target: IrType, value: int) -> float:
     return nearest(target, Fraction(value))
 
 
-def _to_float(source: IrType, target: IrType, data: Data) -> Data:
-    return round_to(target, as_float(data))
-
-
-def _to_int(source: IrType, target: IrType, data: Data) -> Data:
-    return to_integer(as_float(data), target.bits)
-
-
 _CASTS: dict[str, Callable[[IrType, IrType, Data], Data]] = {
     **dict.fromkeys(("trunc", "zext", "ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"), _mask),
-    "sext": _sign_extend,
-    "uitofp": _from_unsigned,
-    "sitofp": _from_signed,
-    **dict.fromkeys(("fpext", "fptrunc"), _to_float),
-    **dict.fromkeys(("fptosi", "fptoui"), _to_int),
+    "sext": lambda source, target, data: signed(as_int(data), source.bits) & ((1 << target.bits) - 1),
+    "uitofp": lambda source, target, data: _from_integer(target, as_int(data)),
+    "sitofp": lambda source, target, data: _from_integer(target, signed(as_int(data), source.bits)),
+    **dict.fromkeys(("fpext", "fptrunc"), lambda source, target, data: round_to(target, as_float(data))),
+    **dict.fromkeys(
+        ("fptosi", "fptoui"), lambda source, target, data: to_integer(as_float(data), target.bits)
+    ),
 }

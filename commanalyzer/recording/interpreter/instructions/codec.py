@@ -40,8 +40,7 @@ def zero(type_: IrType) -> Data:
 def decode(type_: IrType, image: bytes | bytearray | memoryview) -> Data:
     """Return the data of ``type_`` whose memory image is ``image`` (``size_bytes`` long).
 
-    Raises:
-        UnsupportedIrError: For 128-bit floating point.
+    Raises UnsupportedIrError for 128-bit floating point.
     """
     if type_.kind == "ptr":
         return int.from_bytes(image, "little")
@@ -60,11 +59,7 @@ def decode(type_: IrType, image: bytes | bytearray | memoryview) -> Data:
 
 
 def encode(type_: IrType, data: Data) -> bytes:
-    """Return the memory image of ``data``; padding is zero.
-
-    Raises:
-        UnsupportedIrError: For 128-bit floating point.
-    """
+    """Return the memory image of ``data``; padding is zero. UnsupportedIrError for 128-bit floating point."""
     if type_.kind in ("ptr", "int"):
         return as_int(data).to_bytes(size_bytes(type_), "little")
     if type_.kind == "float":

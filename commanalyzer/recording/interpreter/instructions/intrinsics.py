@@ -18,16 +18,9 @@ _Integer = Callable[[Sequence[int], int], int]
 
 
 def intrinsic(name: str, type_: IrType, operands: Sequence[Operand], data: Sequence[Data]) -> Data:
-    """Return the result of a pure intrinsic.
+    """Return the result of a pure intrinsic such as ``llvm.fmuladd.f64``; UnsupportedIrError if not known.
 
-    Args:
-        name: Such as ``llvm.fmuladd.f64``.
-        type_: Result type.
-        operands: Arguments as printed, for their types.
-        data: Values of the arguments.
-
-    Raises:
-        UnsupportedIrError: If the intrinsic is not known.
+    ``type_`` is that of the result, ``operands`` are the arguments as printed, for their types.
     """
     parts = name.split(".")
     if parts[1] == "vector" and parts[2] == "reduce":
@@ -115,9 +108,8 @@ def _reduce(operation: str, type_: IrType, operands: Sequence[Operand], data: Se
         return reduce(lambda a, b: binary(operation, type_, a, b), values, data[0])
     if operation in ("add", "mul", "and", "or", "xor"):
         return reduce(lambda a, b: binary(operation, type_, a, b), values)
-    base = {"fmin": "minnum", "fmax": "maxnum", "fminimum": "minimum", "fmaximum": "maximum"}.get(
-        operation, operation
-    )
+    special = {"fmin": "minnum", "fmax": "maxnum", "fminimum": "minimum", "fmaximum": "maximum"}
+    base = special.get(operation, operation)
     pair = [Operand(type_, ""), Operand(type_, "")]
     return reduce(lambda a, b: intrinsic(f"llvm.{base}", type_, pair, [a, b]), values)
 
@@ -170,23 +162,6 @@ def _signed_choice(choose: Callable[[int, int], int]) -> _Integer:
     return lambda data, bits: choose(signed(data[0], bits), signed(data[1], bits))
 
 
-def _leading_zeros(data: Sequence[int], bits: int) -> int:
-    return bits - data[0].bit_length()
-
-
-def _trailing_zeros(data: Sequence[int], bits: int) -> int:
-    return (data[0] & -data[0]).bit_length() - 1 if data[0] else bits
-
-
-def _funnel_left(data: Sequence[int], bits: int) -> int:
-    shift = data[2] % bits
-    return (data[0] << bits | data[1]) << shift >> bits
-
-
-def _funnel_right(data: Sequence[int], bits: int) -> int:
-    return (data[0] << bits | data[1]) >> data[2] % bits
-
-
 _INTEGER: dict[str, _Integer] = {
     "umax": lambda data, bits: max(data),
     "umin": lambda data, bits: min(data),
@@ -194,12 +169,12 @@ _INTEGER: dict[str, _Integer] = {
     "smin": _signed_choice(min),
     "abs": lambda data, bits: abs(signed(data[0], bits)),
     "ctpop": lambda data, bits: data[0].bit_count(),
-    "ctlz": _leading_zeros,
-    "cttz": _trailing_zeros,
+    "ctlz": lambda data, bits: bits - data[0].bit_length(),
+    "cttz": lambda data, bits: (data[0] & -data[0]).bit_length() - 1 if data[0] else bits,
     "bswap": lambda data, bits: int.from_bytes(data[0].to_bytes(bits // 8, "little"), "big"),
     "bitreverse": lambda data, bits: int(f"{data[0]:0{bits}b}"[::-1], 2),
-    "fshl": _funnel_left,
-    "fshr": _funnel_right,
+    "fshl": lambda data, bits: (data[0] << bits | data[1]) << data[2] % bits >> bits,
+    "fshr": lambda data, bits: (data[0] << bits | data[1]) >> data[2] % bits,
     "uadd.sat": _saturate(lambda a, b: a + b, False),
     "usub.sat": _saturate(lambda a, b: a - b, False),
     "sadd.sat": _saturate(lambda a, b: a + b, True),

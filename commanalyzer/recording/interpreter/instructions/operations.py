@@ -7,6 +7,7 @@ exactness; addresses have no labels; ``select`` adds the sources of its conditio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.program.ir.constants import element_offset, signed
@@ -46,22 +47,12 @@ def without_address_labels(type_: IrType, value: Value) -> Value:
 
 def flops(instruction: Instruction) -> int:
     """Return the floating-point operations of one execution (calls not included)."""
-    if instruction.opcode not in _FLOAT_OPERATIONS:
-        return 0
-    return lane_count(instruction.type)
-
-
-def lane_count(type_: IrType) -> int:
-    """Return the number of lanes of a vector, 1 for scalars."""
-    return type_.count if type_.kind == "vector" else 1
+    return instruction.type.lanes if instruction.opcode in _FLOAT_OPERATIONS else 0
 
 
 def all_labels(values: Sequence[Value]) -> Labels:
     """Return the union of the labels of ``values``."""
-    labels = NO_LABELS
-    for value in values:
-        labels = union(labels, value.labels)
-    return labels
+    return reduce(union, (value.labels for value in values), NO_LABELS)
 
 
 def select_role(value: Value, conditions: Labels) -> Value:
@@ -83,14 +74,6 @@ def _compare(instruction: Instruction, values: Sequence[Value]) -> Value:
     type_ = instruction.operands[0].type
     data = compare(instruction.opcode, instruction.predicate, type_, left.data, right.data)
     return Value(data, union(left.labels, right.labels))
-
-
-def _negate(instruction: Instruction, values: Sequence[Value]) -> Value:
-    return Value(negate(instruction.type, values[0].data), values[0].labels)
-
-
-def _freeze(instruction: Instruction, values: Sequence[Value]) -> Value:
-    return values[0]
 
 
 def _cast(instruction: Instruction, values: Sequence[Value]) -> Value:
@@ -178,8 +161,8 @@ OPERATIONS: dict[str, _Operation] = {
     **dict.fromkeys(BINARY, _binary),
     **dict.fromkeys(CASTS, _cast),
     **dict.fromkeys(("icmp", "fcmp"), _compare),
-    "fneg": _negate,
-    "freeze": _freeze,
+    "fneg": lambda instruction, values: Value(negate(instruction.type, values[0].data), values[0].labels),
+    "freeze": lambda instruction, values: values[0],
     "getelementptr": _getelementptr,
     "extractvalue": _extractvalue,
     "insertvalue": _insertvalue,

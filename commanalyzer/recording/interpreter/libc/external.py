@@ -1,17 +1,15 @@
 """Calls that leave the module: effect on memory and labels by kind of library function.
 
 What each function does to values is read from :mod:`commanalyzer.program.ir.libcalls`; unknown functions are
-refused, because guessing would silently lose flows.
-
-Library functions that call functions of the program: sorting and searching.
-
-Texts that show numbers of the program: their words refer to the values, as copies do.
+refused, because guessing would silently lose flows. Sorting and searching call functions of the program; the
+words of texts that show its numbers refer to the values, as copies do.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Protocol
 
@@ -24,7 +22,7 @@ from commanalyzer.program.ir.types import parse_type
 from commanalyzer.recording.interpreter.activation import Observer
 from commanalyzer.recording.interpreter.instructions.codec import encode, member_types, round_to, zero
 from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
-from commanalyzer.recording.interpreter.instructions.operations import all_labels, lane_count
+from commanalyzer.recording.interpreter.instructions.operations import all_labels
 from commanalyzer.recording.interpreter.libc.library import Library
 from commanalyzer.recording.interpreter.libc.mathlib import complex_product, complex_quotient
 from commanalyzer.recording.interpreter.memory import Memory
@@ -42,11 +40,7 @@ from commanalyzer.recording.interpreter.values import (
 
 
 class Texts:
-    """Remembers what texts show.
-
-    Args:
-        memory: Memory of the program.
-    """
+    """Remembers what texts show."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -92,13 +86,8 @@ class Caller(Protocol):
 def sort(host: Caller, base: int, size: int, element: int, compare: int, context: Sequence[Value]) -> None:
     """Apply ``qsort``: the elements change places and stay the values they are (stable).
 
-    Args:
-        host: The machine.
-        base: Address of the array.
-        size: Bytes of the array.
-        element: Bytes of an element.
-        compare: Address of the comparison.
-        context: Further arguments of the comparison (``qsort_r``).
+    Array and elements have ``size`` and ``element`` bytes; ``compare`` is the address of the comparison, and
+    ``context`` its further arguments (``qsort_r``).
     """
     if element == 0 or size // element < 2:
         return
@@ -143,9 +132,7 @@ _WITH_HANDLERS = ("exit", "err", "errx", "verr", "verrx")
 class ProgramExit(Exception):
     """The program called ``exit``: a transfer of control, not an error.
 
-    Args:
-        status: Exit status.
-        runs_handlers: Functions that the program gave to ``atexit`` are called.
+    With ``runs_handlers``, functions that the program gave to ``atexit`` are called.
     """
 
     def __init__(self, status: int, *, runs_handlers: bool = False) -> None:
@@ -163,15 +150,39 @@ class Host(Caller, Protocol):
         """Name of the executed call."""
 
 
-class Externals:
-    """Executes external calls.
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a library function with the values of its arguments, and what the model says of it."""
 
-    Args:
-        host: The machine.
-        stdin: Standard input of the program.
-        model: What external functions do.
-        observer: Is told of every call.
-    """
+    name: str
+    fact: LibraryCall
+    instruction: Instruction
+    values: Sequence[Value]
+
+    @property
+    def data(self) -> list[Data]:
+        return [value.data for value in self.values]
+
+    @property
+    def labels(self) -> Labels:
+        """Sources of what it makes, among its arguments."""
+        return all_labels([value for i, value in enumerate(self.values) if self.fact.is_source(i)])
+
+    def number(self, index: int) -> int:
+        return as_int(self.values[index].data)
+
+    def num_bytes(self, size: ByteCount | None) -> int:
+        assert size is not None
+        factors = [self.number(index) for index in size.arguments]
+        factors += [self.number(end) - self.number(start) for end, start in size.differences]
+        return size.constant * math.prod(factors)
+
+    def refused(self, expected: str) -> UnsupportedIrError:
+        return _unsupported(self.name, self.instruction, expected)
+
+
+class Externals:
+    """Executes external calls of ``host``, the machine; ``observer`` is told of every call."""
 
     def __init__(self, host: Host, stdin: bytes, model: LibraryModel, observer: Observer) -> None:
         self._observer = observer
@@ -185,46 +196,42 @@ class Externals:
     def call(self, name: str, instruction: Instruction, values: Sequence[Value]) -> Value:
         """Execute an external call and return its result.
 
-        Raises:
-            UnsupportedIrError: If the function is not known, or cannot be interpreted.
-            ProgramExit: If it ends the program.
+        Raises UnsupportedIrError if the function is not known or cannot be interpreted, and ProgramExit if it
+        ends the program.
         """
         fact = self._model.fitting(name, len(values))
         if fact is None:
             raise _unsupported(name, instruction, "an external function with known effect")
-        self.flops += fact.flops * _lanes(instruction)
+        is_vector = instruction.type.kind == "vector"
+        lanes = [instruction.type.lanes] if is_vector else [o.type.lanes for o in instruction.operands]
+        self.flops += fact.flops * max(lanes, default=1)
         self._observer.called(name, fact.kind, instruction)
-        handler = _KINDS.get(fact.kind)
+        call, handler = _Call(name, fact, instruction, values), _KINDS.get(fact.kind)
         if handler is None:
-            raise _unsupported(name, instruction, "no threads and no mapped pages")
-        return handler(self, name, fact, instruction, values)
+            raise call.refused("no threads and no mapped pages")
+        return handler(self, call)
 
-    def _allocate(
-        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
-        memory = self._host.memory
-        size = _bytes(fact.size, values)
-        alignment = max(16, as_int(values[fact.alignment].data)) if fact.alignment >= 0 else 16
+    def _allocate(self, call: _Call) -> Value:
+        memory, fact = self._host.memory, call.fact
+        size = call.num_bytes(fact.size)
+        alignment = max(16, call.number(fact.alignment)) if fact.alignment >= 0 else 16
         address = memory.allocate(self._host.site, size, alignment)
         if fact.zeroed and size:
             memory.write(address, bytes(size))
         if fact.pointer < 0:
             return Value(address)
-        target = as_int(values[fact.pointer].data)
+        target = call.number(fact.pointer)
         memory.write(target, address.to_bytes(8, "little"))
         memory.own(target, 8)
         return Value(0)
 
-    def _free(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        self._host.memory.release(as_int(values[fact.pointer].data))
+    def _free(self, call: _Call) -> Value:
+        self._host.memory.release(call.number(call.fact.pointer))
         return Value(0)
 
-    def _reallocate(
-        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
+    def _reallocate(self, call: _Call) -> Value:
         memory = self._host.memory
-        size = _bytes(fact.size, values)
-        old = as_int(values[fact.pointer].data)
+        size, old = call.num_bytes(call.fact.size), call.number(call.fact.pointer)
         address = memory.allocate(self._host.site, size)
         kept = min(memory.block_size(old), size) if old else 0
         if kept:
@@ -232,36 +239,37 @@ class Externals:
         memory.release(old)
         return Value(address)
 
-    def _copy(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        target, source = as_int(values[fact.pointer].data), as_int(values[fact.source].data)
-        if fact.size is not None and fact.size.is_string:
+    def _copy(self, call: _Call) -> Value:
+        target, source = call.number(call.fact.pointer), call.number(call.fact.source)
+        if call.fact.size is not None and call.fact.size.is_string:
             size = len(self._host.memory.read_string(source)) + 1
         else:
-            size = _bytes(fact.size, values)
+            size = call.num_bytes(call.fact.size)
         if size:
             self._copy_bytes(target, source, size)
-        return Value(target + size if name == "mempcpy" else target)
+        return Value(target + size if call.name == "mempcpy" else target)
 
     def _copy_bytes(self, target: int, source: int, size: int) -> None:
         data = self._host.memory.read(source, size)
         self._host.shadow.copy(target, source, size)
         self._host.memory.write(target, data)
 
-    def _fill(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        size = _bytes(fact.size, values)
-        target = as_int(values[fact.pointer].data)
-        byte = 0 if "bzero" in name else as_int(values[1].data) & 0xFF
+    def _fill(self, call: _Call) -> Value:
+        size, target = call.num_bytes(call.fact.size), call.number(call.fact.pointer)
+        byte = 0 if "bzero" in call.name else call.number(1) & 0xFF
         if size:
-            wide = (as_int(values[1].data) & 0xFFFFFFFF).to_bytes(4, "little") * (size // 4)
-            self._host.memory.write(target, wide if name == "wmemset" else bytes([byte]) * size)
+            wide = (call.number(1) & 0xFFFFFFFF).to_bytes(4, "little") * (size // 4)
+            self._host.memory.write(target, wide if call.name == "wmemset" else bytes([byte]) * size)
             self._host.shadow.fill(target, size)
         return Value(target)
 
-    def _pure(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        labels = all_labels([value for i, value in enumerate(values) if fact.is_source(i)])
-        for read in fact.reads:
-            labels = union(labels, self._read(read, fact.width, values))
-        data = [value.data for value in values]
+    def _pure(self, call: _Call) -> Value:
+        name, instruction, data, labels = call.name, call.instruction, call.data, call.labels
+        for read in call.fact.reads:
+            start = call.number(read.pointer)
+            places = range(start, start + call.num_bytes(read.size), call.fact.width)
+            homes = dict.fromkeys(map(self._host.memory.value_at, places), SourceRole.DATA)
+            labels = union(labels, homes)
         if name.startswith("llvm."):
             return Value(intrinsic(name, instruction.type, instruction.operands, data), labels)
         if name in _COMPLEX:
@@ -270,54 +278,41 @@ class Externals:
             return Value(tuple(round_to(m, x) for m, x in zip(members, pair, strict=True)), labels)
         base, suffix = (name, "") if name in _SPLITTING else (name[:-1], name[-1:])
         if base not in _SPLITTING or suffix not in _WIDTHS:
-            return Value(self._data(name, instruction, data), labels)
+            return Value(self._data(call), labels)
         result, outputs = _SPLITTING[base](as_float(data[0]))
         output_type = parse_type("i32" if base == "frexp" else _WIDTHS[suffix])
-        for written, output in zip(fact.writes, outputs, strict=True):
-            self._create(as_int(data[written.pointer]), encode(output_type, output), labels)
+        for written, output in zip(call.fact.writes, outputs, strict=True):
+            self._create(call.number(written.pointer), encode(output_type, output), labels)
         return Value(_fit(instruction.type, result), labels)
 
-    def _read(self, read: MemoryRange, width: int, values: Sequence[Value]) -> Labels:
-        start = as_int(values[read.pointer].data)
-        places = range(start, start + _bytes(read.size, values), width)
-        return dict.fromkeys(map(self._host.memory.value_at, places), SourceRole.DATA)
-
-    def _permute(
-        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
+    def _permute(self, call: _Call) -> Value:
+        fact = call.fact
         if not fact.calls:
-            raise _unsupported(name, instruction, "a sort with a comparison of the program")
-        compare = as_int(values[fact.calls[0]].data)
-        base, size = as_int(values[fact.pointer].data), _bytes(fact.size, values)
-        sort(self._host, base, size, _bytes(fact.element, values), compare, values[fact.calls[0] + 1 :])
+            raise call.refused("a sort with a comparison of the program")
+        compare, context = call.number(fact.calls[0]), call.values[fact.calls[0] + 1 :]
+        size, element = call.num_bytes(fact.size), call.num_bytes(fact.element)
+        sort(self._host, call.number(fact.pointer), size, element, compare, context)
         return Value(0)
 
-    def _format(
-        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
-        labels = all_labels([value for i, value in enumerate(values) if fact.is_source(i)])
-        result = Value(self._data(name, instruction, [value.data for value in values]))
-        for written in fact.writes:
-            address = as_int(values[written.pointer].data)
-            self._texts.show(address, self._text_bytes(written, values), labels)
+    def _format(self, call: _Call) -> Value:
+        result = Value(self._data(call))
+        for written in call.fact.writes:
+            self._texts.show(call.number(written.pointer), self._text_bytes(written, call), call.labels)
         return result
 
-    def _parse(
-        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
+    def _parse(self, call: _Call) -> Value:
         labels = NO_LABELS
-        for read in fact.reads:
-            shown = self._texts.shown(as_int(values[read.pointer].data), self._text_bytes(read, values))
-            labels = union(labels, shown)
-        result = Value(self._data(name, instruction, [value.data for value in values]), labels)
+        for read in call.fact.reads:
+            labels = union(labels, self._texts.shown(call.number(read.pointer), self._text_bytes(read, call)))
+        result = Value(self._data(call), labels)
         self._scanned(labels)
         return result
 
-    def _text_bytes(self, found: MemoryRange, values: Sequence[Value]) -> int:
-        address = as_int(values[found.pointer].data)
+    def _text_bytes(self, found: MemoryRange, call: _Call) -> int:
+        address = call.number(found.pointer)
         if not found.size.is_string:
-            return _bytes(found.size, values)
-        limits = [as_int(values[index].data) for index in found.size.arguments]
+            return call.num_bytes(found.size)
+        limits = [call.number(index) for index in found.size.arguments]
         if not address or 0 in limits:
             return 0
         return min([len(self._host.memory.read_string(address)) + 1, *limits])
@@ -336,58 +331,51 @@ class Externals:
         self._host.shadow.create(address, labels)
         self._host.memory.own(address, len(image))
 
-    def _input(
-        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
-        data = self._data(name, instruction, [value.data for value in values])
+    def _input(self, call: _Call) -> Value:
+        data = self._data(call)
         self._scanned(NO_LABELS)
-        for written in fact.writes:
-            address = as_int(values[written.pointer].data) if written.pointer < len(values) else 0
-            size = 0 if written.size.is_scanned else self._text_bytes(written, values)
+        for written in call.fact.writes:
+            address = call.number(written.pointer) if written.pointer < len(call.values) else 0
+            size = 0 if written.size.is_scanned else self._text_bytes(written, call)
             if address and size:
                 self._host.shadow.fill(address, size)
         return Value(data)
 
-    def _effectless(
-        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
+    def _effectless(self, call: _Call) -> Value:
+        name, values = call.name, call.values
         if name.startswith("llvm."):
-            return self._intrinsic_without_effect(name, instruction, values)
+            return self._intrinsic_without_effect(call)
         if name in ("__cxa_atexit", "atexit"):
-            argument = values[1] if len(values) > 1 else Value(0)
-            self.at_exit.append((as_int(values[0].data), argument))
+            self.at_exit.append((call.number(0), values[1] if len(values) > 1 else Value(0)))
             return Value(0)
         if name == "bsearch":
-            key, base, count, element, compare = values
-            place = search(self._host, key, *(as_int(v.data) for v in (base, count, element, compare)))
-            return Value(place)
+            return Value(search(self._host, values[0], *(call.number(index) for index in range(1, 5))))
         if name == "__cxa_guard_acquire":
-            return Value(int(self._host.memory.read(as_int(values[0].data), 1) == b"\0"))
+            return Value(int(self._host.memory.read(call.number(0), 1) == b"\0"))
         if name == "__cxa_guard_release":
-            self._host.memory.write(as_int(values[0].data), b"\1")
-        return Value(self._data(name, instruction, [value.data for value in values]))
+            self._host.memory.write(call.number(0), b"\1")
+        return Value(self._data(call))
 
-    def _intrinsic_without_effect(
-        self, name: str, instruction: Instruction, values: Sequence[Value]
-    ) -> Value:
-        if name.startswith(("llvm.va_", "llvm.eh.")):
-            raise _unsupported(name, instruction, "no variadic definitions and no exception handling")
-        if name.startswith(("llvm.threadlocal.address", "llvm.invariant.start", "llvm.annotation")):
-            return values[0]
-        return Value(zero(instruction.type) if instruction.type.kind != "void" else 0)
+    def _intrinsic_without_effect(self, call: _Call) -> Value:
+        if call.name.startswith(("llvm.va_", "llvm.eh.")):
+            raise call.refused("no variadic definitions and no exception handling")
+        if call.name.startswith(("llvm.threadlocal.address", "llvm.invariant.start", "llvm.annotation")):
+            return call.values[0]
+        return Value(zero(call.instruction.type) if call.instruction.type.kind != "void" else 0)
 
-    def _exit(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
+    def _exit(self, call: _Call) -> Value:
+        name = call.name
         if name in ("exit", "_exit", "_Exit", "quick_exit", "err", "errx", "verr", "verrx"):
-            raise ProgramExit(as_int(values[0].data) & 0xFF, runs_handlers=name in _WITH_HANDLERS)
+            raise ProgramExit(call.number(0) & 0xFF, runs_handlers=name in _WITH_HANDLERS)
         if name in ("__cxa_throw", "__cxa_rethrow") or name.startswith("_ZSt"):
-            raise _unsupported(name, instruction, "no C++ exception to be thrown")
+            raise call.refused("no C++ exception to be thrown")
         raise ProgramExit(_TRAP_STATUS if name.startswith("llvm.") else ABORT_STATUS)
 
-    def _data(self, name: str, instruction: Instruction, data: Sequence[Data]) -> Data:
-        function = self.library.function(name)
+    def _data(self, call: _Call) -> Data:
+        function = self.library.function(call.name)
         if function is None:
-            raise _unsupported(name, instruction, "an external function that can be interpreted")
-        return _fit(instruction.type, function(data))
+            raise call.refused("an external function that can be interpreted")
+        return _fit(call.instruction.type, function(call.data))
 
 
 def _fit(type_: IrType, data: Data) -> Data:
@@ -395,19 +383,6 @@ def _fit(type_: IrType, data: Data) -> Data:
     if type_.kind in ("int", "ptr"):
         return as_int(data) & ((1 << type_.bits) - 1)
     return round_to(type_, as_float(data)) if type_.kind == "float" else 0
-
-
-def _lanes(instruction: Instruction) -> int:
-    if instruction.type.kind == "vector":
-        return instruction.type.count
-    return max((lane_count(o.type) for o in instruction.operands), default=1)
-
-
-def _bytes(size: ByteCount | None, values: Sequence[Value]) -> int:
-    assert size is not None
-    factors = [as_int(values[index].data) for index in size.arguments]
-    factors += [as_int(values[end].data) - as_int(values[start].data) for end, start in size.differences]
-    return size.constant * math.prod(factors)
 
 
 def _unsupported(name: str, instruction: Instruction, expected: str) -> UnsupportedIrError:
@@ -428,22 +403,17 @@ def _frexp(x: float) -> tuple[Data, tuple[Data, ...]]:
     return fraction, (exponent & 0xFFFFFFFF,)
 
 
-def _sincos(x: float) -> tuple[Data, tuple[Data, ...]]:
-    return 0, (math.sin(x), math.cos(x))
-
-
 _SPLITTING: dict[str, Callable[[float], tuple[Data, tuple[Data, ...]]]] = {
     "modf": _modf,
     "frexp": _frexp,
-    "sincos": _sincos,
+    "sincos": lambda x: (0, (math.sin(x), math.cos(x))),
 }
 _COMPLEX: dict[str, Callable[..., tuple[float, float]]] = {
     **dict.fromkeys(("__muldc3", "__mulsc3", "__mulxc3"), complex_product),
     **dict.fromkeys(("__divdc3", "__divsc3", "__divxc3"), complex_quotient),
 }
 _WIDTHS = {"": "double", "f": "float", "l": "x86_fp80"}
-_Handler = Callable[[Externals, str, LibraryCall, Instruction, Sequence[Value]], Value]
-_KINDS: dict[CallKind, _Handler] = {
+_KINDS: dict[CallKind, Callable[[Externals, _Call], Value]] = {
     CallKind.ALLOCATE: Externals._allocate,
     CallKind.FREE: Externals._free,
     CallKind.REALLOCATE: Externals._reallocate,

@@ -25,14 +25,8 @@ _RAND_MAX = 2**31 - 1
 class Library:
     """Library functions of the interpreted program.
 
-    Args:
-        memory: Its memory.
-        stdin: Its standard input.
-
-    Attributes:
-        assigned: What scanf has assigned: address, bytes, and whether it is a number.
-        stdout: What it wrote to standard output.
-        stderr: What it wrote to standard error.
+    ``assigned`` is what scanf has assigned: address, bytes, and whether it is a number; ``stdout`` and
+    ``stderr`` what the program wrote there.
     """
 
     def __init__(self, memory: Memory, stdin: bytes) -> None:
@@ -61,12 +55,6 @@ class Library:
 
     def _string(self, address: int) -> bytes:
         return self._memory.read_string(address)
-
-    def _printf(self, data: Sequence[Data]) -> Data:
-        return self._write(self.stdout, data, 0)
-
-    def _fprintf(self, data: Sequence[Data]) -> Data:
-        return self._write(self.stream(as_int(data[0])), data, 1)
 
     def _write(self, target: bytearray, data: Sequence[Data], template: int) -> int:
         text = format_printf(self._string(as_int(data[template])), data[template + 1 :], self._string)
@@ -134,12 +122,6 @@ class Library:
             self._memory.write(address, taken)
         return len(taken) // size if size else 0
 
-    def _scanf(self, data: Sequence[Data]) -> Data:
-        return self._scan(data, 0)
-
-    def _fscanf(self, data: Sequence[Data]) -> Data:
-        return self._scan(data, 1)
-
     def _scan(self, data: Sequence[Data], template: int) -> int:
         text = self._stdin[self._position :]
         scanned = scan(self._string(as_int(data[template])), text)
@@ -175,9 +157,6 @@ class Library:
         if len(data) > 1 and data[1]:
             self._memory.write(as_int(data[1]), (as_int(data[0]) + length).to_bytes(8, "little"))
 
-    def _strlen(self, data: Sequence[Data]) -> Data:
-        return len(self._string(as_int(data[0])))
-
     def _strcmp(self, data: Sequence[Data]) -> Data:
         a, b = (self._string(as_int(d)) for d in data[:2])
         if len(data) > 2:
@@ -209,9 +188,6 @@ class Library:
         self._random = (self._random * 6364136223846793005 + 1442695040888963407) & (2**64 - 1)
         return self._random >> 33
 
-    def _drand48(self, data: Sequence[Data]) -> Data:
-        return as_int(self._rand(data)) / (_RAND_MAX + 1)
-
     def _srand(self, data: Sequence[Data]) -> Data:
         self._random = as_int(data[0])
         return 0
@@ -222,46 +198,16 @@ class Library:
             self._memory.write(as_int(data[0]), now.to_bytes(8, "little"))
         return now
 
-    def _clock(self, data: Sequence[Data]) -> Data:
-        return int(time.process_time() * 1e6)
-
-    def _clock_gettime(self, data: Sequence[Data]) -> Data:
-        return self._now(as_int(data[1]), 10**9)
-
-    def _gettimeofday(self, data: Sequence[Data]) -> Data:
-        return self._now(as_int(data[0]), 10**6)
-
     def _now(self, address: int, parts: int) -> int:
         seconds, nanoseconds = divmod(time.time_ns(), 10**9)
         fraction = nanoseconds * parts // 10**9
         self._memory.write(address, seconds.to_bytes(8, "little") + fraction.to_bytes(8, "little"))
         return 0
 
-    def _cabs(self, data: Sequence[Data]) -> Data:
-        return math.hypot(as_float(data[0]), as_float(data[1]))
-
-    def _abs(self, data: Sequence[Data]) -> Data:
-        return abs(signed(as_int(data[0]), 32))
-
-    def _labs(self, data: Sequence[Data]) -> Data:
-        return abs(signed(as_int(data[0]), 64))
-
-    def _ldexp(self, data: Sequence[Data]) -> Data:
-        return math.ldexp(as_float(data[0]), signed(as_int(data[1]) & 0xFFFFFFFF, 32))
-
-    def _lround(self, data: Sequence[Data]) -> Data:
-        return int(FUNCTIONS["round"](as_float(data[0])))
-
-    def _lrint(self, data: Sequence[Data]) -> Data:
-        return int(FUNCTIONS["rint"](as_float(data[0])))
-
     def _errno_location(self, data: Sequence[Data]) -> Data:
         if not self._errno:
             self._errno = self._memory.add_global("errno", 4).base
         return self._errno
-
-    def _nothing(self, data: Sequence[Data]) -> Data:
-        return 0
 
 
 def _parse_integer(text: bytes, base: int) -> tuple[int, int]:
@@ -282,8 +228,8 @@ def _parse_integer(text: bytes, base: int) -> tuple[int, int]:
 
 
 _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
-    "printf": Library._printf,
-    "fprintf": Library._fprintf,
+    "printf": lambda library, data: library._write(library.stdout, data, 0),
+    "fprintf": lambda library, data: library._write(library.stream(as_int(data[0])), data, 1),
     "sprintf": Library._sprintf,
     "snprintf": Library._snprintf,
     "puts": Library._puts,
@@ -294,31 +240,39 @@ _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     **dict.fromkeys(("getchar", "fgetc", "getc", "_IO_getc"), Library._getchar),
     "fgets": Library._fgets,
     "fread": Library._fread,
-    "scanf": Library._scanf,
-    "fscanf": Library._fscanf,
+    "scanf": lambda library, data: library._scan(data, 0),
+    "fscanf": lambda library, data: library._scan(data, 1),
     "sscanf": Library._sscanf,
     **dict.fromkeys(("atoi", "atol", "atoll", "strtol", "strtoll"), Library._parse_integer),
     **dict.fromkeys(("strtoul", "strtoull"), Library._parse_integer),
     **dict.fromkeys(("atof", "strtod", "strtof", "strtold"), Library._parse_float),
-    "strlen": Library._strlen,
+    "strlen": lambda library, data: len(library._string(as_int(data[0]))),
     **dict.fromkeys(("strcmp", "strncmp"), Library._strcmp),
     **dict.fromkeys(("memcmp", "bcmp"), Library._memcmp),
     "strchr": Library._strchr,
     "strcpy": Library._strcpy,
     "strcat": Library._strcat,
     **dict.fromkeys(("rand", "random", "lrand48"), Library._rand),
-    "drand48": Library._drand48,
+    "drand48": lambda library, data: as_int(library._rand(data)) / (_RAND_MAX + 1),
     **dict.fromkeys(("srand", "srandom", "srand48"), Library._srand),
     "time": Library._time,
-    "clock": Library._clock,
-    "clock_gettime": Library._clock_gettime,
-    "gettimeofday": Library._gettimeofday,
-    **dict.fromkeys(("cabs", "cabsf"), Library._cabs),
-    "abs": Library._abs,
-    **dict.fromkeys(("labs", "llabs"), Library._labs),
-    **dict.fromkeys(("ldexp", "scalbn", "ldexpf", "scalbnf"), Library._ldexp),
-    **dict.fromkeys(("lround", "llround", "lroundf", "llroundf"), Library._lround),
-    **dict.fromkeys(("lrint", "llrint", "lrintf", "llrintf"), Library._lrint),
+    "clock": lambda library, data: int(time.process_time() * 1e6),
+    "clock_gettime": lambda library, data: library._now(as_int(data[1]), 10**9),
+    "gettimeofday": lambda library, data: library._now(as_int(data[0]), 10**6),
+    **dict.fromkeys(("cabs", "cabsf"), lambda _, data: math.hypot(as_float(data[0]), as_float(data[1]))),
+    "abs": lambda library, data: abs(signed(as_int(data[0]), 32)),
+    **dict.fromkeys(("labs", "llabs"), lambda _, data: abs(signed(as_int(data[0]), 64))),
+    **dict.fromkeys(
+        ("ldexp", "scalbn", "ldexpf", "scalbnf"),
+        lambda _, data: math.ldexp(as_float(data[0]), signed(as_int(data[1]) & 0xFFFFFFFF, 32)),
+    ),
+    **dict.fromkeys(
+        ("lround", "llround", "lroundf", "llroundf"),
+        lambda _, data: int(FUNCTIONS["round"](as_float(data[0]))),
+    ),
+    **dict.fromkeys(
+        ("lrint", "llrint", "lrintf", "llrintf"), lambda _, data: int(FUNCTIONS["rint"](as_float(data[0])))
+    ),
     "__errno_location": Library._errno_location,
-    **dict.fromkeys(("fflush", "setvbuf", "setbuf", "__cxa_guard_release"), Library._nothing),
+    **dict.fromkeys(("fflush", "setvbuf", "setbuf", "__cxa_guard_release"), lambda _, data: 0),
 }

@@ -54,16 +54,10 @@ def _integral(function: Callable[[float], int], x: float) -> float:
     return math.copysign(float(function(x)), x) if math.isfinite(x) else x
 
 
-def _minimum(x: float, y: float) -> float:
+def _but_nan(choose: Callable[[float, float], float], x: float, y: float) -> float:
     if x != x or y != y:
         return y if x != x else x
-    return min(x, y)
-
-
-def _maximum(x: float, y: float) -> float:
-    if x != x or y != y:
-        return y if x != x else x
-    return max(x, y)
+    return choose(x, y)
 
 
 def _sinh(x: float) -> float:
@@ -71,10 +65,6 @@ def _sinh(x: float) -> float:
         return math.sinh(x)
     except OverflowError:
         return math.copysign(math.inf, x)
-
-
-def _lgamma(x: float) -> float:
-    return math.inf if x <= 0 and x == math.floor(x) else _guarded(math.lgamma, x)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -86,12 +76,12 @@ FUNCTIONS: dict[str, Function] = {
     "trunc": partial(_integral, math.trunc),
     "round": _round_away,
     **dict.fromkeys(("rint", "nearbyint", "roundeven"), partial(_integral, round)),
-    **dict.fromkeys(("fmin", "minnum", "minimumnum"), _minimum),
-    **dict.fromkeys(("fmax", "maxnum", "maximumnum"), _maximum),
+    **dict.fromkeys(("fmin", "minnum", "minimumnum"), partial(_but_nan, min)),
+    **dict.fromkeys(("fmax", "maxnum", "maximumnum"), partial(_but_nan, max)),
     "minimum": lambda x, y: math.nan if x != x or y != y else min(x, y),
     "maximum": lambda x, y: math.nan if x != x or y != y else max(x, y),
     "fdim": lambda x, y: max(x - y, 0.0) if x == x and y == y else math.nan,
-    **dict.fromkeys(("fmod",), float_remainder),
+    "fmod": float_remainder,
     **dict.fromkeys(("remainder", "drem"), partial(_guarded, math.remainder)),
     "hypot": math.hypot,
     "cbrt": math.cbrt,
@@ -100,14 +90,27 @@ FUNCTIONS: dict[str, Function] = {
     **{n: partial(_log, getattr(math, n)) for n in ("log", "log2", "log10")},
     "log1p": lambda x: -math.inf if x == -1 else _guarded(math.log1p, x),
     **{
-        n: partial(_guarded, getattr(math, n)) for n in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")
+        n: partial(_guarded, getattr(math, n))
+        for n in (
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "atan2",
+            "tanh",
+            "asinh",
+            "acosh",
+            "erf",
+            "erfc",
+        )
     },
-    **{n: partial(_guarded, getattr(math, n)) for n in ("tanh", "asinh", "acosh", "erf", "erfc")},
     "sinh": _sinh,
     "atanh": lambda x: math.copysign(math.inf, x) if abs(x) == 1 else _guarded(math.atanh, x),
     "pow": _pow,
     "tgamma": lambda x: math.copysign(math.inf, x) if x == 0 else _guarded(math.gamma, x),
-    "lgamma": _lgamma,
+    "lgamma": lambda x: math.inf if x <= 0 and x == math.floor(x) else _guarded(math.lgamma, x),
     "nextafter": math.nextafter,
     "logb": lambda x: -math.inf if x == 0 else float(math.frexp(x)[1] - 1) if math.isfinite(x) else abs(x),
     "fdiv": float_divide,
@@ -125,11 +128,7 @@ _EXTENDED: dict[str, str] = {
 
 
 def evaluate(name: str, *arguments: float) -> float:
-    """Return ``FUNCTIONS[name]``; in extended precision where an argument is extended.
-
-    Raises:
-        KeyError: If the function is not known.
-    """
+    """Return ``FUNCTIONS[name]``; in extended precision where an argument is. KeyError if it is not known."""
     extended = _EXTENDED.get(name)
     if extended is not None and isinstance(arguments[0], np.longdouble):
         function = cast("Function", getattr(np, extended))

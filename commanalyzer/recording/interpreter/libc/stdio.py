@@ -24,15 +24,10 @@ ReadString = Callable[[int], bytes]
 
 
 def format_printf(template: bytes, arguments: Sequence[Data], read_string: ReadString) -> bytes:
-    """Return what printf writes.
+    """Return what printf writes for a format without its terminating zero, and the arguments after it.
 
-    Args:
-        template: Format without its terminating zero.
-        arguments: Variadic arguments after the format.
-        read_string: Returns the zero-terminated string at an address.
-
-    Raises:
-        UnsupportedIrError: For ``%n`` and unknown conversions.
+    ``read_string`` returns the zero-terminated string at an address. Raises UnsupportedIrError for ``%n`` and
+    unknown conversions.
     """
     pending = iter(arguments)
     result = bytearray()
@@ -154,10 +149,8 @@ def _general(exact: Decimal, sign: str, digits: int, kind: str) -> str:
 class Scanned:
     """Result of a scanf format.
 
-    Attributes:
-        stores: Per assigned conversion: type to store, value; ``bytes`` for strings.
-        assigned: Number of assigned conversions, -1 at the end of input.
-        consumed: Bytes of input that were used.
+    ``stores`` has, per assigned conversion, the type to store and the value, ``bytes`` for strings;
+    ``assigned`` is their number, -1 at the end of input; ``consumed`` are the bytes of input that were used.
     """
 
     stores: tuple[tuple[IrType, Data | bytes], ...]
