@@ -87,7 +87,7 @@ def headline(items: Iterable[SomeDivision]) -> SomeDivision:
         least = min((d.comm_bytes for d in written), default=0)
         near = [d for d in written if d.grid and d.comm_bytes <= SEARCH.plain * least]
         those = near or written or [d for d in found if d.best]
-        chosen = min(those, key=lambda d: shown_bytes(d.method, d.comm_bytes))
+        chosen = min(those, key=lambda d: (shown_bytes(d.method, d.comm_bytes), " as " in d.method))
         most = chosen.imbalance
     return chosen
 
@@ -105,8 +105,11 @@ def is_written(item: Division) -> bool:
 
 
 def shown_bytes(method: str, comm_bytes: int) -> float:
-    """Return the bytes of a regular division to compare: a shape that nothing shows has to save a little."""
-    return comm_bytes * (SEARCH.alike if " as " in method else 1.0)
+    """Return the bytes of a regular division to compare.
+
+    A shape that nothing shows has to save a little, and so has what leaves arrays of the shape to follow.
+    """
+    return comm_bytes * (SEARCH.alike if " as " in method or ", others follow" in method else 1.0)
 
 
 def best_of(comm_bytes: Sequence[float], imbalance: Sequence[float], allowed: float) -> int:
@@ -140,17 +143,19 @@ def evenness(found: Sequence[Division], limits: Sequence[float]) -> Bool:
 
 
 def nearly_even(found: Sequence[Division], even: Bool) -> int | None:
-    """Return the position of what a programmer would write where no such division is ``even``, bool[D].
+    """Return the position of what a programmer would write though it is not ``even``, bool[D].
 
-    The least bytes times imbalance, if that is not much more than what the best even table of owners has, and
-    the imbalance no more than most machines make good.
+    The least bytes times imbalance, if all even ones that can be written send much more and the best even
+    table of owners not much less, and the imbalance is no more than most machines make good.
     """
     weighed = [d.comm_bytes * d.imbalance for d in found]
     written = [i for i, d in enumerate(found) if is_written(d)]
-    if even[written].any() or not (near := [i for i in written if found[i].imbalance <= SEARCH.uneven]):
+    if not (near := [i for i in written if found[i].imbalance <= SEARCH.uneven]):
         return None
     chosen, tables = min(near, key=lambda i: weighed[i]), [weighed[i] for i in np.flatnonzero(even)]
-    return chosen if weighed[chosen] <= SEARCH.plain * min(tables, default=0) else None
+    rivals = [weighed[i] for i in written if even[i]]
+    is_least = SEARCH.plain * weighed[chosen] < min(rivals, default=math.inf)
+    return chosen if is_least and weighed[chosen] <= SEARCH.plain * min(tables, default=0) else None
 
 
 def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:

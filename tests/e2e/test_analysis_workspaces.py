@@ -426,5 +426,39 @@ def test_a_loop_that_is_only_repeated_sends_what_it_makes(tmp_path: Path) -> Non
 
 def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array(tmp_path: Path) -> None:
     (tmp_path / "steps.c").write_text(COEFFICIENTS)
-    found = ca.analyze(tmp_path / "steps.c", nodes=(4,), program_output="discard").decompositions
-    assert next(d for d in found if d.method == "slabs 4").comm_bytes == 3 * 10 * WORD
+    alike = ["u=block:4", "c=block:4"]  # c may follow u, one to the left: then nothing is sent
+    found = ca.analyze(tmp_path / "steps.c", nodes=(4,), decompose=alike, program_output="discard")
+    sent = {d.method: d.comm_bytes for d in found.decompositions}
+    assert (sent[", ".join(alike)], sent["slabs 4 of u, others follow"]) == (3 * 10 * WORD, 0)
+
+
+TRANSPOSES = """
+#include <stdio.h>
+#define N 32
+double a[N][N], b[N][N];
+int main(void) {
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) a[i][j] = (7 * i + j) % 17;
+  for (int step = 0; step < 2; step++) {
+    for (int i = 0; i < N; i++)
+      for (int j = 1; j < N; j++) a[i][j] += 0.5 * a[i][j - 1];
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) b[i][j] = a[j][i];
+    for (int i = 0; i < N; i++)
+      for (int j = 1; j < N; j++) b[i][j] += 0.5 * b[i][j - 1];
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) a[i][j] = b[j][i];
+  }
+  double sum = 0;
+  for (int i = 0; i < N * N; i++) sum += a[0][i];
+  printf("%g\\n", sum);
+}
+"""
+
+
+def test_the_transpose_of_an_array_follows_it(tmp_path: Path) -> None:
+    """Rows of one array, columns of the other: sums along the lines of the latter cross each cut in a step."""
+    (tmp_path / "transposes.c").write_text(TRANSPOSES)
+    found = ca.analyze(tmp_path / "transposes.c", nodes=(4,), program_output="discard").decomposition(4)
+    assert found.grid and found.comm_bytes == found.communication.high_bytes == (2 * 32 * 3 + 3) * WORD
+    assert found.imbalance < 1.03

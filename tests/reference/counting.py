@@ -183,6 +183,8 @@ def choice_bytes(
         sink = rows[members[0].row][0]
         if g not in chosen:
             often = min(max(rows[t.row][1] for t in members), sums_needed(graph, sink, rows))
+            if (seen := versions_read(sink, rows)) > sums_needed(graph, sink, rows):  # between contributions
+                often = max(often, min(sum(rows[r][1] for r in {t.row for t in members}), seen))
             total += often * int(graph.width_bytes[sink])
             continue
         for t in members:

@@ -20,11 +20,20 @@ import numpy as np
 
 from commanalyzer.communication.combining import kernels
 from commanalyzer.communication.kernels import MOST, VALUE, TermOwners
+from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import Lines, PairUses, UseTable
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, order_by, pointer_from_counts
+from commanalyzer.graph.value_graph import (
+    Bool,
+    Int32,
+    Int64,
+    Rows,
+    order_by,
+    pointer_from_counts,
+    sorted_unique,
+)
 
 Pairs = Int32 | Int64
 
@@ -201,15 +210,17 @@ def _groups(
     count = kernels.number_groups(remote.fold, row, continues, known, group)
     sink = rows.row_sink[row]
     often = np.maximum(np.maximum(totals.rounds[sink], totals.reads[0, sink]), 1)  # no more sums are needed
-    message_bytes, added_bytes, read_bytes, own_bytes = np.zeros((4, count), np.int64)
-    width, is_partial = graph.width_bytes[sink].astype(np.int64), totals.read[sink] > often
-    np.maximum.at(message_bytes, group, np.minimum(rows.row_count[row], often) * width)
+    messages, added, own_bytes = np.zeros((3, count), np.int64)
+    np.maximum.at(messages, group, np.minimum(rows.row_count[row], often))
     # Where the sum is read between contributions, those of one row do not wait for those of the next.
-    np.add.at(added_bytes, group, np.where(is_partial, rows.row_count[row] * width, 0))
-    read_bytes[group] = totals.read[sink] * width
-    message_bytes = np.maximum(message_bytes, np.minimum(added_bytes, read_bytes))
+    partial = np.flatnonzero(totals.read[sink] > often)
+    of, once = np.divmod(sorted_unique(pairs(group[partial], row[partial], rows.num_rows)), rows.num_rows)
+    np.add.at(added, of, rows.row_count[once])
+    of_group = np.zeros(count, np.int32)
+    of_group[group] = sink
+    messages = np.maximum(messages, np.minimum(added, totals.read[of_group]))
     np.add.at(own_bytes, group, remote.own_bytes)
-    return _Groups(group, message_bytes, own_bytes)
+    return _Groups(group, messages * graph.width_bytes[of_group], own_bytes)
 
 
 def _sending_bytes(graph: AnyGraph, sent: Lines, uses: Int64, reads_others: bool) -> Int64:

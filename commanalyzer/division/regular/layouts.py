@@ -29,7 +29,7 @@ _LEADING = 0.5  # of the most work that arrays of one shape do: a division begin
 _STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 3  # for each number of cut dimensions, of those that are cut alike
-_BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
+_BESIDE = 4  # after all of a family, some of them, and those that do work: with others beside them
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +173,16 @@ class Layouts:
         return [self._named(guess) for guess in different.values()]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
-        """All of a family that does work, those without several values per point, and those that do it.
+        """All of a family that does work, those of one value per point, those that do it, the first of these.
 
-        The entries of a sparse matrix may only look like so many per point: their number is a multiple.
+        The entries of a sparse matrix may only look like so many per point: their number is a multiple. Of
+        two arrays of a shape, one may be the transpose of the other: it follows, or is cut on its own grid.
         """
         heavy = tuple(s for s in family if id(s.array) in self.heavy)
         single = tuple(s for s in family if s.components == 1)
         found: dict[tuple[int, ...], tuple[int, tuple[Shaped, ...]]] = {}
-        for way, members in enumerate((tuple(family), single, heavy)):
+        first = tuple(sorted(heavy, key=lambda s: -self._work[id(s.array)])[:1])
+        for way, members in enumerate((tuple(family), single, heavy, first)):
             if heavy and members:
                 found.setdefault(tuple(map(id, members)), (way, members))
         return list(found.values())
@@ -273,11 +275,12 @@ class Layouts:
 
     def _named(self, guess: Cut) -> Cut:
         shapes = [len(family[0].extents) for family in self._families]
-        several = len(guess.pieces) > 1 or shapes.count(len(guess.pieces[0].grid)) > 1
-        text = " and ".join(self._text(piece, several) for piece in guess.pieces)
         cut = {id(s) for s in guess.pieces[0].blocks.members}
         family = next((f for f in self._families if cut < set(map(id, f))), ())
         left = [s for s in family if id(s) not in cut]
+        several = len(guess.pieces) > 1 or shapes.count(len(guess.pieces[0].grid)) > 1
+        is_one = several or any(s.components == 1 and id(s.array) in self.heavy for s in left)
+        text = " and ".join(self._text(piece, is_one) for piece in guess.pieces)
         if guess.keeps_terms:
             text += ", sums follow"
         elif left:
