@@ -38,11 +38,7 @@ _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError,
 
 
 def parse_json(text: str | bytes, *, is_finite: bool = False) -> Parsed:
-    """Content of a JSON document.
-
-    Args:
-        text: The document.
-        is_finite: Numbers that are infinite or none are refused, too.
+    """Content of a JSON document; with ``is_finite``, numbers that are infinite or none are refused, too.
 
     Raises:
         ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits.
@@ -70,12 +66,8 @@ def reading(
 def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = "") -> Fields:
     """Content of a JSON file of this tool.
 
-    Args:
-        path: The file.
-        kind: What it must say it is.
-        schema: The newest version that is understood.
-        what: What to call it in messages.
-        hint: How such a file is made.
+    It must say that it is of this ``kind`` and of a ``schema`` that is understood: this one or an older one.
+    ``what`` it is called in messages, the ``hint`` says how it is made.
 
     Raises:
         ArtifactError: If it is missing, no JSON, of another kind or of a newer schema.
@@ -94,12 +86,9 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = 
 
 
 def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], object]] = _NO_TEXTS) -> _T:
-    """Parsed content as a value; objects are data classes or :class:`msgspec.Struct`.
+    """Parsed JSON or TOML as a value of ``kind``; objects are data classes or :class:`msgspec.Struct`.
 
-    Args:
-        content: Of a JSON or TOML document.
-        kind: What it shall be; arrays of numpy may be in it.
-        texts: How values are read that stand there as text.
+    Arrays of numpy may be in it. ``texts`` say how values are read that stand there as text.
 
     Raises:
         ValueError: If it is something else: says what was expected, found and where (``$.tasks[0].name``).
@@ -142,11 +131,7 @@ def _plain(value: object) -> object:
 
 
 def parse_toml(text: str) -> Fields:
-    """Content of a TOML document.
-
-    Raises:
-        ValueError: As for :func:`parse_json`.
-    """
+    """Content of a TOML document; a :class:`ValueError` as of :func:`parse_json`."""
     return dict(_parsed(tomllib.loads, text, "TOML", is_finite=False))
 
 

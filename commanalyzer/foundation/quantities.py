@@ -38,11 +38,7 @@ def parse_bytes(text: str) -> Bytes:
 
 
 def parse_bandwidth(text: str) -> BytesPerSecond:
-    """Bytes per second written as ``12.5GB/s`` or ``100Gbit/s``; a bare number could be bits or bytes.
-
-    Raises:
-        MachineModelError: As :func:`parse_bytes`.
-    """
+    """Bytes per second, ``12.5GB/s`` or ``100Gbit/s``; no bare number. Raises as :func:`parse_bytes`."""
     number, unit = _split(text, "a bandwidth such as 12.5GB/s or 100Gbit/s")
     if not unit:
         raise _wrong_unit(unit, text, "bytes or bits per second, such as 12.5GB/s or 100Gbit/s")

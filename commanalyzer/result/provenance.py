@@ -69,17 +69,11 @@ def peak_memory_bytes() -> int:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOfResult:
-    """What to compile and run.
+    """What to compile and run."""
 
-    Attributes:
-        sources: Files of the program, unchanged since the analysis.
-        arguments: Its command line.
-        flags: Flags of the compiler.
-    """
-
-    sources: tuple[Path, ...]
-    arguments: tuple[str, ...]
-    flags: tuple[str, ...]
+    sources: tuple[Path, ...]  # files of the program, unchanged since the analysis
+    arguments: tuple[str, ...]  # its command line
+    flags: tuple[str, ...]  # flags of the compiler
 
 
 def require_same_program(result: AnalysisResult, sources: Sequence[Path], arguments: Sequence[str]) -> None:
@@ -106,9 +100,7 @@ def require_same_program(result: AnalysisResult, sources: Sequence[Path], argume
 def program_of(result: AnalysisResult, *, arguments: Sequence[str] = ()) -> ProgramOfResult:
     """The program that ``result`` is of.
 
-    Args:
-        result: An analysis of sources.
-        arguments: Other arguments, such as those of a smaller problem; those of the analysis when empty.
+    ``arguments`` are others, such as those of a smaller problem; when empty, those of the analysis.
 
     Raises:
         ConfigError: If the result is not of sources, or one of them is missing or has changed.

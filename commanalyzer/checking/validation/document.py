@@ -18,23 +18,14 @@ _ACCURATE = 0.97
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a document.
-
-    Attributes:
-        title: Heading.
-        paragraphs: Sentences before the table.
-        columns: Titles of the table; empty for none.
-        rows: Cells.
-        text_columns: Leading columns that are text, not numbers.
-        items: List after the table.
-    """
+    """A part of a document."""
 
     title: str
-    paragraphs: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    text_columns: int = 1
-    items: tuple[str, ...] = ()
+    paragraphs: tuple[str, ...] = ()  # sentences before the table
+    columns: tuple[str, ...] = ()  # titles of the table; empty for none
+    rows: tuple[tuple[str, ...], ...] = ()  # cells
+    text_columns: int = 1  # leading columns that are text, not numbers
+    items: tuple[str, ...] = ()  # list after the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +44,8 @@ def validation_document(
 ) -> Document:
     """Everything that a validation says.
 
-    Args:
-        found: Comparisons, at least one, and what failed.
-        ablation: Rows of the ablation, and what failed; may be empty.
-        command: Command that made them.
-        versions: Tool, compiler, MPI.
+    ``found`` are comparisons, at least one, and what failed; ``ablation`` likewise, or empty. They were made
+    by ``command`` with these ``versions`` of tool, compiler, MPI.
 
     Raises:
         ConfigError: If every case failed.

@@ -76,14 +76,9 @@ class Failure:
 def each_case(
     run: Callable[[Case], Sequence[T]], cases: Sequence[Case], name: str, progress: Progress, jobs: int
 ) -> Iterator[T | Failure]:
-    """Results of ``run`` in the order of ``cases``, as they are ready.
+    """Results of ``run`` in the order of ``cases``, as they are ready; ``jobs`` processes run side by side.
 
-    Args:
-        run: What to do; can be pickled if ``jobs`` is more than one.
-        cases: Input.
-        name: Of the stage.
-        progress: Receives one step per case.
-        jobs: Processes that run cases side by side.
+    With several, ``run`` has to be one that can be pickled. The stage called ``name`` has one step per case.
     """
     progress.stage(f"{name}: {len(cases)} cases", len(cases))
     guarded = partial(_guarded, run)

@@ -40,13 +40,7 @@ class _WithCommand(WithProgramArguments):
 @click.option("--all", "every", is_flag=True, help="Show every kind of call.")
 @quiet_option("Only the table of regions.")
 @together(out=Outputs)
-def command(
-    output: Path | None,
-    profile: Path | None,
-    every: bool,
-    out: Outputs,
-    **given: Any,
-) -> None:
+def command(output: Path | None, profile: Path | None, every: bool, out: Outputs, **given: Any) -> None:
     """Count the bytes and messages that an MPI program's ranks send to each other.
 
     The command after -- is run once, unchanged, with a counting library in every rank. Collectives are

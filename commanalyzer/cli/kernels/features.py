@@ -15,11 +15,7 @@ from commanalyzer.request import AnalysisRequest
 @click.option("--run", is_flag=True, help="Also interpret the program: measured mix and run-time features.")
 @interpreted_options
 @output_options("Do not say which file was written.")
-def command(
-    request: AnalysisRequest,
-    run: bool,
-    out: Outputs,
-) -> None:
+def command(request: AnalysisRequest, run: bool, out: Outputs) -> None:
     """Count the instructions of every kernel of SOURCES by kind, as learn and predict need them.
 
     A kernel is a nest of loops over work items. Arguments after -- imply --run; the program is interpreted

@@ -267,13 +267,7 @@ def request_from(
     given: dict[str, Any],
     program_output: ProgramOutput = "inherit",
 ) -> AnalysisRequest:
-    """Request of the options added by :func:`analysis_options`.
-
-    Args:
-        sources: The program.
-        arguments: Its arguments.
-        given: Values of the options.
-        program_output: Where its standard output goes.
+    """Request of the options added by :func:`analysis_options`, whose values are ``given``.
 
     Raises:
         CommAnalyzerError: If a value is out of range or a machine file is not usable.

@@ -30,9 +30,7 @@ _OPTIONS = (
         help="Published machine, or machine file (TOML) with bandwidth, overlap, throughput and more.",
     ),
     click.option(
-        "--bandwidth",
-        type=options.bandwidth,
-        help="Bisection bandwidth per node: 12.5GB/s, 100Gbit/s.",
+        "--bandwidth", type=options.bandwidth, help="Bisection bandwidth per node: 12.5GB/s, 100Gbit/s."
     ),
     click.option("--overlap", type=options.fraction, help="Largest communication overlap: 0.57 or 57%."),
     click.option("--throughput", type=options.throughput, help="Throughput of one node: 3.2GFlop/s."),

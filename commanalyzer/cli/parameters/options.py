@@ -55,10 +55,7 @@ class_options = all_of(
         help="Clusters of all metrics, or regularity of the communication pattern.  [default: clusters]",
     ),
     click.option(
-        "--classes",
-        "number",
-        type=click.IntRange(1),
-        help="Number of clusters.  [default: by silhouette]",
+        "--classes", "number", type=click.IntRange(1), help="Number of clusters.  [default: by silhouette]"
     ),
     click.option(
         "--directed", is_flag=True, help="Tell ranks apart whose neighbours are on different sides."

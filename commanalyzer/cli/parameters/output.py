@@ -86,10 +86,7 @@ class Outputs:
         return self.json_output == "-"
 
     def check(self, *files: Path | None) -> None:
-        """Raise before a long run if its results could not be written.
-
-        Args:
-            *files: What is written besides the document; None for none.
+        """Raise before a long run if its results could not be written: the document or ``files``.
 
         Raises:
             ArtifactError: If a file exists and may not be overwritten, or cannot be written.
@@ -112,10 +109,7 @@ class Outputs:
     ) -> None:
         """Write the JSON ``document`` to standard output, or to a file besides showing what it says.
 
-        Args:
-            document: Its text.
-            show: Prints the same for people.
-            saved: Files that have been written, to be named; None for none.
+        ``show`` prints the same for people; files that have been ``saved`` are named.
         """
         from commanalyzer.report.result.text import make_console
 

@@ -217,11 +217,7 @@ def _run(sweep: Sweep, engine: Engine, budget_bytes: int, retry_failed: bool, qu
 
     with SweepProgress(make_console(sys.stderr), quiet=quiet) as progress:
         outcome = run_sweep(
-            sweep,
-            engine,
-            watch=progress.show,
-            memory_budget_bytes=budget_bytes,
-            retry_failed=retry_failed,
+            sweep, engine, watch=progress.show, memory_budget_bytes=budget_bytes, retry_failed=retry_failed
         )
     return _finish(outcome, quiet)
 

@@ -136,12 +136,8 @@ _MAX_ROUNDS = 16
 def find_hubs(graph: AnyGraph, high: float = HIGH) -> Bool:
     """Return bool[V], the hubs of ``graph`` by the rule of this module; read only.
 
-    Args:
-        graph: Value graph with terms and registers.
-        high: Score from which a degree is extreme, in (0, 1).
-
     Raises:
-        ConfigError: If ``high`` lies outside (0, 1).
+        ConfigError: If ``high``, the score from which a degree is extreme, lies outside (0, 1).
     """
     if not 0.0 < high < 1.0:
         raise ConfigError(

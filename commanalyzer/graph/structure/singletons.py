@@ -47,13 +47,9 @@ def count_neighbours(
 ) -> Int32:
     """Return int32[V], distinct neighbours of each vertex.
 
-    Args:
-        graph: Value graph.
-        root: int32[V], vertex that each one is merged into; None for itself.
-        of: bool[V], vertices whose neighbours are counted, 0 for others; None for all.
-        among: bool[V], neighbours that count; None for all.
-        sides: Whether sources, sinks or both are neighbours.
-        skipped_role: Role of sources that are no flows.
+    Vertices are merged into their ``root`` (int32[V], default: themselves). Counted are, on the ``sides``
+    that are asked for, the neighbours ``of`` some vertices (bool[V], 0 for others) ``among`` some (bool[V]);
+    sources of the ``skipped_role`` are no flows.
 
     Time O(S) for S flows and up to 8 passes more over them; memory 21 bytes per vertex beside a block.
     """
@@ -190,12 +186,10 @@ def find_singletons(graph: AnyGraph, high: float = HIGH) -> UInt8:
     where neither side alone is extreme, the larger side decides. Sources that only address a count are no
     flows.
 
-    Args:
-        graph: Value graph, usually with its registers dissolved.
-        high: Score from which a vertex is a singleton, in (0, 1].
+    ``graph`` usually has its registers dissolved.
 
     Raises:
-        ConfigError: If ``high`` lies outside (0, 1].
+        ConfigError: If ``high``, the score from which a vertex is a singleton, lies outside (0, 1].
 
     Reference: paper Algorithm 3; Section 4.2.3 names the three kinds.
     """
@@ -246,13 +240,10 @@ def paper_counts(graph: AnyGraph, high: float, gone: Bool) -> tuple[UInt8, int]:
     constants that nothing reads) do not count. A row that reads its own previous version adds the edge from
     the vertex to itself: ``12 n`` for the five-point stencil and ``16 n`` for the seven-point one.
 
-    Args:
-        graph: Value graph.
-        high: Score from which a vertex is a singleton, in (0, 1].
-        gone: bool[V], registers to leave out, none of which passes anything on.
+    ``gone``: bool[V], registers to leave out, none of which passes anything on.
 
     Raises:
-        ConfigError: If ``high`` lies outside (0, 1].
+        ConfigError: If ``high``, the score from which a vertex is a singleton, lies outside (0, 1].
 
     Reference: paper Algorithm 3, Table 2.
     """

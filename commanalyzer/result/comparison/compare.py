@@ -34,17 +34,11 @@ _NAMED_PAIRS = 3  # in the sentence that sums a comparison up
 
 @dataclass(frozen=True, slots=True)
 class Relabelling:
-    """Parts in the order of ranks.
+    """Parts in the order of ranks."""
 
-    Attributes:
-        order: int64[p], part that plays rank r.
-        agreement: Sorensen's index of the reordered predicted and the counted matrix, 0 to 1.
-        is_exact: All permutations were tried.
-    """
-
-    order: Int64
-    agreement: float
-    is_exact: bool
+    order: Int64  # [p], part that plays rank r
+    agreement: float  # Sorensen's index of the reordered predicted and the counted matrix, 0 to 1
+    is_exact: bool  # all permutations were tried
 
 
 def best_relabelling(predicted: Int64, counted: Int64) -> Relabelling:
@@ -286,12 +280,8 @@ def compare(
 ) -> Comparison:
     """Comparison of the predicted decomposition for as many parts as there were ranks.
 
-    Args:
-        predicted: Result of an analysis.
-        counted: Result of a counted run.
-        model: Communication model of the prediction; its leading one when empty.
-        method: Decomposition of the prediction; its cheapest when empty.
-        region: Marked region of the counted run; what it was counted for when empty.
+    When they are empty, ``model`` is the leading one of the prediction, ``method`` its cheapest, and
+    ``region``, marked in the counted run, what this was counted for.
 
     Raises:
         ConfigError: If the results are of the wrong kinds, or the decomposition or region is not in them.

@@ -131,13 +131,9 @@ def measured_runs(
 ) -> MeasuredRuns:
     """Measured times against the bounds of the prediction.
 
-    Args:
-        prediction: Its bounds are meant.
-        counted: Counted part of a run; its bytes enter where its node count was measured.
-        times: T_p in seconds by node count, of the same part of the program that was analysed; or as
-            :func:`parse_times` has them.
-        machine: Parameters that go before those of the prediction.
-        model: Communication model of the prediction; its leading one when empty.
+    ``counted`` is a counted part of a run, whose bytes enter where its node count was measured. ``times`` are
+    T_p in seconds by node count, of the same part of the program that was analysed, or as :func:`parse_times`
+    has them. ``machine`` goes before that of the prediction; an empty ``model`` is its leading one.
 
     Raises:
         ConfigError: If a node count is not in the prediction.

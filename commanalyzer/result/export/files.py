@@ -88,14 +88,10 @@ def write_matrix_csv(path: Path, communication: Communication) -> None:
 
 
 def quotient_graph(communication: Communication, work_flops: Float64) -> networkx.DiGraph:
-    """Return the graph of parts: node attribute ``work_flops``, edge attributes ``bytes`` and ``messages``.
-
-    Args:
-        communication: Communication of p parts.
-        work_flops: float64[p], work of each part.
+    """Return the graph of p parts: node attribute ``work_flops``, edge attributes ``bytes``, ``messages``.
 
     Raises:
-        ArtifactError: If the number of parts differs.
+        ArtifactError: If ``work_flops``, float64[p], is of another number of parts.
     """
     p = communication.num_parts
     if len(work_flops) != p:
