@@ -169,11 +169,7 @@ def read_csv(path: Path) -> list[list[str]]:
 
 
 def whole_numbers(cells: Sequence[str]) -> NDArray[np.int64]:
-    """int64, the numbers in these cells.
-
-    Raises:
-        ValueError: If one is no whole number of 64 bits.
-    """
+    """int64, the numbers in these cells; a :class:`ValueError` if one is no whole number of 64 bits."""
     try:
         return np.array(cells, dtype=np.int64)
     except OverflowError as error:
@@ -181,14 +177,16 @@ def whole_numbers(cells: Sequence[str]) -> NDArray[np.int64]:
 
 
 def number(value: object) -> float:
-    """A number of a document.
-
-    Raises:
-        TypeError: If it is something else.
-    """
+    """A number of a document; a :class:`TypeError` if it is something else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"expected a number, found {type(value).__name__}")
     return float(value)
+
+
+def plain(value: float) -> int | float:
+    """The number as documents have it: whole ones that are exact (below 2^53) without a point."""
+    value = float(value)
+    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
 def _parsed(parse: Callable[[Parsed], Parsed], text: str | bytes, name: str, *, is_finite: bool) -> Parsed:

@@ -235,11 +235,7 @@ def save(result: AnalysisResult, path: str | os.PathLike[str], *, force: bool = 
 
 
 def load(path: str | os.PathLike[str]) -> AnalysisResult:
-    """Result saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind, of another schema, truncated or damaged.
-    """
+    """Result saved in ``path``; an :class:`ArtifactError` if missing, damaged, of another kind or schema."""
     path = Path(path)
     _require_hdf5(path)
     try:

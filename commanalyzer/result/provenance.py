@@ -77,11 +77,7 @@ class ProgramOfResult:
 
 
 def require_same_program(result: AnalysisResult, sources: Sequence[Path], arguments: Sequence[str]) -> None:
-    """Raise unless ``result`` is of these sources, unchanged, run with these arguments.
-
-    Raises:
-        ConfigError: If it is of another program, or of another run of it.
-    """
+    """A :class:`ConfigError` unless ``result`` is of these sources, unchanged, run with these arguments."""
     hashes = sorted(digest for _, digest in result.provenance.input_hashes)
     if result.counted is not None or hashes != sorted(file_hash(path) for path in sources):
         named = ", ".join(name for name, _ in result.provenance.input_hashes) or result.program

@@ -61,21 +61,13 @@ class RankCounts:
 
 
 def read_rank_files(folder: Path) -> list[RankCounts]:
-    """Counts of every process that reported, by rank.
-
-    Raises:
-        TraceError: If a file is damaged.
-    """
+    """Counts of every process that reported, by rank; a :class:`TraceError` if a file is damaged."""
     found = [read_rank_file(path) for path in sorted(folder.glob("*.counts"))]
     return sorted((item for item in found if item is not None), key=lambda item: item.rank)
 
 
 def read_rank_file(path: Path) -> RankCounts | None:
-    """Counts of one process; ``None`` when it was ended while it wrote them.
-
-    Raises:
-        TraceError: If the file is complete by its mark and yet too short.
-    """
+    """Counts of one process, ``None`` if it was ended while it wrote; a :class:`TraceError` if too short."""
     data = path.read_bytes()
     if len(data) < HEADER.itemsize:
         return None

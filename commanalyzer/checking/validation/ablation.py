@@ -70,11 +70,7 @@ class AblationRow:
 def ablate(
     workloads: Sequence[CaseProgram], selection: CaseSelection, progress: Progress, jobs: int = 1
 ) -> Iterator[AblationRow | Failure]:
-    """Rows of all variants for the smallest size of each selected entry; arguments as of ``validate``.
-
-    Raises:
-        ConfigError: If the selection is empty.
-    """
+    """Rows of all variants, smallest size of each selected entry; arguments and errors as of ``validate``."""
     chosen = selected(workloads, selection)
     yield from each_case(
         partial(_all_variants, selection), [(w, w.sizes[0]) for w in chosen], "ablation", progress, jobs

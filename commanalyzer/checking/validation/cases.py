@@ -29,11 +29,7 @@ _FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max}
 
 
 def evaluate(formula: str | int, values: Mapping[str, int]) -> int:
-    """Value of ``formula`` with + - * // % **, min and max.
-
-    Raises:
-        ConfigError: If it is no such formula, or names a value that is not given.
-    """
+    """Value of ``formula`` (+ - * // % **, min, max); a :class:`ConfigError` if it is none or names more."""
     try:
         return _value(ast.parse(str(formula), mode="eval").body, values)
     except (SyntaxError, KeyError, TypeError, ZeroDivisionError) as error:
@@ -140,11 +136,7 @@ class CaseProgram:
         return tuple(replaced.get(word, word) for word in arguments)
 
     def excess_bytes(self, arguments: Sequence[str], nodes: int) -> dict[Excess, int]:
-        """Known differences of one run, bytes.
-
-        Raises:
-            ConfigError: If a formula is wrong, or there is no count of this run.
-        """
+        """Known differences of a run, bytes; a :class:`ConfigError` for a wrong formula or no count."""
         return {item: self._excess(item, arguments, nodes) for item in self.excesses}
 
     def _excess(self, item: Excess, arguments: Sequence[str], nodes: int) -> int:
@@ -157,11 +149,7 @@ class CaseProgram:
 
 
 def read_cases(path: Path) -> tuple[CaseProgram, ...]:
-    """Workloads in ``path``; its folder is where their files are.
-
-    Raises:
-        ConfigError: If the file is missing, or is not such a file.
-    """
+    """Workloads in ``path``, whose folder has their files; a :class:`ConfigError` if it is no such file."""
     hint = "run in a checkout of the tool, or name the file with --cases"
     with reading(path, "a file of validation cases", hint=hint, error=ConfigError):
         document = parse_toml(path.read_text(encoding="utf-8"))

@@ -27,11 +27,7 @@ _OPTIONS = ("-O2", "-ffp-contract=off")
 
 
 def mpi_tool(name: str) -> Path:
-    """Program of the MPI beside this Python, else on the search path.
-
-    Raises:
-        ConfigError: If there is none.
-    """
+    """Program of the MPI beside this Python, else on the path; a :class:`ConfigError` if there is none."""
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.is_file() else shutil.which(name)
     if found is None:

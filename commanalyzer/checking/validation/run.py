@@ -114,11 +114,7 @@ class CaseSelection:
 
 
 def selected(workloads: Sequence[CaseProgram], selection: CaseSelection) -> tuple[CaseProgram, ...]:
-    """Workloads of a selection.
-
-    Raises:
-        ConfigError: If a name is unknown, or nothing is left to run.
-    """
+    """Workloads of a selection; a :class:`ConfigError` if a name is unknown, or nothing is left to run."""
     names = {item.name for item in workloads}
     unknown = [name for name in selection.workloads if name not in names]
     if unknown:
@@ -173,11 +169,7 @@ def request_for(
 
 
 def counted_run(workload: CaseProgram, arguments: Sequence[str], nodes: int, program: Path) -> AnalysisResult:
-    """Counted bytes of the MPI program's main loop.
-
-    Raises:
-        TargetRunError: If it fails.
-    """
+    """Counted bytes of the MPI program's main loop; a :class:`TargetRunError` if it fails."""
     command = (str(mpi_tool("mpiexec")), "-n", str(nodes), str(program))
     result = count(
         CountRequest(

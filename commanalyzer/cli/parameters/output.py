@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
+from commanalyzer.cli.parameters import options
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
@@ -27,15 +28,28 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 json_option = click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), help="Cores used for dividing.  [default: this machine's cores]"
-)
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
 def quiet_option(text: str) -> Callable[[_Command], _Command]:
     """Option ``quiet``; ``text`` says what is still shown."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
+
+
+def result_options(saved: str) -> Callable[[_Command], _Command]:
+    """Add ``--output`` with its text, ``--json``, ``--force``, ``--all``, ``--jobs`` and ``--quiet``."""
+    return options.all_of(
+        click.option("-o", "--output", type=options.FILE, help=saved),
+        json_option,
+        force_option,
+        click.option("--all", "every", is_flag=True, help="Show every candidate decomposition."),
+        click.option(
+            "--jobs",
+            type=click.IntRange(1),
+            help="Cores used for dividing.  [default: this machine's cores]",
+        ),
+        quiet_option("Only the table; no progress."),
+    )
 
 
 @contextmanager

@@ -130,7 +130,9 @@ def command(
     """
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if gather is not None:
-        return _gather(gather, quiet)
+        from commanalyzer.scaling.sweep.run import gather as gathered
+
+        return _finish(gathered(gather), quiet)
     _check_where(where)
     arguments = _arguments(asked.arguments)
     with ExitStack() as stack:
@@ -148,16 +150,7 @@ def command(
 
 
 def _check_where(where: _Where) -> None:
-    chosen = [
-        name
-        for name, value in (
-            ("--jobs", where.jobs),
-            ("--mpi", where.mpi),
-            ("--dask", where.dask),
-            ("--slurm", where.slurm),
-        )
-        if value
-    ]
+    chosen = [f"--{name}" for name in ("jobs", "mpi", "dask", "slurm") if getattr(where, name)]
     if len(chosen) > 1:
         raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
 
@@ -231,12 +224,6 @@ def _task(sweep: Sweep, index: int) -> int:
         return EXIT_OK
     click.echo(f"{sweep.points[index].label}: {record.error.message}", err=True)
     return EXIT_INCOMPLETE
-
-
-def _gather(folder: Path, quiet: bool) -> int:
-    from commanalyzer.scaling.sweep.run import gather
-
-    return _finish(gather(folder), quiet)
 
 
 def _finish(outcome: SweepOutcome, quiet: bool) -> int:

@@ -1,11 +1,9 @@
 """Compiled loops that bring rows into final form: labels to vertices, terms, sums per vertex, in one pass.
 
-Tables and places are those of :mod:`.trace_kernels`.
-
-Compiled loops over the order of events: marks read, vertices named by what made them.
-
-*Events* are rows of the trace (not negative) and marks: ``INSIDE`` and ``OUTSIDE`` of the analysed region,
-and ``EARLIER - vertex``: the next row reads an earlier version of this vertex, which the next entry says.
+Tables and places are those of :mod:`.trace_kernels`. Also loops over the order of events: marks read,
+vertices named by what made them. *Events* are rows of the trace (not negative) and marks: ``INSIDE`` and
+``OUTSIDE`` of the analysed region, and ``EARLIER - vertex``: the next row reads an earlier version of this
+vertex, which the next entry says.
 """
 
 from __future__ import annotations

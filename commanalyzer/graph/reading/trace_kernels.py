@@ -1,4 +1,4 @@
-"""Compiled loops over a trace: what its rows hold, what fills cover.
+"""Compiled loops over a trace: what its rows hold, read and store to, what fills cover.
 
 Columns of records are seen as int64 tables, straight from the mapped trace::
 
@@ -9,10 +9,6 @@ Columns of records are seen as int64 tables, straight from the mapped trace::
 
 Words are found through *ranges*: ``starts`` (increasing, with sentinels below and above all words),
 ``length`` and ``base``, the dense number of the first word of each.
-
-Compiled loops that mark the words that rows of a trace read and store to.
-
-Tables and places are those of :mod:`.trace_kernels`.
 """
 
 from __future__ import annotations

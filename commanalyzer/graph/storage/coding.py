@@ -150,11 +150,7 @@ class Coded:
         return out
 
     def _piece(self, number: int) -> NDArray[np.unsignedinteger]:
-        """Entries of a piece as they were compressed.
-
-        Raises:
-            GraphInvariantError: If they cannot be expanded: the file is damaged.
-        """
+        """Entries of a piece as they were compressed; a :class:`GraphInvariantError` if it is damaged."""
         count, _, size, _ = self.table[number].tolist()
         data = self.data[self._begin[number] : self._begin[number + 1]]
         try:

@@ -1,7 +1,4 @@
-"""Consecutive rows of a value graph: large graphs are worked on bit by bit, vertices all the time.
-
-Some of the rows of a value graph, and such parts joined again.
-"""
+"""Some of the rows of a value graph, joined again: large graphs are worked on bit by bit."""
 
 from __future__ import annotations
 

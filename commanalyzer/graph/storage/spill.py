@@ -53,11 +53,7 @@ class Bytes:
     _file: IO[bytes] | None = None
 
     def append(self, data: UInt8) -> None:
-        """Append ``data``.
-
-        Raises:
-            ArtifactError: If there is no space for the file.
-        """
+        """Append ``data``; an :class:`ArtifactError` if there is no space for the file."""
         if self._file is None and not self.spill.takes(len(data)):
             self._move_to_file()
         if self._file is not None:

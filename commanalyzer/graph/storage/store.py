@@ -2,12 +2,8 @@
 
 Input: pieces of columns (:class:`StoreWriter`) or a :class:`ValueGraph`. Output: :class:`GraphStore`, from
 which come the whole graph (:meth:`GraphStore.graph`) or, one after the other, slices of its rows
-(:meth:`GraphStore.slices`). Pointers are kept as lengths, which repeat.
-
-A value graph of which only what is looked at is expanded: columns of vertices, one slice of rows.
-
-Input: :class:`GraphStore`. Output: :class:`LargeGraph`, which has the vertex columns of a
-:class:`ValueGraph` and gives its rows slice by slice.
+(:meth:`GraphStore.slices`). Pointers are kept as lengths, which repeat. Of a :class:`LargeGraph` only what is
+looked at is expanded: columns of vertices, one slice of rows.
 """
 
 from __future__ import annotations
@@ -146,11 +142,7 @@ class GraphStore:
         return self.pages.nbytes + sum(column.nbytes for column in self.columns.values())
 
     def graph(self) -> ValueGraph:
-        """The whole graph, expanded.
-
-        Raises:
-            GraphInvariantError: If the columns contradict each other.
-        """
+        """The whole graph, expanded; a :class:`GraphInvariantError` if the columns contradict each other."""
         known = self._expanded.kept or (self._expanded.seen and self._expanded.seen())
         if known:
             return known

@@ -18,10 +18,10 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
+from commanalyzer.graph.value_graph import Float64, Int64
 from commanalyzer.result.comparison.measured import MeasuredRuns
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
@@ -75,7 +75,8 @@ def _exhaustive(predicted: Int64, counted: Int64) -> Int64:
 
 def _grown(predicted: Int64, counted: Int64) -> list[Int64]:
     """The best growths from the ranks that talk most and least, one per part that may play them."""
-    distance = _distance(predicted, counted)
+    wanted, found = _profile(counted), _profile(predicted)
+    distance = np.abs(wanted[:, None, :] - found[None, :, :]).sum(axis=2)  # of rank (row) and part (column)
     traffic = counted.sum(axis=0) + counted.sum(axis=1)
     orders = []
     for rank in (int(np.argmax(traffic)), int(np.argmin(traffic))):
@@ -85,7 +86,7 @@ def _grown(predicted: Int64, counted: Int64) -> list[Int64]:
     return orders[:_IMPROVED_GROWTHS]
 
 
-def _growth(rank: int, part: int, distance: NDArray[np.float64], predicted: Int64, counted: Int64) -> Int64:
+def _growth(rank: int, part: int, distance: Float64, predicted: Int64, counted: Int64) -> Int64:
     """int64[p], order grown from ``part`` at ``rank``; O(p^3). Ties go to parts of similar traffic."""
     p = len(counted)
     order = np.zeros(p, dtype=np.int64)
@@ -100,13 +101,7 @@ def _growth(rank: int, part: int, distance: NDArray[np.float64], predicted: Int6
     return order
 
 
-def _distance(predicted: Int64, counted: Int64) -> NDArray[np.float64]:
-    """float64[p, p], how differently rank (row) and part (column) send and receive."""
-    wanted, found = _profile(counted), _profile(predicted)
-    return np.asarray(np.abs(wanted[:, None, :] - found[None, :, :]).sum(axis=2), dtype=np.float64)
-
-
-def _profile(matrix: Int64) -> NDArray[np.float64]:
+def _profile(matrix: Int64) -> Float64:
     """float64[p, 2p], sorted amounts that each part sends and receives: independent of numbering."""
     sent, received = np.sort(matrix, axis=1), np.sort(matrix.T, axis=1)
     return np.concatenate([sent, received], axis=1).astype(np.float64)
@@ -168,9 +163,6 @@ def _exchange_gains(current: Int64, counted: Int64, first: int) -> Int64:
     gains += block - before
     gains[first] = 0
     return gains
-
-
-Int64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
