@@ -64,13 +64,10 @@ def reading(
 
 
 def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = "") -> Fields:
-    """Content of a JSON file of this tool.
+    """Content of a JSON file of this tool; an :class:`ArtifactError` if it is missing or another.
 
     It must say that it is of this ``kind`` and of a ``schema`` that is understood: this one or an older one.
     ``what`` it is called in messages, the ``hint`` says how it is made.
-
-    Raises:
-        ArtifactError: If it is missing, no JSON, of another kind or of a newer schema.
     """
     with reading(path, what, hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
@@ -88,10 +85,8 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = 
 def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], object]] = _NO_TEXTS) -> _T:
     """Parsed JSON or TOML as a value of ``kind``; objects are data classes or :class:`msgspec.Struct`.
 
-    Arrays of numpy may be in it. ``texts`` say how values are read that stand there as text.
-
-    Raises:
-        ValueError: If it is something else: says what was expected, found and where (``$.tasks[0].name``).
+    Arrays of numpy may be in it. ``texts`` say how values are read that stand there as text. A
+    :class:`ValueError` says what was expected, found and where (``$.tasks[0].name``).
     """
 
     def value(own: Any, found: Any) -> object:
@@ -154,12 +149,7 @@ def _safe(cell: object) -> object:
 
 
 def read_csv(path: Path) -> list[list[str]]:
-    """Lines of a CSV file, as cells; without the apostrophes of :func:`csv_text`.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is none.
-    """
+    """Cells of the lines of a CSV file (else a :class:`ValueError`); no apostrophes of :func:`csv_text`."""
     with path.open(newline="", encoding="utf-8") as stream:
         try:
             lines = list(csv.reader(stream))

@@ -79,10 +79,8 @@ def write_atomically(path: Path, produce: Callable[[Path], object], *, force: bo
     """Write ``path`` through a temporary file in the same directory, fsync and rename.
 
     Devices and pipes (``/dev/stdout``) are written directly. ``produce`` writes the content to the path it is
-    given; ``force`` replaces an existing file.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written (disk full).
+    given; ``force`` replaces an existing file. An :class:`ArtifactError` if there is one without it, or the
+    file cannot be written (disk full).
     """
     require_writable(path, force)
     is_file = path.is_file() or not path.exists()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -75,11 +75,8 @@ class SiteColumns:
     @classmethod
     def of(cls, table: SiteTable) -> SiteColumns:
         """Columns of the sites of a module."""
-        return cls(
-            np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64),
-            np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64),
-            np.array([s.self_label for s in table.sites] or [0], dtype=np.int64),
-        )
+        names = (f.name for f in fields(cls))
+        return cls(*(np.array([getattr(s, name) for s in table.sites] or [0], np.int64) for name in names))
 
 
 @dataclass(frozen=True, slots=True)

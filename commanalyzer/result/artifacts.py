@@ -226,11 +226,7 @@ _DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, Runtime
 
 
 def save(result: AnalysisResult, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Save ``result`` to ``path``, by convention ``*.cmz``, completely or not at all.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
-    """
+    """Save ``result`` (``*.cmz``) completely, or not at all with an :class:`ArtifactError`."""
     write_atomically(Path(path), lambda p: p.write_bytes(file_image(lambda f: _put(result, f))), force=force)
 
 

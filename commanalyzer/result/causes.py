@@ -214,11 +214,8 @@ def causes_of(
     """Variables, values and lines behind a division, in the ``volume`` model.
 
     Of the best division on the largest node count, unless another ``method`` or count is asked for. A
-    ``pair`` is sender and receiver. ``high`` is the threshold of hubs that the result was counted with.
-
-    Raises:
-        ConfigError: If there is no such division or pair, the result was counted from an MPI run, or it was
-            counted with another threshold.
+    ``pair`` is sender and receiver. ``high`` is the threshold of hubs that the result was counted with. A
+    :class:`ConfigError` if it is another, if there is no such division or pair, or for a counted MPI run.
     """
     if result.counted is not None:
         raise ConfigError("expected an analysis, found a counted MPI run, whose values are not known")

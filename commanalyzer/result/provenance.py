@@ -94,12 +94,9 @@ def require_same_program(result: AnalysisResult, sources: Sequence[Path], argume
 
 
 def program_of(result: AnalysisResult, *, arguments: Sequence[str] = ()) -> ProgramOfResult:
-    """The program that ``result`` is of.
+    """The program of ``result``, with its own or other ``arguments``, such as those of a smaller problem.
 
-    ``arguments`` are others, such as those of a smaller problem; when empty, those of the analysis.
-
-    Raises:
-        ConfigError: If the result is not of sources, or one of them is missing or has changed.
+    A :class:`ConfigError` if the result is not of sources, or one of them is missing or has changed.
     """
     hashes = result.provenance.input_hashes
     if result.counted is not None or not hashes:

@@ -36,10 +36,8 @@ class MpiLibrary:
 def find_mpi(program: Path, mpicc: str = "") -> MpiLibrary:
     """MPI library of the launcher ``program``, or of the compiler wrapper ``mpicc``.
 
-    When ``mpicc`` is empty, it is the one beside the launcher or else on the path.
-
-    Raises:
-        ConfigError: If there is no compiler wrapper, or it does not say what it would do.
+    When ``mpicc`` is empty, it is the one beside the launcher or else on the path. A :class:`ConfigError` if
+    there is none, or it does not say what it would do.
     """
     flavour, version = _flavour(program) if is_launcher(program) else ("other", "")
     wrapper = _wrapper(program, mpicc)

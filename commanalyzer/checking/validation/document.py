@@ -42,13 +42,10 @@ def validation_document(
     command: str,
     versions: Sequence[str],
 ) -> Document:
-    """Everything that a validation says.
+    """Everything that a validation says; a :class:`ConfigError` if every case failed.
 
     ``found`` are comparisons, at least one, and what failed; ``ablation`` likewise, or empty. They were made
     by ``command`` with these ``versions`` of tool, compiler, MPI.
-
-    Raises:
-        ConfigError: If every case failed.
     """
     rows = [item for item in found if isinstance(item, CaseRow)]
     failures = [item for item in (*found, *ablation) if isinstance(item, Failure)]

@@ -36,12 +36,7 @@ def mpi_tool(name: str) -> Path:
 
 
 def build_mpi(sources: Sequence[Path], program: Path, flags: Sequence[str] = ()) -> Path:
-    """Compile and link ``program``; all C, or all C++.
-
-    Raises:
-        ConfigError: If there is no MPI.
-        CompileError: If it does not compile.
-    """
+    """Compile and link ``program``, all C or all C++; a :class:`CompileError`, or ConfigError without MPI."""
     is_c = all(source.suffix == ".c" for source in sources)
     wrapper = mpi_tool("mpicc" if is_c else "mpicxx")
     compiler = shlex.join(bundled_compiler("c" if is_c else "c++"))

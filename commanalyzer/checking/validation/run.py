@@ -132,9 +132,7 @@ def validate(
     """Rows of all selected cases, as they are ready; a case that fails does not end the others.
 
     ``jobs`` processes run cases side by side; the rows are the same. There is one step of progress per case.
-
-    Raises:
-        ConfigError: If the selection is empty.
+    A :class:`ConfigError` if the selection is empty.
     """
     cases = [(w, arguments) for w in selected(workloads, selection) for arguments in selection.sizes(w)]
     yield from each_case(partial(_rows, selection), cases, "compare", progress, jobs)
@@ -205,20 +203,11 @@ def _row(
     workload, arguments = case
     found = compare(predicted, counted, model="volume")
     paper = predicted.best(nodes, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
-    least = predicted.best(nodes, "volume")
+    least, chosen = predicted.best(nodes, "volume"), found.predicted
     return CaseRow(
-        workload,
-        arguments,
-        nodes,
-        found.counted.comm_bytes,
-        found.predicted.comm_bytes,
-        found.predicted.communication.high_bytes,
-        paper,
-        found.predicted.method,
-        found.predicted.imbalance,
-        found.relabelling.agreement,
-        least.method,
-        least.comm_bytes,
+        *(workload, arguments, nodes, found.counted.comm_bytes, chosen.comm_bytes),
+        *(chosen.communication.high_bytes, paper, chosen.method, chosen.imbalance),
+        *(found.relabelling.agreement, least.method, least.comm_bytes),
         own_decomposition(workload, arguments, nodes, own, found.counted.communication.comm_bytes),
     )
 

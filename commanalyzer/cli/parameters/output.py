@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.options import Command
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
@@ -23,20 +24,18 @@ if TYPE_CHECKING:
     from commanalyzer.foundation.progress import Progress
     from commanalyzer.result.results import AnalysisResult
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
-
 json_option = click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
-def quiet_option(text: str) -> Callable[[_Command], _Command]:
+def quiet_option(text: str) -> Callable[[Command], Command]:
     """Option ``quiet``; ``text`` says what is still shown."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
-def result_options(saved: str) -> Callable[[_Command], _Command]:
+def result_options(saved: str) -> Callable[[Command], Command]:
     """Add ``--output`` with its text, ``--json``, ``--force``, ``--all``, ``--jobs`` and ``--quiet``."""
     return options.all_of(
         click.option("-o", "--output", type=options.FILE, help=saved),
@@ -66,14 +65,14 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
         yield progress
 
 
-def together(**kinds: type | str) -> Callable[[_Command], _Command]:
+def together(**kinds: type | str) -> Callable[[Command], Command]:
     """Hand options that are called like the fields of a dataclass to the command as one value.
 
     ``together(out=Outputs)`` stands below the options; the command takes ``out``. A class that is slow to
     import is given as ``module:name``.
     """
 
-    def decorate(command: _Command) -> _Command:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_values(*arguments: object, **given: object) -> object:
             for name, known in kinds.items():
@@ -81,7 +80,7 @@ def together(**kinds: type | str) -> Callable[[_Command], _Command]:
                 given[name] = kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
             return command(*arguments, **given)
 
-        return cast(_Command, with_values)
+        return cast(Command, with_values)
 
     return decorate
 
@@ -138,10 +137,10 @@ class Outputs:
                 click.echo(f"wrote {path}", err=self.is_document)
 
 
-def output_options(quiet: str) -> Callable[[_Command], _Command]:
+def output_options(quiet: str) -> Callable[[Command], Command]:
     """Add ``--json``, ``--force``, and ``--quiet`` with its text; the command takes ``out``."""
 
-    def decorate(command: _Command) -> _Command:
+    def decorate(command: Command) -> Command:
         return json_option(force_option(quiet_option(quiet)(together(out=Outputs)(command))))
 
     return decorate

@@ -43,10 +43,7 @@ def command(
 ) -> None:
     """Decompose the saved RESULT (*.cmz) for other node counts."""
     out.check(output)
-    request = PartitionRequest(
-        models=models_of(model),
-        **division,  # options that are called like the fields of the request
-    )
+    request = PartitionRequest(models=models_of(model), **division)  # options are called like its fields
     from commanalyzer.division.libraries.concurrency import usable_cores
     from commanalyzer.pipeline import repartition
     from commanalyzer.result.artifacts import load

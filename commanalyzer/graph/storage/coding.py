@@ -75,11 +75,7 @@ blosc.set_releasegil(True)
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A compressed column, any range of which can be expanded.
-
-    Raises:
-        GraphInvariantError: If pieces do not make up the column: the file is damaged.
-    """
+    """A compressed column, any range of which expands; a :class:`GraphInvariantError` if it is damaged."""
 
     table: Int64  # [n, 4], of each piece: entries, the smallest, bytes of each above it, compressed bytes
     data: UInt8  # all pieces, one after the other

@@ -131,11 +131,7 @@ _MAX_ROUNDS = 16
 
 
 def find_hubs(graph: AnyGraph, high: float = HIGH) -> Bool:
-    """Return bool[V], the hubs of ``graph`` by the rule of this module; read only.
-
-    Raises:
-        ConfigError: If ``high``, the score from which a degree is extreme, lies outside (0, 1).
-    """
+    """Return bool[V], hubs by the rule above, read only; a :class:`ConfigError` unless ``0 < high < 1``."""
     if not 0.0 < high < 1.0:
         raise ConfigError(
             f"hub threshold must lie in (0, 1), found {high}", hint="0.9 means 10 times the centroid"

@@ -184,12 +184,8 @@ def find_singletons(graph: AnyGraph, high: float = HIGH) -> UInt8:
     The same two scores, with the same centroid, are applied to the out-degree (readers) and to the
     in-degree (sources): an extreme out-degree makes a source, an extreme in-degree a sink, both a reduction;
     where neither side alone is extreme, the larger side decides. Sources that only address a count are no
-    flows.
-
-    ``graph`` usually has its registers dissolved.
-
-    Raises:
-        ConfigError: If ``high``, the score from which a vertex is a singleton, lies outside (0, 1].
+    flows. Registers of ``graph`` are usually dissolved. ``high`` is the score from which a vertex is a
+    singleton; a :class:`ConfigError` if it lies outside (0, 1].
 
     Reference: paper Algorithm 3; Section 4.2.3 names the three kinds.
     """
@@ -234,16 +230,12 @@ def passes_on(graph: AnyGraph, chosen: Bool) -> bool:
 def paper_counts(graph: AnyGraph, high: float, gone: Bool) -> tuple[UInt8, int]:
     """Return uint8[V], the kind of each singleton, and the words of the graph without them, slice by slice.
 
-    Singletons are what :func:`find_singletons` finds in the dissolved graph.
+    Singletons are what :func:`find_singletons` finds in the dissolved graph, by the same ``high``: ``gone``,
+    bool[V], are registers to leave out, none of which passes anything on.
 
     Words are 2 per vertex and 2 per directed edge. Vertices that occur in no value-flow chain (index arrays,
     constants that nothing reads) do not count. A row that reads its own previous version adds the edge from
     the vertex to itself: ``12 n`` for the five-point stencil and ``16 n`` for the seven-point one.
-
-    ``gone``: bool[V], registers to leave out, none of which passes anything on.
-
-    Raises:
-        ConfigError: If ``high``, the score from which a vertex is a singleton, lies outside (0, 1].
 
     Reference: paper Algorithm 3, Table 2.
     """

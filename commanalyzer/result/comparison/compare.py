@@ -69,8 +69,7 @@ def _exhaustive(predicted: Int64, counted: Int64) -> Int64:
     orders = np.array(list(itertools.permutations(range(p))), dtype=np.int64).reshape(-1, p)
     candidates = predicted[orders[:, :, None], orders[:, None, :]]
     # The first of equals: parts keep their numbers where nothing is gained.
-    found: Int64 = orders[int(np.argmax(np.minimum(candidates, counted).sum(axis=(1, 2))))]
-    return found
+    return np.asarray(orders[int(np.argmax(np.minimum(candidates, counted).sum(axis=(1, 2))))])
 
 
 def _grown(predicted: Int64, counted: Int64) -> list[Int64]:
@@ -273,10 +272,8 @@ def compare(
     """Comparison of the predicted decomposition for as many parts as there were ranks.
 
     When they are empty, ``model`` is the leading one of the prediction, ``method`` its cheapest, and
-    ``region``, marked in the counted run, what this was counted for.
-
-    Raises:
-        ConfigError: If the results are of the wrong kinds, or the decomposition or region is not in them.
+    ``region``, marked in the counted run, what this was counted for. A :class:`ConfigError` if they are not
+    in the results, or these are of the wrong kinds.
     """
     if predicted.counted is not None:
         raise ConfigError("expected a prediction as the first result, found a counted MPI run")

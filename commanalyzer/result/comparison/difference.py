@@ -108,10 +108,8 @@ def differences(
 
     An empty ``model`` is the leading one of ``before``, an empty method the best one; node counts that lack
     one of the ``methods`` are left out. All ``nodes`` that are named must be there; ``None`` is those in
-    common. ``text_of`` is the text of a source line; where it is empty, not known, numbers tell lines.
-
-    Raises:
-        ConfigError: If they have no node count in common, or a decomposition is not in them.
+    common. ``text_of`` is the text of a source line; where it is empty, not known, numbers tell lines. A
+    :class:`ConfigError` if no node count is in common, or a decomposition is not there.
     """
     leading = model or next(iter(before.models), "")
     left, right = (

@@ -81,10 +81,8 @@ class MeasuredRuns:
 def parse_times(text: str) -> dict[int, float]:
     """Seconds by node count, from ``1=10.2s,4=2.8s`` or a file with lines ``nodes,seconds``.
 
-    A file may have a title line and comments (``#``). Numbers without a unit are seconds.
-
-    Raises:
-        ConfigError: If an entry has another form, or a node count comes twice.
+    A file may have a title line and comments (``#``). Numbers without a unit are seconds. Entries of another
+    form, and node counts that come twice, are a :class:`ConfigError`.
     """
     path = Path(text)
     if "=" not in text:
