@@ -152,11 +152,7 @@ def group() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code.
-
-    Args:
-        argv: Arguments without the program name; those of the process when ``None``.
-    """
+    """Run the command line with the arguments behind the program's name; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and arguments[0] in WRAPPERS:
         return run_compiler(WRAPPERS[arguments[0]], arguments[1:])

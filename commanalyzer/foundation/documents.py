@@ -38,11 +38,7 @@ _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError,
 
 
 def parse_json(text: str | bytes, *, is_finite: bool = False) -> Parsed:
-    """Content of a JSON document.
-
-    Args:
-        text: The document.
-        is_finite: Numbers that are infinite or none are refused, too.
+    """Content of a JSON document; with ``is_finite``, numbers that are infinite or none are refused, too.
 
     Raises:
         ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits.
@@ -68,17 +64,10 @@ def reading(
 
 
 def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = "") -> Fields:
-    """Content of a JSON file of this tool.
+    """Content of a JSON file of this tool; an :class:`ArtifactError` if it is missing or another.
 
-    Args:
-        path: The file.
-        kind: What it must say it is.
-        schema: The newest version that is understood.
-        what: What to call it in messages.
-        hint: How such a file is made.
-
-    Raises:
-        ArtifactError: If it is missing, no JSON, of another kind or of a newer schema.
+    It must say that it is of this ``kind`` and of a ``schema`` that is understood: this one or an older one.
+    ``what`` it is called in messages, the ``hint`` says how it is made.
     """
     with reading(path, what, hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
@@ -94,15 +83,10 @@ def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str = 
 
 
 def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], object]] = _NO_TEXTS) -> _T:
-    """Parsed content as a value; objects are data classes or :class:`msgspec.Struct`.
+    """Parsed JSON or TOML as a value of ``kind``; objects are data classes or :class:`msgspec.Struct`.
 
-    Args:
-        content: Of a JSON or TOML document.
-        kind: What it shall be; arrays of numpy may be in it.
-        texts: How values are read that stand there as text.
-
-    Raises:
-        ValueError: If it is something else: says what was expected, found and where (``$.tasks[0].name``).
+    Arrays of numpy may be in it. ``texts`` say how values are read that stand there as text. A
+    :class:`ValueError` says what was expected, found and where (``$.tasks[0].name``).
     """
 
     def value(own: Any, found: Any) -> object:
@@ -142,11 +126,7 @@ def _plain(value: object) -> object:
 
 
 def parse_toml(text: str) -> Fields:
-    """Content of a TOML document.
-
-    Raises:
-        ValueError: As for :func:`parse_json`.
-    """
+    """Content of a TOML document; a :class:`ValueError` as of :func:`parse_json`."""
     return dict(_parsed(tomllib.loads, text, "TOML", is_finite=False))
 
 
@@ -169,12 +149,7 @@ def _safe(cell: object) -> object:
 
 
 def read_csv(path: Path) -> list[list[str]]:
-    """Lines of a CSV file, as cells; without the apostrophes of :func:`csv_text`.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is none.
-    """
+    """Cells of the lines of a CSV file (else a :class:`ValueError`); no apostrophes of :func:`csv_text`."""
     with path.open(newline="", encoding="utf-8") as stream:
         try:
             lines = list(csv.reader(stream))
@@ -184,11 +159,7 @@ def read_csv(path: Path) -> list[list[str]]:
 
 
 def whole_numbers(cells: Sequence[str]) -> NDArray[np.int64]:
-    """int64, the numbers in these cells.
-
-    Raises:
-        ValueError: If one is no whole number of 64 bits.
-    """
+    """int64, the numbers in these cells; a :class:`ValueError` if one is no whole number of 64 bits."""
     try:
         return np.array(cells, dtype=np.int64)
     except OverflowError as error:
@@ -196,14 +167,16 @@ def whole_numbers(cells: Sequence[str]) -> NDArray[np.int64]:
 
 
 def number(value: object) -> float:
-    """A number of a document.
-
-    Raises:
-        TypeError: If it is something else.
-    """
+    """A number of a document; a :class:`TypeError` if it is something else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"expected a number, found {type(value).__name__}")
     return float(value)
+
+
+def plain(value: float) -> int | float:
+    """The number as documents have it: whole ones that are exact (below 2^53) without a point."""
+    value = float(value)
+    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
 def _parsed(parse: Callable[[Parsed], Parsed], text: str | bytes, name: str, *, is_finite: bool) -> Parsed:

@@ -78,15 +78,9 @@ def require_writable(path: Path, force: bool) -> None:
 def write_atomically(path: Path, produce: Callable[[Path], object], *, force: bool = False) -> None:
     """Write ``path`` through a temporary file in the same directory, fsync and rename.
 
-    Devices and pipes (``/dev/stdout``) are written directly.
-
-    Args:
-        path: File to write.
-        produce: Writes the content to the path it is given.
-        force: Replace an existing file.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written (disk full).
+    Devices and pipes (``/dev/stdout``) are written directly. ``produce`` writes the content to the path it is
+    given; ``force`` replaces an existing file. An :class:`ArtifactError` if there is one without it, or the
+    file cannot be written (disk full).
     """
     require_writable(path, force)
     is_file = path.is_file() or not path.exists()

@@ -1,7 +1,8 @@
 """Quantities with units: distinct types, parsing of user input, formatting for people.
 
 Bits and bytes cannot be confused: a symbol that could mean either (``Gb``, ``gb``) is refused, bits are
-written ``Gbit``. Prefixes are decimal (``k`` = 1000); binary ones are written ``KiB``, ``MiB``, ...
+written ``Gbit``. Prefixes are decimal (``k`` = 1000); binary ones are written ``KiB``, ``MiB``, ... What is
+no number, negative, of another unit or unclear ends with a :class:`MachineModelError`.
 """
 
 from __future__ import annotations
@@ -28,21 +29,13 @@ _BITS_OR_BYTES = re.compile(r"[kKMGTPkmgtp]i?b|b|[mgtp]i?B")
 
 
 def parse_bytes(text: str) -> Bytes:
-    """Bytes written as ``8GB``, ``512 MiB``, ``64kB`` or a bare number of bytes.
-
-    Raises:
-        MachineModelError: If it is no number, negative, of another unit, or bits and bytes are unclear.
-    """
+    """Bytes written as ``8GB``, ``512 MiB``, ``64kB`` or a bare number of bytes."""
     number, unit = _split(text, "a size such as 8GB or 512MiB")
     return Bytes(number * _data_factor(unit, text))
 
 
 def parse_bandwidth(text: str) -> BytesPerSecond:
-    """Bytes per second written as ``12.5GB/s`` or ``100Gbit/s``; a bare number could be bits or bytes.
-
-    Raises:
-        MachineModelError: As :func:`parse_bytes`.
-    """
+    """Bytes per second written as ``12.5GB/s`` or ``100Gbit/s``; a bare number could be bits or bytes."""
     number, unit = _split(text, "a bandwidth such as 12.5GB/s or 100Gbit/s")
     if not unit:
         raise _wrong_unit(unit, text, "bytes or bits per second, such as 12.5GB/s or 100Gbit/s")
@@ -54,11 +47,7 @@ def parse_bandwidth(text: str) -> BytesPerSecond:
 
 
 def parse_throughput(text: str) -> FlopPerSecond:
-    """Operations per second: ``3.2GFlop/s``, ``3.2 GFLOPS``, ``3.2GOp/s`` or a bare number.
-
-    Raises:
-        MachineModelError: If it is no number, negative or of another unit.
-    """
+    """Operations per second: ``3.2GFlop/s``, ``3.2 GFLOPS``, ``3.2GOp/s`` or a bare number."""
     number, unit = _split(text, "a throughput such as 3.2GFlop/s")
     match = re.fullmatch(r"([kKMGTPE]?)(?:[Ff]lops?/s|FLOPS?/s|FLOPS|[Ff]lops|[Oo]ps?/s)", unit)
     if unit and match is None:
@@ -67,11 +56,7 @@ def parse_throughput(text: str) -> FlopPerSecond:
 
 
 def parse_seconds(text: str) -> Seconds:
-    """Seconds written as ``50us``, ``2 min``, ``1h`` or a bare number of seconds.
-
-    Raises:
-        MachineModelError: If it is no number, negative or of another unit.
-    """
+    """Seconds written as ``50us``, ``2 min``, ``1h`` or a bare number of seconds."""
     number, unit = _split(text, "a time such as 50us or 2min")
     if unit and unit not in _TIME:
         raise _wrong_unit(unit, text, f"one of {', '.join(_TIME)}")
@@ -79,11 +64,7 @@ def parse_seconds(text: str) -> Seconds:
 
 
 def parse_fraction(text: str) -> Dimensionless:
-    """A fraction written as ``0.57`` or ``57%``.
-
-    Raises:
-        MachineModelError: If it is no number, negative or has a unit other than ``%``.
-    """
+    """A fraction written as ``0.57`` or ``57%``."""
     number, unit = _split(text, "a fraction such as 0.57 or 57%")
     if unit not in ("", "%"):
         raise _wrong_unit(unit, text, "% or nothing")

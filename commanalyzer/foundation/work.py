@@ -27,17 +27,12 @@ half of it or twice as much, programs with a few other operations per hundred sa
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """How many operations of each kind.
+    """How many operations of each kind."""
 
-    Attributes:
-        flops: Floating-point operations (fma: 2, a sign: 0, a vector: its lanes, library functions: a table).
-        integer: Arithmetic and logic of integers, and comparisons (of any numbers), that serve a value.
-        memory: Loads and stores that serve a value.
-    """
-
+    # floating-point operations (fma: 2, a sign: 0, a vector: its lanes, library functions: a table)
     flops: int = 0
-    integer: int = 0
-    memory: int = 0
+    integer: int = 0  # arithmetic and logic of integers, and comparisons (of any numbers), that serve a value
+    memory: int = 0  # loads and stores that serve a value
 
     def __add__(self, other: Operations) -> Operations:
         """Return both together."""

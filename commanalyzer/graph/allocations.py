@@ -23,23 +23,19 @@ _ELEMENT_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The objects that one path allocates, in its own address space.
+    """The objects that one path allocates, in its own address space."""
 
-    Attributes:
-        starts: Byte at which each begins: of blocks that are arrays of their own; several may be one object.
-        sizes: Bytes of each, 0 when only extents know.
-        row: Bytes from each block to the next, where equal blocks are one object; else 0.
-        is_one_block: The path allocated a single block.
-    """
-
+    # byte at which each begins: of blocks that are arrays of their own; several may be one object
     starts: tuple[int, ...] = (HEADER_BYTES,)
-    sizes: tuple[int, ...] = (0,)
-    row: int = 0
-    is_one_block: bool = False
+    sizes: tuple[int, ...] = (0,)  # bytes of each, 0 when only extents know
+    row: int = 0  # bytes from each block to the next, where equal blocks are one object; else 0
+    is_one_block: bool = False  # the path allocated a single block
 
     @classmethod
     def of(cls, blocks: np.void, listed: Sequence[tuple[int, int]] = ()) -> Layout:
         """The objects among blocks (:data:`commanalyzer.recording.abi.BLOCKS`).
+
+        ``listed`` has the first byte and the bytes of the first ones.
 
         Several blocks of one path are the rows of one array, the nodes of a list, or the few fields that a
         loop allocates. They are fields when there are fewer than a square of one block's elements has rows:
@@ -47,10 +43,6 @@ class Layout:
         are called ``a[3]`` instead of ``a``; where their rows are is known in both cases. Few blocks of which
         none is larger than the one before are fields, too: the levels of a grid. Those that grow may be a
         container's.
-
-        Args:
-            blocks: What is known of all of them.
-            listed: First byte and bytes of the first ones.
         """
         first, size, period, count = (int(blocks[name]) for name in ("first", "size", "period", "count"))
         if count == 1:
@@ -70,12 +62,7 @@ def are_fields(count: int, size: int) -> bool:
 
 
 class Allocations:
-    """The paths of one recording.
-
-    Args:
-        calls: Calls that paths consist of, as the instrumented module numbers them.
-        trace: The recording.
-    """
+    """The paths of one recording; they consist of ``calls``, as the instrumented module numbers these."""
 
     def __init__(self, calls: Sequence[ObjectRecord], trace: Trace) -> None:
         self._calls = calls

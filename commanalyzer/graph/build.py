@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -38,19 +38,12 @@ def build_store(
     spill: Spill | None = None,
     weights: WorkWeights = DEFAULT_WEIGHTS,
 ) -> GraphStore:
-    """Graph of everything that was recorded.
+    """Graph of everything that was recorded, its columns in ``spill`` (default: memory).
 
-    Args:
-        trace: Recording.
-        table: Sites and objects of the instrumented module.
-        has_regions: Only part of the run was counted: values from outside it are inputs.
-        spill: Where the columns go; default is memory.
-        weights: What operations count for.
-
-    Returns:
-        The graph; chains that never happened inside the region are left out, their values are inputs. What
-        made them anew between its executions is a row without sources: it happened as often, but at most once
-        before each execution, since a region sees the last one only.
+    Where only part of the run was counted (``has_regions``), values from outside it are inputs. Chains that
+    never happened inside the region are left out, their values are inputs. What made them anew between its
+    executions is a row without sources: it happened as often, but at most once before each execution, since
+    a region sees the last one only.
     """
     tables = Tables.of(trace)
     sites = SiteColumns.of(table)
@@ -82,30 +75,19 @@ class SiteColumns:
     @classmethod
     def of(cls, table: SiteTable) -> SiteColumns:
         """Columns of the sites of a module."""
-        return cls(
-            np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64),
-            np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64),
-            np.array([s.self_label for s in table.sites] or [0], dtype=np.int64),
-        )
+        names = (f.name for f in fields(cls))
+        return cls(*(np.array([getattr(s, name) for s in table.sites] or [0], np.int64) for name in names))
 
 
 @dataclass(frozen=True, slots=True)
 class Vertices:
-    """Sums per vertex; those that rows define follow the homes.
+    """Sums per vertex; those that rows define follow the homes."""
 
-    Attributes:
-        of_row: int32[R], vertex that a row defines, -1 for none; by what labels call the row.
-        state: uint8[V], what happened first (:mod:`commanalyzer.graph.reading.form_kernels`).
-        versions: int64[V], stores.
-        producer: int32[V], site of the first store, -1 for none.
-        outside: int64[V], stores between executions of the region, then those that enter it.
-    """
-
-    of_row: Int32
-    state: UInt8
-    versions: Int64
-    producer: Int32
-    outside: Int64
+    of_row: Int32  # [R], vertex that a row defines, -1 for none; by what labels call the row
+    state: UInt8  # [V], what happened first (:mod:`commanalyzer.graph.reading.form_kernels`)
+    versions: Int64  # [V], stores
+    producer: Int32  # [V], site of the first store, -1 for none
+    outside: Int64  # [V], stores between executions of the region, then those that enter it
 
     @classmethod
     def make(cls, tables: Tables, homes: Homes) -> Vertices:

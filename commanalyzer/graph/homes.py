@@ -11,17 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.graph.reading.tables import CHUNK, Tables
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 from commanalyzer.recording.abi import EXTENT_GLOBAL
 from commanalyzer.recording.instrument.sites import ObjectRecord
 from commanalyzer.recording.trace import Trace
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt8 = NDArray[np.uint8]
-Bool = NDArray[np.bool_]
 
 _DENSE_LIMIT = 1 << 28  # words of named memory (1 GiB) that are numbered without looking which are used
 _BLOCK_BITS = 12  # words per block of larger memory
@@ -31,22 +26,15 @@ _BELOW, _ABOVE = -(1 << 62), 1 << 62  # sentinels
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Dense numbers for words. Range 0 is an empty sentinel.
+    """Dense numbers for words. Range 0 is an empty sentinel."""
 
-    Attributes:
-        starts: int64[E + 2], first word of each range, increasing; named extents and, between them, single
-            words that belong to none; the last one is a sentinel.
-        length: int64[E + 1], words of each range.
-        base: int64[E + 1], dense number of the first word of each range.
-        extent: int64[E + 1], row of the trace's extents, -1 for unnamed words.
-        size: Number of dense numbers.
-    """
-
+    # [E + 2], first word of each range, increasing; named extents and, between them, single words that belong
+    # to none; the last one is a sentinel
     starts: Int64
-    length: Int64
-    base: Int64
-    extent: Int64
-    size: int
+    length: Int64  # [E + 1], words of each range
+    base: Int64  # [E + 1], dense number of the first word of each range
+    extent: Int64  # [E + 1], row of the trace's extents, -1 for unnamed words
+    size: int  # number of dense numbers
 
     @classmethod
     def of(cls, starts: Int64, lengths: Int64, extent: Int64, word_bytes: int, block_bits: int = 0) -> Ranges:
@@ -81,22 +69,15 @@ class Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """Vertex numbers of words.
-
-    Attributes:
-        ranges: Dense numbering.
-        vertex: int32[ranges.size], vertex of each dense number, -1 for words that are no home, less for parts
-            of one (``-1 - distance``).
-        width: uint8[ranges.size], width of the widest value stored there, 0 if none was.
-        count: Number of memory vertices; they are numbered in the order of their words.
-        word_bytes: Bytes of a word.
-    """
+    """Vertex numbers of words."""
 
     ranges: Ranges
+    # [ranges.size], vertex of each dense number, -1 for words that are no home, less for parts of one
+    # (``-1 - distance``)
     vertex: Int32
-    width: UInt8
-    count: int
-    word_bytes: int
+    width: UInt8  # [ranges.size], width of the widest value stored there, 0 if none was
+    count: int  # number of memory vertices; they are numbered in the order of their words
+    word_bytes: int  # bytes of a word
 
     def widths(self) -> Iterator[tuple[Int64, UInt8]]:
         """Yield dense numbers of homes, some at a time, and the width of the widest value stored there.
@@ -117,11 +98,7 @@ class Homes:
 def find_homes(trace: Trace, tables: Tables, site_width: Int64, variables: Sequence[ObjectRecord]) -> Homes:
     """Number the homes among all words that are stored to or read, but for literals, which are no values.
 
-    Args:
-        trace: Recording.
-        tables: Its columns.
-        site_width: int64, width of the values of each site, bytes.
-        variables: Global variables.
+    ``site_width``: width of the values of each site, bytes; ``variables``: the global ones.
     """
     starts, lengths, extent = _named_extents(trace)
     is_large = int(lengths.sum()) > _DENSE_LIMIT

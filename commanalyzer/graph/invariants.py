@@ -20,9 +20,8 @@ from commanalyzer.graph.value_graph import ValueGraph, sink_of_source
 def check_graph(graph: AnyGraph) -> None:
     """Check what the constructor of the graph leaves out because it costs a pass over all sources.
 
-    Raises:
-        GraphInvariantError: If a row is its own source, a row without fold has several terms, a vertex has
-            other than as many versions as its rows and its input make, or work is negative or not finite.
+    No row is its own source, a row without fold has at most one term, a vertex as many versions as its rows
+    and its input make, and work is finite and not negative.
     """
     made = graph.is_input.astype(np.int64)
     for rows in row_slices(graph):
@@ -43,11 +42,7 @@ def check_graph(graph: AnyGraph) -> None:
 
 
 def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:
-    """Check that dissolving registers kept memory values, their versions and, up to rounding, all work.
-
-    Raises:
-        GraphInvariantError: If registers other than returned values are left, versions got lost, or work did.
-    """
+    """Check that dissolving left no registers but returned values, kept stores and, up to rounding, work."""
     names = [after.objects[i].name for i in np.unique(after.home_object[after.is_register])]
     _require(all(n == "return" for n in names), f"registers are left after dissolving: {names}")
     rows_before = int(before.rows.row_count[~dissolving(before)[before.rows.row_sink]].sum())

@@ -16,20 +16,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.graph.allocations import Allocations, are_fields
 from commanalyzer.graph.homes import Ranges
 from commanalyzer.graph.reading.tables import Tables
-from commanalyzer.graph.value_graph import HomeKind, HomeObject
+from commanalyzer.graph.value_graph import Bool, HomeKind, HomeObject, Int64
 from commanalyzer.program.ir.names.addresses import source_name
-from commanalyzer.recording.abi import (
-    EXTENT_GLOBAL,
-    EXTENT_HEAP,
-    EXTENT_PART,
-    EXTENT_STACK,
-    WORD_MASK,
-)
+from commanalyzer.recording.abi import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_PART, EXTENT_STACK, WORD_MASK
 from commanalyzer.recording.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.recording.trace import Trace
 
@@ -44,14 +37,7 @@ class _Piece(NamedTuple):
 def parts_of(
     sites: SiteTable, trace: Trace, allocations: Allocations, tables: Tables
 ) -> dict[tuple[int, int], tuple[ObjectRecord, ...]]:
-    """Arrays in the objects of a recording, in order, by kind and number of the extent.
-
-    Args:
-        sites: Sites and objects of the instrumented module.
-        trace: Recording.
-        allocations: Its paths.
-        tables: Its columns.
-    """
+    """Arrays in the objects of a recording, in order, by kind and number of the extent."""
     found = {(EXTENT_GLOBAL, n): record.parts for n, record in enumerate(sites.globals) if record.parts}
     noted = trace.extents[trace.extents["kind"] == EXTENT_PART]
     if not len(noted):
@@ -155,25 +141,14 @@ def _spans(tables: Tables) -> Iterator[tuple[Int64, Int64]]:
         yield np.minimum.reduceat(touched[:, 1], first), np.maximum.reduceat(touched[:, 2], first)
 
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-Bool = NDArray[np.bool_]
-
 _NO_END = 1 << 62
 _ELEMENT_BYTES = 8
 
 
 def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tuple[Int64, Int64]:
-    """Object and byte offset of words.
+    """Object numbers and byte offsets of words, int64[n] each; new objects are added to ``names``.
 
-    Args:
-        names: Objects so far; new ones are added.
-        ranges: Dense numbering.
-        trace: Recording.
-        dense: int64[n], dense numbers of the words, increasing.
-
-    Returns:
-        int64[n] object numbers, int64[n] byte offsets.
+    ``dense``: int64[n], dense numbers of the words, increasing.
     """
     object_of, offset = np.zeros(len(dense), np.int64), np.empty(len(dense), np.int64)
     bounds = np.append(np.searchsorted(dense, ranges.base), len(dense))

@@ -26,29 +26,17 @@ from commanalyzer.recording.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What happened, one event after the other.
+    """What happened, one event after the other."""
 
-    Attributes:
-        event: int64[N], rows of the trace and marks (:mod:`commanalyzer.graph.reading.form_kernels`).
-        sink: int32[T], vertex that a row of the trace stores to, -1 for fills.
-        row: int32[T], its place in the graph, -1 for fills and what never happened in the region.
-        fill: int64[T, 2], first of the dense words that it fills, and the one behind them.
-        vertex: int32[D], vertex of each dense word, negative for none.
-    """
-
-    event: Int64
-    sink: Int32
-    row: Int32
-    fill: Int64
-    vertex: Int32
+    event: Int64  # [N], rows of the trace and marks (:mod:`commanalyzer.graph.reading.form_kernels`)
+    sink: Int32  # [T], vertex that a row of the trace stores to, -1 for fills
+    row: Int32  # [T], its place in the graph, -1 for fills and what never happened in the region
+    fill: Int64  # [T, 2], first of the dense words that it fills, and the one behind them
+    vertex: Int32  # [D], vertex of each dense word, negative for none
 
     @classmethod
     def of(cls, trace: Trace, table: SiteTable) -> Timeline:
-        """The timeline of ``trace``.
-
-        Raises:
-            GraphInvariantError: If it has rows that stand for several.
-        """
+        """The timeline of ``trace``; a :class:`GraphInvariantError` if it has rows that stand for several."""
         tables = Tables.of(trace)
         if len(tables.names) or np.any((tables.heads[:, 1] >> 48) & ROW_FAMILY):
             raise GraphInvariantError(

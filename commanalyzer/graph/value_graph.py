@@ -53,32 +53,20 @@ class HomeKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class HomeObject:
-    """A named piece of memory that homes live in: one global, one allocation site, one local array.
-
-    Attributes:
-        kind: Kind of the object.
-        name: Variable name where known, otherwise a description such as ``malloc#3``.
-        function: Function that allocates or declares it; empty for globals.
-        file: Source file; empty when unknown.
-        line: Source line, 0 when unknown.
-        size_bytes: Size of the object (largest seen for an allocation site).
-        key: Stable identification: ``@u``, ``@main/%call`` (allocating instruction or local array).
-        depth: Recursion depth of a local array, 0 for the outermost activation.
-        strides: Bytes from each plane, then row to the next, where these are declared or are blocks of equal
-            size that were allocated one by one.
-        record_bytes: Bytes of the structures that it is an array of, 0 for other arrays.
-    """
+    """A named piece of memory that homes live in: one global, one allocation site, one local array."""
 
     kind: HomeKind
-    name: str
-    function: str = ""
-    file: str = ""
-    line: int = 0
-    size_bytes: int = 0
-    key: str = ""
-    depth: int = 0
+    name: str  # variable name where known, otherwise a description such as ``malloc#3``
+    function: str = ""  # function that allocates or declares it; empty for globals
+    file: str = ""  # source file; empty when unknown
+    line: int = 0  # source line, 0 when unknown
+    size_bytes: int = 0  # size of the object (largest seen for an allocation site)
+    key: str = ""  # stable identification: ``@u``, ``@main/%call`` (allocating instruction or local array)
+    depth: int = 0  # recursion depth of a local array, 0 for the outermost activation
+    # bytes from each plane, then row to the next, where these are declared or are blocks of equal size that
+    # were allocated one by one
     strides: tuple[int, ...] = ()
-    record_bytes: int = 0
+    record_bytes: int = 0  # bytes of the structures that it is an array of, 0 for other arrays
 
 
 class LoopPlace(NamedTuple):
@@ -94,31 +82,19 @@ NO_LOOP = LoopPlace()
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place in the program that creates values (a store, an intrinsic, a register that was named).
+    """A place in the program that creates values (a store, an intrinsic, a register that was named)."""
 
-    Attributes:
-        function: Function name as in the IR.
-        file: Source file; empty when unknown.
-        line: Source line, 0 when unknown.
-        kind: ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``.
-        width_bytes: Width of the value created here.
-        fold: Operation that combines its terms.
-        flops: Floating-point operations attributed to this site in the analysed region.
-        integer_ops: Integer operations, likewise.
-        memory_ops: Loads and stores, likewise.
-        loop: Innermost loop that it is in.
-    """
-
-    function: str
-    file: str
-    line: int
+    function: str  # function name as in the IR
+    file: str  # source file; empty when unknown
+    line: int  # source line, 0 when unknown
+    # ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``
     kind: str
-    width_bytes: int
-    fold: Fold = Fold.NONE
-    flops: int = 0
-    integer_ops: int = 0
-    memory_ops: int = 0
-    loop: LoopPlace = NO_LOOP
+    width_bytes: int  # width of the value created here
+    fold: Fold = Fold.NONE  # operation that combines its terms
+    flops: int = 0  # floating-point operations attributed to this site in the analysed region
+    integer_ops: int = 0  # integer operations, likewise
+    memory_ops: int = 0  # loads and stores, likewise
+    loop: LoopPlace = NO_LOOP  # innermost loop that it is in
 
     @property
     def operations(self) -> Operations:
@@ -128,15 +104,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a column may hold.
+    """What a column may hold."""
 
-    Attributes:
-        least: Its least entry.
-        below: What all entries are less than: a number, or how many ``objects``, ``sites`` or ``vertices``
-            there are.
-    """
-
-    least: int
+    least: int  # its least entry
+    # what all entries are less than: a number, or how many ``objects``, ``sites`` or ``vertices`` there are
     below: int | str
 
 
@@ -332,11 +303,7 @@ def _check(g: ValueGraph) -> None:
 
 
 def check_rows(g: Rows, num_vertices: int, num_sites: int) -> None:
-    """Raise unless lengths, pointers and index ranges of some rows agree.
-
-    Raises:
-        GraphInvariantError: If they do not.
-    """
+    """Raise a :class:`GraphInvariantError` unless lengths, pointers and index ranges of some rows agree."""
     r = len(g.row_sink)
     for name in OF_ROWS:
         _require(len(getattr(g, name)) == r, f"{name} has {len(getattr(g, name))} entries, expected {r}")
@@ -350,11 +317,7 @@ def check_rows(g: Rows, num_vertices: int, num_sites: int) -> None:
 
 
 def check_limits(name: str, least: int, most: int, counts: Mapping[str, int]) -> None:
-    """Raise unless a column with such entries lies within its :data:`LIMITS`.
-
-    Raises:
-        GraphInvariantError: If it does not.
-    """
+    """Raise a :class:`GraphInvariantError` unless a column with such entries is within its :data:`LIMITS`."""
     limits = LIMITS[name]
     below = limits.below if isinstance(limits.below, int) else counts[limits.below]
     _require(

@@ -24,16 +24,8 @@ def sites_of(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
 def _site(record: SiteRecord, counters: Int64) -> Site:
     done = sum((cost.times(int(counters[c])) for c, cost in record.cost_terms), Operations())
     return Site(
-        record.function.lstrip("@"),
-        record.place.file,
-        record.place.line,
-        record.kind,
-        record.width_bytes,
-        record.fold,
-        done.flops,
-        done.integer,
-        done.memory,
-        record.loop,
+        *(record.function.lstrip("@"), record.place.file, record.place.line, record.kind, record.width_bytes),
+        *(record.fold, done.flops, done.integer, done.memory, record.loop),
     )
 
 
@@ -47,11 +39,7 @@ def vertex_work(
 ) -> Float64:
     """Return float64[V], the work of each site shared among its values by the terms that each took.
 
-    Args:
-        row_columns: Yields columns of all rows, by name.
-        sites: Sites of the rows.
-        num_vertices: V.
-        weights: What an operation counts for, as the user said.
+    ``row_columns`` yields columns of all rows, by name; ``weights`` are those that the user said.
     """
     used = weights_in_use(sites, weights)
     site_work = np.array([used.of(s.operations) for s in sites] or [0], dtype=np.float64)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from commanalyzer.foundation.documents import plain
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.machine.parameters import (
@@ -142,7 +143,7 @@ def _entries(parameter: Parameter, kind: ParameterKind) -> dict[str, object]:
     curve = parameter.curve
     if curve is not None:
         axes = {"nodes": curve.nodes, "message_bytes": curve.message_bytes}
-        found |= {name: [_whole(x) for x in axis] for name, axis in axes.items() if axis}
+        found |= {name: [plain(x) for x in axis] for name, axis in axes.items() if axis}
         found["values"] = [_value(value, kind) for value in curve.values]
     return found
 
@@ -155,10 +156,6 @@ def _value(value: float, kind: ParameterKind) -> str | float:
     fitting = (scale for scale in scales if value >= scale[0])
     factor, unit = next(fitting, scales[-1])
     return f"{value / factor:.12g}{unit}"
-
-
-def _whole(x: float) -> int | float:
-    return int(x) if x.is_integer() else x
 
 
 def _date(text: str) -> object:

@@ -15,14 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from commanalyzer.foundation.documents import Fields, Parsed, document_text, parse_json, reading, typed
+from commanalyzer.foundation.documents import Fields, Parsed, document_text, parse_json, plain, reading, typed
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.fields import (
     POINT_TO_POINT,
     any_number,
     given_number,
-    plain,
     read_branches,
     read_calls,
     read_exchange,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from commanalyzer.foundation.documents import Fields, Parsed, number
+from commanalyzer.foundation.documents import Fields, Parsed, number, plain
 from commanalyzer.profiles.mix import (
     DATA_INDEX,
     DATA_TYPES,
@@ -33,12 +33,6 @@ from commanalyzer.profiles.values import (
     Reuse,
     Spans,
 )
-
-
-def plain(value: float) -> int | float:
-    """The number as files have it: whole ones without a point."""
-    value = float(value)
-    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
 def any_number(value: Parsed) -> float:

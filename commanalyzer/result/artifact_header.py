@@ -9,7 +9,7 @@ from typing import TypeAlias, TypedDict, cast, get_type_hints
 
 import numpy as np
 
-from commanalyzer.communication.matrix import Communication, CountedRun
+from commanalyzer.communication.matrix import Communication
 from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.documents import Fields, Parsed, typed
 from commanalyzer.graph.storage.store import GraphStore
@@ -31,11 +31,6 @@ def header_of(result: AnalysisResult) -> dict[str, Json]:
     machine = {"name": result.machine.name, **dict.fromkeys(KINDS), **known}
     divided = [_decomposition_header(d) for d in result.decompositions]
     return _entries(result) | cast("dict[str, Json]", {"machine": machine, "decompositions": divided})
-
-
-def counted_header(counted: CountedRun) -> Json:
-    """JSON document of how an MPI program was counted."""
-    return cast(Json, asdict(counted))
 
 
 def _decomposition_header(item: Decomposition) -> dict[str, Json]:

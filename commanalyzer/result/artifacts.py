@@ -22,7 +22,7 @@ Layout, schema 5 (files of older ones held the graph in other forms; they are re
                  scalars are in the header
 
 Datasets carry checksums (fletcher32) and all of them the digest, so a damaged file is refused, never misread.
-Types, shapes and ranges are those of the tables in :mod:`commanalyzer.result.artifacts`.
+Types, shapes and ranges are those of the tables below.
 """
 
 from __future__ import annotations
@@ -61,23 +61,15 @@ _FILTERS = frozenset({1, 2, 3})
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What an array of a file is.
+    """What an array of a file is."""
 
-    Attributes:
-        name: Its name in the group.
-        dtype: Type that it is read as; that of the file may be narrower or wider, not of another kind.
-        shape: Lengths; one that is a name is free, and the same in all arrays of the group that have it.
-        least: Its least entry.
-        below: What all entries are less than.
-        is_optional: Files without it are complete.
-    """
-
-    name: str
-    dtype: str
+    name: str  # its name in the group
+    dtype: str  # type that it is read as; that of the file may be narrower or wider, not of another kind
+    # lengths; one that is a name is free, and the same in all arrays of the group that have it
     shape: tuple[int | str, ...]
-    least: int = _ANY[0]
-    below: int = _ANY[1]
-    is_optional: bool = False
+    least: int = _ANY[0]  # its least entry
+    below: int = _ANY[1]  # what all entries are less than
+    is_optional: bool = False  # files without it are complete
 
 
 _MATRIX = ("nodes", "nodes")
@@ -142,11 +134,7 @@ def file_image(produce: Callable[[Group], None]) -> bytes:
 
 
 def write_arrays(group: Group, table: Sequence[Stored], arrays: Given, digest: Digest) -> None:
-    """Write ``arrays`` that are as ``table`` says; those that are ``None`` or missing are left out.
-
-    Raises:
-        ValueError: If one is not.
-    """
+    """Write ``arrays``, but for what is ``None``; a :class:`ValueError` if they are not as ``table`` says."""
     sizes: dict[str, int] = {}
     for stored in table:
         if (array := arrays.get(stored.name)) is None:
@@ -159,11 +147,7 @@ def write_arrays(group: Group, table: Sequence[Stored], arrays: Given, digest: D
 
 
 def read_arrays(group: object, table: Sequence[Stored], digest: Digest) -> Arrays:
-    """Arrays of a group, read as ``table`` says.
-
-    Raises:
-        ValueError: If one is missing, lies outside the file, or is not as the table says.
-    """
+    """Arrays of a group; a :class:`ValueError` if one is missing, outside the file, not as ``table`` says."""
     if not isinstance(group, h5py.Group):
         raise ValueError("expected a group, found another kind of entry")
     sizes: dict[str, int] = {}
@@ -181,11 +165,7 @@ def read_arrays(group: object, table: Sequence[Stored], digest: Digest) -> Array
 
 
 def member(group: object, name: str) -> object:
-    """The entry of a group at a path, ``None`` if there is none.
-
-    Raises:
-        ValueError: If it, or a group on the way, is a link to another place or file.
-    """
+    """The entry of a group at a path, or ``None``; a :class:`ValueError` for a link to another place."""
     place: object = group
     for piece in name.split("/"):
         if not isinstance(place, h5py.Group) or piece not in place:
@@ -246,25 +226,12 @@ _DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, Runtime
 
 
 def save(result: AnalysisResult, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Save ``result`` to ``path``, completely or not at all.
-
-    Args:
-        result: Result to save.
-        path: File to write, by convention ``*.cmz``.
-        force: Replace an existing file.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
-    """
+    """Save ``result`` (``*.cmz``) completely, or not at all with an :class:`ArtifactError`."""
     write_atomically(Path(path), lambda p: p.write_bytes(file_image(lambda f: _put(result, f))), force=force)
 
 
 def load(path: str | os.PathLike[str]) -> AnalysisResult:
-    """Result saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind, of another schema, truncated or damaged.
-    """
+    """Result saved in ``path``; an :class:`ArtifactError` if missing, damaged, of another kind or schema."""
     path = Path(path)
     _require_hdf5(path)
     try:
@@ -341,14 +308,8 @@ def _name_arrays(graph: GraphStore) -> Arrays:
 
     objects = [
         (
-            int(o.kind),
-            number(o.name),
-            number(o.function),
-            number(o.file),
-            o.line,
-            o.size_bytes,
-            number(o.key),
-            o.depth,
+            *(int(o.kind), number(o.name), number(o.function), number(o.file)),
+            *(o.line, o.size_bytes, number(o.key), o.depth),
         )
         for o in graph.objects
     ]

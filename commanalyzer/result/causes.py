@@ -50,12 +50,7 @@ def loops_of(
 ) -> tuple[LineTraffic, ...]:
     """Loops by the bytes that they need, with advice; nothing where the recording did not tell loops.
 
-    Args:
-        graph: The graph that was charged.
-        part: int32[V], owner of each vertex.
-        charges: Transfers between the parts.
-        method: What this division is called.
-        others: Bytes needed by the loops that begin at a file and line, in other divisions, over those here.
+    ``others``: bytes needed by the loops that begin at a file and line, in other divisions, over those here.
     """
     if not any(s.loop.line for s in graph.sites):
         return ()
@@ -218,16 +213,9 @@ def causes_of(
 ) -> Causes:
     """Variables, values and lines behind a division, in the ``volume`` model.
 
-    Args:
-        result: An analysis.
-        nodes: Node count; the largest analysed one if None.
-        pair: Sender and receiver; None for all pairs.
-        method: Decomposition; the best if empty.
-        high: Threshold of hubs that the result was counted with.
-
-    Raises:
-        ConfigError: If there is no such division or pair, the result was counted from an MPI run, or it was
-            counted with another threshold.
+    Of the best division on the largest node count, unless another ``method`` or count is asked for. A
+    ``pair`` is sender and receiver. ``high`` is the threshold of hubs that the result was counted with. A
+    :class:`ConfigError` if it is another, if there is no such division or pair, or for a counted MPI run.
     """
     if result.counted is not None:
         raise ConfigError("expected an analysis, found a counted MPI run, whose values are not known")

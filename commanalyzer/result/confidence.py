@@ -41,16 +41,12 @@ _METHODS = {"metis": "METIS", "mt-kahypar": "Mt-KaHyPar", **_REGULAR}
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """The best division beside what else is known.
-
-    Attributes:
-        best: The best division.
-        regular: The cheapest division of the arrays into blocks or slabs, balanced if there is such a one.
-        other: The cheapest that another method found, counted in the same way; balanced likewise.
-    """
+    """The best division beside what else is known."""
 
     best: Decomposition
+    # the cheapest division of the arrays into blocks or slabs, balanced if there is such a one
     regular: Decomposition | None
+    # the cheapest that another method found, counted in the same way; balanced likewise
     other: Decomposition | None
 
     @classmethod

@@ -69,25 +69,15 @@ def peak_memory_bytes() -> int:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOfResult:
-    """What to compile and run.
+    """What to compile and run."""
 
-    Attributes:
-        sources: Files of the program, unchanged since the analysis.
-        arguments: Its command line.
-        flags: Flags of the compiler.
-    """
-
-    sources: tuple[Path, ...]
-    arguments: tuple[str, ...]
-    flags: tuple[str, ...]
+    sources: tuple[Path, ...]  # files of the program, unchanged since the analysis
+    arguments: tuple[str, ...]  # its command line
+    flags: tuple[str, ...]  # flags of the compiler
 
 
 def require_same_program(result: AnalysisResult, sources: Sequence[Path], arguments: Sequence[str]) -> None:
-    """Raise unless ``result`` is of these sources, unchanged, run with these arguments.
-
-    Raises:
-        ConfigError: If it is of another program, or of another run of it.
-    """
+    """A :class:`ConfigError` unless ``result`` is of these sources, unchanged, run with these arguments."""
     hashes = sorted(digest for _, digest in result.provenance.input_hashes)
     if result.counted is not None or hashes != sorted(file_hash(path) for path in sources):
         named = ", ".join(name for name, _ in result.provenance.input_hashes) or result.program
@@ -104,14 +94,9 @@ def require_same_program(result: AnalysisResult, sources: Sequence[Path], argume
 
 
 def program_of(result: AnalysisResult, *, arguments: Sequence[str] = ()) -> ProgramOfResult:
-    """The program that ``result`` is of.
+    """The program of ``result``, with its own or other ``arguments``, such as those of a smaller problem.
 
-    Args:
-        result: An analysis of sources.
-        arguments: Other arguments, such as those of a smaller problem; those of the analysis when empty.
-
-    Raises:
-        ConfigError: If the result is not of sources, or one of them is missing or has changed.
+    A :class:`ConfigError` if the result is not of sources, or one of them is missing or has changed.
     """
     hashes = result.provenance.input_hashes
     if result.counted is not None or not hashes:

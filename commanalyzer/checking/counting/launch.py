@@ -62,23 +62,14 @@ def _headers(mpi: MpiLibrary) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class CountRequest:
-    """What to count.
+    """What to count."""
 
-    Attributes:
-        command: Launcher, its options, program and arguments.
-        region: Mark or function that the result's leading matrix covers; empty for the whole run.
-        mpicc: Compiler wrapper of the program's MPI; found beside the launcher when empty.
-        timeout_s: Limit of the run, seconds.
-        output_to_stderr: The program's standard output goes to standard error.
-        discard_output: The program's standard output goes nowhere.
-    """
-
-    command: tuple[str, ...]
-    region: str = ""
-    mpicc: str = ""
-    timeout_s: float | None = None
-    output_to_stderr: bool = False
-    discard_output: bool = False
+    command: tuple[str, ...]  # launcher, its options, program and arguments
+    region: str = ""  # mark or function that the result's leading matrix covers; empty for the whole run
+    mpicc: str = ""  # compiler wrapper of the program's MPI; found beside the launcher when empty
+    timeout_s: float | None = None  # limit of the run, seconds
+    output_to_stderr: bool = False  # the program's standard output goes to standard error
+    discard_output: bool = False  # the program's standard output goes nowhere
 
 
 def count(request: CountRequest) -> AnalysisResult:

@@ -33,24 +33,14 @@ MAGIC = 0x00315450434D4143
 FINALIZED, ABORTED, SPAWNED = 1, 2, 4
 HEADER = np.dtype(
     [
-        ("magic", "<u8"),
-        ("rank", "<i4"),
-        ("size", "<i4"),
-        ("flags", "<u4"),
-        ("reserved", "<u4"),
-        ("num_transfers", "<u8"),
-        ("num_calls", "<u8"),
-        ("text_bytes", "<u8"),
+        *(("magic", "<u8"), ("rank", "<i4"), ("size", "<i4"), ("flags", "<u4"), ("reserved", "<u4")),
+        *(("num_transfers", "<u8"), ("num_calls", "<u8"), ("text_bytes", "<u8")),
     ]
 )
 TRANSFER = np.dtype(
     [
-        ("region", "<u4"),
-        ("layer", "<u4"),
-        ("source", "<i4"),
-        ("target", "<i4"),
-        ("bytes", "<i8"),
-        ("messages", "<i8"),
+        *(("region", "<u4"), ("layer", "<u4"), ("source", "<i4"), ("target", "<i4")),
+        *(("bytes", "<i8"), ("messages", "<i8")),
     ]
 )
 CALL_KEYS = ("region", "layer", "name", "label", "root")
@@ -60,41 +50,24 @@ CALL = np.dtype([(name, "<u4") for name in CALL_KEYS[:4]] + [(name, "<i8") for n
 
 @dataclass(frozen=True, slots=True)
 class RankCounts:
-    """Counts of one process.
+    """Counts of one process."""
 
-    Attributes:
-        rank: Its world rank.
-        size: Size of its MPI_COMM_WORLD.
-        flags: ``FINALIZED``, ``ABORTED``, ``SPAWNED``.
-        transfers: ``TRANSFER`` records; region is an index into ``texts``.
-        calls: ``CALL`` records; region, name and label are indices into ``texts``.
-        texts: Strings.
-    """
-
-    rank: int
-    size: int
-    flags: int
-    transfers: NDArray[np.void]
-    calls: NDArray[np.void]
+    rank: int  # its world rank
+    size: int  # size of its MPI_COMM_WORLD
+    flags: int  # ``FINALIZED``, ``ABORTED``, ``SPAWNED``
+    transfers: NDArray[np.void]  # ``TRANSFER`` records; region is an index into ``texts``
+    calls: NDArray[np.void]  # ``CALL`` records; region, name and label are indices into ``texts``
     texts: tuple[str, ...]
 
 
 def read_rank_files(folder: Path) -> list[RankCounts]:
-    """Counts of every process that reported, by rank.
-
-    Raises:
-        TraceError: If a file is damaged.
-    """
+    """Counts of every process that reported, by rank; a :class:`TraceError` if a file is damaged."""
     found = [read_rank_file(path) for path in sorted(folder.glob("*.counts"))]
     return sorted((item for item in found if item is not None), key=lambda item: item.rank)
 
 
 def read_rank_file(path: Path) -> RankCounts | None:
-    """Counts of one process; ``None`` when it was ended while it wrote them.
-
-    Raises:
-        TraceError: If the file is complete by its mark and yet too short.
-    """
+    """Counts of one process, ``None`` if it was ended while it wrote; a :class:`TraceError` if too short."""
     data = path.read_bytes()
     if len(data) < HEADER.itemsize:
         return None
@@ -128,20 +101,12 @@ _MAX_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """Counts of all ranks with common text numbers.
+    """Counts of all ranks with common text numbers."""
 
-    Attributes:
-        size: Number of ranks p.
-        traffic: int64[paths, layers, 2, p, p], bytes and messages per region path.
-        paths: Region path of each first index.
-        calls: ``CALL`` records, distinct keys; texts are indices into ``texts``.
-        texts: Strings.
-    """
-
-    size: int
-    traffic: NDArray[np.int64]
-    paths: tuple[tuple[str, ...], ...]
-    calls: NDArray[np.void]
+    size: int  # number of ranks p
+    traffic: NDArray[np.int64]  # [paths, layers, 2, p, p], bytes and messages per region path
+    paths: tuple[tuple[str, ...], ...]  # region path of each first index
+    calls: NDArray[np.void]  # ``CALL`` records, distinct keys; texts are indices into ``texts``
     texts: tuple[str, ...]
 
 
@@ -155,13 +120,8 @@ def counted_result(
 ) -> AnalysisResult:
     """Result with one decomposition per region and layer, model ``counted``.
 
-    Args:
-        command: Command that was run.
-        mpi: MPI library.
-        region: Mark or function that the best decomposition covers; empty for the whole run.
-        run: How the run ended.
-        ranks: Counts of the processes that reported, at least one.
-        provenance: Origin.
+    ``region`` is the mark or function that the best decomposition covers; empty for the whole run. At least
+    one process has to be among ``ranks``.
 
     Raises:
         ConfigError: If ``region`` is no mark, and no function that communicates.
@@ -206,8 +166,7 @@ def _merge(ranks: Sequence[RankCounts]) -> _Merged:
     size = ranks[0].size
     if any(item.size != size for item in ranks) or len({item.rank for item in ranks}) != len(ranks):
         raise TraceError(
-            "expected one program with one report per rank, found several",
-            hint="count one mpiexec at a time",
+            "expected one program with one report per rank, found several", hint="count one mpiexec at a time"
         )
     numbers: dict[str, int] = {}
     calls, transfers = [], []

@@ -25,30 +25,19 @@ _FLAVOURS = (
 
 @dataclass(frozen=True, slots=True)
 class MpiLibrary:
-    """An installed MPI.
+    """An installed MPI."""
 
-    Attributes:
-        flavour: ``hydra`` (MPICH and its relatives), ``openmpi`` or ``other``.
-        version: First line of the launcher's or compiler wrapper's version.
-        include_flags: ``-I`` flags that find ``mpi.h``.
-        link_flags: Flags that link its C library.
-    """
-
-    flavour: str
-    version: str
-    include_flags: tuple[str, ...]
-    link_flags: tuple[str, ...]
+    flavour: str  # ``hydra`` (MPICH and its relatives), ``openmpi`` or ``other``
+    version: str  # first line of the launcher's or compiler wrapper's version
+    include_flags: tuple[str, ...]  # ``-I`` flags that find ``mpi.h``
+    link_flags: tuple[str, ...]  # flags that link its C library
 
 
 def find_mpi(program: Path, mpicc: str = "") -> MpiLibrary:
     """MPI library of the launcher ``program``, or of the compiler wrapper ``mpicc``.
 
-    Args:
-        program: First word of the command that starts the ranks.
-        mpicc: Compiler wrapper; when empty, the one beside the launcher or else on the path.
-
-    Raises:
-        ConfigError: If there is no compiler wrapper, or it does not say what it would do.
+    When ``mpicc`` is empty, it is the one beside the launcher or else on the path. A :class:`ConfigError` if
+    there is none, or it does not say what it would do.
     """
     flavour, version = _flavour(program) if is_launcher(program) else ("other", "")
     wrapper = _wrapper(program, mpicc)

@@ -34,23 +34,14 @@ _NO_HUBS = 1.0 - 1e-12  # a score that no value reaches
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The default, or the default without one rule.
+    """The default, or the default without one rule."""
 
-    Attributes:
-        name: What is left out.
-        control_flows: Flows through the conditions of selections are recorded.
-        private_temporaries: Workspaces are recorded as values of the element that they serve.
-        high: Threshold of the singleton scores.
-        folds: Contributions to a reduction are combined.
-        paper: The paper's model instead of ``volume``.
-    """
-
-    name: str
-    control_flows: bool = True
-    private_temporaries: bool = True
-    high: float = HIGH
-    folds: bool = True
-    paper: bool = False
+    name: str  # what is left out
+    control_flows: bool = True  # flows through the conditions of selections are recorded
+    private_temporaries: bool = True  # workspaces are recorded as values of the element that they serve
+    high: float = HIGH  # threshold of the singleton scores
+    folds: bool = True  # contributions to a reduction are combined
+    paper: bool = False  # the paper's model instead of ``volume``
 
 
 VARIANTS = (
@@ -65,33 +56,21 @@ VARIANTS = (
 
 @dataclass(frozen=True, slots=True)
 class AblationRow:
-    """One variant of one case.
+    """One variant of one case."""
 
-    Attributes:
-        workload: Its entry.
-        arguments: Arguments of the program.
-        nodes: Processes p.
-        variant: What is left out.
-        best_accuracy: Of the best decomposition; ``None`` if the graph would be too large.
-        own_accuracy: At the MPI program's decomposition, known excesses subtracted; ``None`` without one.
-    """
-
-    workload: CaseProgram
+    workload: CaseProgram  # its entry
     arguments: tuple[str, ...]
-    nodes: int
-    variant: Variant
-    best_accuracy: float | None
+    nodes: int  # processes p
+    variant: Variant  # what is left out
+    best_accuracy: float | None  # of the best decomposition; ``None`` if the graph would be too large
+    # at the MPI program's decomposition, known excesses subtracted; ``None`` without one
     own_accuracy: float | None
 
 
 def ablate(
     workloads: Sequence[CaseProgram], selection: CaseSelection, progress: Progress, jobs: int = 1
 ) -> Iterator[AblationRow | Failure]:
-    """Rows of all variants for the smallest size of each selected entry; arguments as of ``validate``.
-
-    Raises:
-        ConfigError: If the selection is empty.
-    """
+    """Rows of all variants, smallest size of each selected entry; arguments and errors as of ``validate``."""
     chosen = selected(workloads, selection)
     yield from each_case(
         partial(_all_variants, selection), [(w, w.sizes[0]) for w in chosen], "ablation", progress, jobs

@@ -29,11 +29,7 @@ _FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max}
 
 
 def evaluate(formula: str | int, values: Mapping[str, int]) -> int:
-    """Value of ``formula`` with + - * // % **, min and max.
-
-    Raises:
-        ConfigError: If it is no such formula, or names a value that is not given.
-    """
+    """Value of ``formula`` (+ - * // % **, min, max); a :class:`ConfigError` if it is none or names more."""
     try:
         return _value(ast.parse(str(formula), mode="eval").body, values)
     except (SyntaxError, KeyError, TypeError, ZeroDivisionError) as error:
@@ -63,80 +59,56 @@ Tasks = Literal["", "most", "highest"]
 
 @dataclass(frozen=True, slots=True)
 class ArrayBlocks:
-    """Owners of the elements of all arrays with so many elements, as the MPI program divides them.
+    """Owners of the elements of all arrays with so many elements, as the MPI program divides them."""
 
-    Attributes:
-        shape: Formulas, elements per dimension, the slowest first; their product finds the arrays.
-        points: Formulas, points that the process grid divides, per divided dimension (the first ones of
-            ``shape``). None: all elements belong to rank 0.
-        shift: Index of the first point; what lies before it or behind the last one belongs to its neighbour.
-        leads: Tasks go where these arrays are, if they use any of them.
-    """
-
+    # formulas, elements per dimension, the slowest first; their product finds the arrays
     shape: tuple[str, ...]
+    # formulas, points that the process grid divides, per divided dimension (the first ones of ``shape``).
+    # With no formula, all elements belong to rank 0
     points: tuple[str, ...]
+    # index of the first point; what lies before it or behind the last one belongs to its neighbour
     shift: int = 0
-    leads: bool = False
+    leads: bool = False  # tasks go where these arrays are, if they use any of them
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """Bytes that one side has and the other has not, for a reason that is known.
-
-    Attributes:
-        name: Short name.
-        side: ``counted``: the MPI program sends them without need. ``predicted``: the model charges what the
-            program has already received before its main loop, or what is no communication.
-        bytes: Formula; empty if ``counts`` has the numbers.
-        counts: Bytes by ``ARGUMENTS on P``, where they depend on the data.
-        why: A sentence.
-    """
+    """Bytes that one side has and the other has not, for a reason that is known."""
 
     name: str
+    # ``counted``: the MPI program sends them without need. ``predicted``: the model charges what the program
+    # has already received before its main loop, or what is no communication
     side: Side
-    bytes: str
+    bytes: str  # formula; empty if ``counts`` has the numbers
+    # bytes by ``ARGUMENTS on P``, where they depend on the data
     counts: Mapping[str, int] = field(hash=False)
-    why: str
+    why: str  # a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class CaseProgram:
-    """A sequential program, its MPI counterpart and the runs to compare.
+    """A sequential program, its MPI counterpart and the runs to compare."""
 
-    Attributes:
-        name: Name; several entries of one name are variants of one workload.
-        sources: Files of the sequential program.
-        mpi_sources: Files of the MPI program.
-        flags: Compiler flags of both.
-        region: Function that holds the sequential main loop.
-        counted_region: Marked region of the MPI program; empty if ``MPI_Pcontrol`` encloses its main loop.
-        parameters: Names of the leading whole-number arguments, empty for those that formulas cannot use.
-        sizes: Arguments of the runs, the smallest first.
-        mpi_arguments: What of the arguments the MPI program takes (their number), -1 for all.
-        grids: Process grid by number of processes, as the MPI program takes it; empty text if it takes none.
-        own_replaces: (argument, replacement) to analyse the same problem in an order that blocks describe.
-        arrays: Owners in the MPI program.
-        tasks: How connected values outside these arrays (the work on one element) are placed: where ``most``
-            of the values are that they use, at the ``highest`` rank of them; empty: one by one.
-        excesses: Known differences at the MPI program's own decomposition.
-        note: Sentences about what the table shows.
-    """
-
-    name: str
-    sources: tuple[Path, ...]
-    mpi_sources: tuple[Path, ...]
-    flags: tuple[str, ...]
-    region: str
-    counted_region: str
+    name: str  # name; several entries of one name are variants of one workload
+    sources: tuple[Path, ...]  # files of the sequential program
+    mpi_sources: tuple[Path, ...]  # files of the MPI program
+    flags: tuple[str, ...]  # compiler flags of both
+    region: str  # function that holds the sequential main loop
+    counted_region: str  # marked region of the MPI program; empty if ``MPI_Pcontrol`` encloses its main loop
+    # names of the leading whole-number arguments, empty for those that formulas cannot use
     parameters: tuple[str, ...]
-    sizes: tuple[tuple[str, ...], ...]
-    mpi_arguments: int
+    sizes: tuple[tuple[str, ...], ...]  # arguments of the runs, the smallest first
+    mpi_arguments: int  # what of the arguments the MPI program takes (their number), -1 for all
+    # process grid by number of processes, as the MPI program takes it; empty text if it takes none
     grids: Mapping[int, str] = field(hash=False)
+    # (argument, replacement) to analyse the same problem in an order that blocks describe
     own_replaces: tuple[tuple[str, str], ...]
-    arrays: tuple[ArrayBlocks, ...]
+    arrays: tuple[ArrayBlocks, ...]  # owners in the MPI program
+    # how connected values outside these arrays (the work on one element) are placed: where ``most`` of the
+    # values are that they use, at the ``highest`` rank of them; empty: one by one
     tasks: Tasks
-    excesses: tuple[Excess, ...]
-    note: str
+    excesses: tuple[Excess, ...]  # known differences at the MPI program's own decomposition
+    note: str  # sentences about what the table shows
 
     def values(self, arguments: Sequence[str], nodes: int) -> dict[str, int]:
         """What formulas may name: parameters, p, extents g0, g1, g2 of the process grid."""
@@ -164,11 +136,7 @@ class CaseProgram:
         return tuple(replaced.get(word, word) for word in arguments)
 
     def excess_bytes(self, arguments: Sequence[str], nodes: int) -> dict[Excess, int]:
-        """Known differences of one run, bytes.
-
-        Raises:
-            ConfigError: If a formula is wrong, or there is no count of this run.
-        """
+        """Known differences of a run, bytes; a :class:`ConfigError` for a wrong formula or no count."""
         return {item: self._excess(item, arguments, nodes) for item in self.excesses}
 
     def _excess(self, item: Excess, arguments: Sequence[str], nodes: int) -> int:
@@ -181,11 +149,7 @@ class CaseProgram:
 
 
 def read_cases(path: Path) -> tuple[CaseProgram, ...]:
-    """Workloads in ``path``; its folder is where their files are.
-
-    Raises:
-        ConfigError: If the file is missing, or is not such a file.
-    """
+    """Workloads in ``path``, whose folder has their files; a :class:`ConfigError` if it is no such file."""
     hint = "run in a checkout of the tool, or name the file with --cases"
     with reading(path, "a file of validation cases", hint=hint, error=ConfigError):
         document = parse_toml(path.read_text(encoding="utf-8"))

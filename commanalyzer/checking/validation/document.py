@@ -18,23 +18,14 @@ _ACCURATE = 0.97
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a document.
-
-    Attributes:
-        title: Heading.
-        paragraphs: Sentences before the table.
-        columns: Titles of the table; empty for none.
-        rows: Cells.
-        text_columns: Leading columns that are text, not numbers.
-        items: List after the table.
-    """
+    """A part of a document."""
 
     title: str
-    paragraphs: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    text_columns: int = 1
-    items: tuple[str, ...] = ()
+    paragraphs: tuple[str, ...] = ()  # sentences before the table
+    columns: tuple[str, ...] = ()  # titles of the table; empty for none
+    rows: tuple[tuple[str, ...], ...] = ()  # cells
+    text_columns: int = 1  # leading columns that are text, not numbers
+    items: tuple[str, ...] = ()  # list after the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +42,18 @@ def validation_document(
     command: str,
     versions: Sequence[str],
 ) -> Document:
-    """Everything that a validation says.
+    """Everything that a validation says; a :class:`ConfigError` if every case failed.
 
-    Args:
-        found: Comparisons, at least one, and what failed.
-        ablation: Rows of the ablation, and what failed; may be empty.
-        command: Command that made them.
-        versions: Tool, compiler, MPI.
-
-    Raises:
-        ConfigError: If every case failed.
+    ``found`` are comparisons, at least one, and what failed; ``ablation`` likewise, or empty. They were made
+    by ``command`` with these ``versions`` of tool, compiler, MPI.
     """
     rows = [item for item in found if isinstance(item, CaseRow)]
     failures = [item for item in (*found, *ablation) if isinstance(item, Failure)]
     variants = [item for item in ablation if isinstance(item, AblationRow)]
     if not rows:
         raise ConfigError(f"expected a case that can be compared, found none: {failures[0].reason}")
-    sections = [
-        _head(rows, command, versions),
-        _summary(rows),
-        _found(rows),
-        _reasons(rows),
-        _own(rows),
-        _excesses(rows),
-        _notes(rows),
-        _failed(failures),
-    ]
+    of_rows = (_summary, _found, _reasons, _own, _excesses, _notes)
+    sections = [_head(rows, command, versions), *(make(rows) for make in of_rows), _failed(failures)]
     if variants:
         sections.append(_ablation(variants))
     return Document("Accuracy", tuple(section for section in sections if section is not None))
@@ -139,19 +116,16 @@ def _summary_line(name: str, rows: Sequence[CaseRow]) -> tuple[str, ...]:
     better = sum(row.high_bytes < row.counted_bytes for row in rows)
     inside = sum(row.predicted_bytes <= row.counted_bytes <= row.high_bytes for row in rows)
     spread = f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else _NONE
+    found = [row.accuracy for row in rows]
+    means = (
+        _mean(row.agreement for row in rows),
+        _mean(row.least_accuracy for row in rows),
+        _mean(row.paper_accuracy for row in rows),
+    )
     return (
-        name,
-        str(len(rows)),
-        percent(_mean(row.accuracy for row in rows)),
-        percent(_least(row.accuracy for row in rows)),
-        f"{better} of {len(rows)}",
-        f"{inside} of {len(rows)}",
-        spread,
-        percent(_mean(row.agreement for row in rows)),
-        percent(_mean(row.least_accuracy for row in rows)),
-        percent(_mean(row.paper_accuracy for row in rows)),
-        percent(_mean(own)),
-        percent(_least(own)),
+        *(name, str(len(rows)), percent(_mean(found)), percent(_least(found))),
+        *(f"{better} of {len(rows)}", f"{inside} of {len(rows)}", spread),
+        *map(percent, (*means, _mean(own), _least(own))),
         f"{sum(value == 1.0 for value in known)} of {len(known)}" if known else _NONE,
     )
 
@@ -170,24 +144,14 @@ def _found(rows: Sequence[CaseRow]) -> Passage:
 
 
 def _found_cells(row: CaseRow) -> tuple[str, ...]:
+    ratio = f"{row.predicted_bytes / row.counted_bytes:.3f}" if row.counted_bytes else _NONE
     return (
-        row.workload.name,
-        " ".join(row.arguments),
-        row.workload.grids[row.nodes].lstrip("="),
-        row.method,
-        str(row.nodes),
-        f"{row.counted_bytes:,}",
-        f"{row.predicted_bytes:,}",
-        f"{row.high_bytes:,}",
-        f"{row.predicted_bytes / row.counted_bytes:.3f}" if row.counted_bytes else _NONE,
-        percent(row.accuracy),
-        percent(row.agreement),
-        f"{row.imbalance:.3f}",
-        row.least_method,
-        f"{row.least_bytes:,}",
-        percent(row.least_accuracy),
-        _NONE if row.paper_bytes is None else f"{row.paper_bytes:,}",
-        percent(row.paper_accuracy),
+        *(row.workload.name, " ".join(row.arguments), row.workload.grids[row.nodes].lstrip("=")),
+        *(row.method, str(row.nodes)),
+        *(f"{amount:,}" for amount in (row.counted_bytes, row.predicted_bytes, row.high_bytes)),
+        *(ratio, percent(row.accuracy), percent(row.agreement), f"{row.imbalance:.3f}"),
+        *(row.least_method, f"{row.least_bytes:,}", percent(row.least_accuracy)),
+        *(_NONE if row.paper_bytes is None else f"{row.paper_bytes:,}", percent(row.paper_accuracy)),
     )
 
 
@@ -243,19 +207,12 @@ def _own(rows: Sequence[CaseRow]) -> Passage | None:
 def _own_cells(row: CaseRow, own: OwnDecomposition) -> tuple[str, ...]:
     counted = row.counted_bytes - own.excess("counted")
     predicted = own.predicted_bytes - own.excess("predicted")
+    amounts = (row.counted_bytes, counted, own.predicted_bytes, own.high_bytes, predicted)
     return (
-        row.workload.name,
-        " ".join(row.arguments),
-        row.workload.grids[row.nodes].lstrip("="),
-        str(row.nodes),
-        f"{row.counted_bytes:,}",
-        f"{counted:,}",
-        f"{own.predicted_bytes:,}",
-        f"{own.high_bytes:,}",
-        f"{predicted:,}",
+        *(row.workload.name, " ".join(row.arguments), row.workload.grids[row.nodes].lstrip("=")),
+        *(str(row.nodes), *(f"{amount:,}" for amount in amounts)),
         f"{predicted - counted:+,}" if predicted != counted else "0",
-        percent(row.own_accuracy),
-        percent(own.agreement),
+        *(percent(row.own_accuracy), percent(own.agreement)),
     )
 
 

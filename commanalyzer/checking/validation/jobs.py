@@ -27,11 +27,7 @@ _OPTIONS = ("-O2", "-ffp-contract=off")
 
 
 def mpi_tool(name: str) -> Path:
-    """Program of the MPI beside this Python, else on the search path.
-
-    Raises:
-        ConfigError: If there is none.
-    """
+    """Program of the MPI beside this Python, else on the path; a :class:`ConfigError` if there is none."""
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.is_file() else shutil.which(name)
     if found is None:
@@ -40,12 +36,7 @@ def mpi_tool(name: str) -> Path:
 
 
 def build_mpi(sources: Sequence[Path], program: Path, flags: Sequence[str] = ()) -> Path:
-    """Compile and link ``program``; all C, or all C++.
-
-    Raises:
-        ConfigError: If there is no MPI.
-        CompileError: If it does not compile.
-    """
+    """Compile and link ``program``, all C or all C++; a :class:`CompileError`, or ConfigError without MPI."""
     is_c = all(source.suffix == ".c" for source in sources)
     wrapper = mpi_tool("mpicc" if is_c else "mpicxx")
     compiler = shlex.join(bundled_compiler("c" if is_c else "c++"))
@@ -76,14 +67,9 @@ class Failure:
 def each_case(
     run: Callable[[Case], Sequence[T]], cases: Sequence[Case], name: str, progress: Progress, jobs: int
 ) -> Iterator[T | Failure]:
-    """Results of ``run`` in the order of ``cases``, as they are ready.
+    """Results of ``run`` in the order of ``cases``, as they are ready; ``jobs`` processes run side by side.
 
-    Args:
-        run: What to do; can be pickled if ``jobs`` is more than one.
-        cases: Input.
-        name: Of the stage.
-        progress: Receives one step per case.
-        jobs: Processes that run cases side by side.
+    With several, ``run`` has to be one that can be pickled. The stage called ``name`` has one step per case.
     """
     progress.stage(f"{name}: {len(cases)} cases", len(cases))
     guarded = partial(_guarded, run)

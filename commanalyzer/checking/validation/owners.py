@@ -25,10 +25,8 @@ def owners_by_blocks(
     """Return int32[V], owners where the arrays of ``workload`` are divided among the ranks of ``grid``.
 
     Values elsewhere (matrix entries, workspaces, registers) follow what they are computed with; hubs
-    (parameters, centroids) have no say.
-
-    Raises:
-        ConfigError: If no array of the program has as many elements as one of the workload's arrays.
+    (parameters, centroids) have no say. A :class:`ConfigError` if no array of the program has as many
+    elements as one of the workload's.
     """
     part = np.full(graph.num_vertices, -1, dtype=np.int64)
     leads = np.zeros(graph.num_vertices, dtype=np.bool_)

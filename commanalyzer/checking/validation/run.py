@@ -39,19 +39,12 @@ _TIMEOUT_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class OwnDecomposition:
-    """The prediction where values are divided as in the MPI program.
+    """The prediction where values are divided as in the MPI program."""
 
-    Attributes:
-        predicted_bytes: Lower end of the bracket.
-        high_bytes: Upper end.
-        excesses: Known differences and their bytes.
-        agreement: Of the matrices per pair of ranks, 0 to 1, no part relabelled.
-    """
-
-    predicted_bytes: int
-    high_bytes: int
-    excesses: Mapping[Excess, int]
-    agreement: float
+    predicted_bytes: int  # lower end of the bracket
+    high_bytes: int  # upper end
+    excesses: Mapping[Excess, int]  # known differences and their bytes
+    agreement: float  # of the matrices per pair of ranks, 0 to 1, no part relabelled
 
     def excess(self, side: Side) -> int:
         """Known bytes of one side that the other has not."""
@@ -60,36 +53,21 @@ class OwnDecomposition:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One comparison.
+    """One comparison."""
 
-    Attributes:
-        workload: Its entry.
-        arguments: Arguments of the program.
-        nodes: Processes p.
-        counted_bytes: Bytes between ranks in the MPI program's main loop.
-        predicted_bytes: What a programmer would write, model ``volume``.
-        high_bytes: Upper end.
-        paper_bytes: Best decomposition, model ``hpdc18``; ``None`` if its graph would be too large.
-        method: What found that division.
-        imbalance: Of that division.
-        agreement: Of the matrices per pair of ranks after the best relabelling, 0 to 1.
-        least_method: What found the least bytes, whoever can write it.
-        least_bytes: These.
-        own: At the MPI program's decomposition; ``None`` if the file does not say how it divides.
-    """
-
-    workload: CaseProgram
+    workload: CaseProgram  # its entry
     arguments: tuple[str, ...]
-    nodes: int
-    counted_bytes: int
-    predicted_bytes: int
-    high_bytes: int
-    paper_bytes: int | None
-    method: str
-    imbalance: float
-    agreement: float
-    least_method: str
-    least_bytes: int
+    nodes: int  # processes p
+    counted_bytes: int  # bytes between ranks in the MPI program's main loop
+    predicted_bytes: int  # what a programmer would write, model ``volume``
+    high_bytes: int  # upper end
+    paper_bytes: int | None  # best decomposition, model ``hpdc18``; ``None`` if its graph would be too large
+    method: str  # what found that division
+    imbalance: float  # of that division
+    agreement: float  # of the matrices per pair of ranks after the best relabelling, 0 to 1
+    least_method: str  # what found the least bytes, whoever can write it
+    least_bytes: int  # these
+    # at the MPI program's decomposition; ``None`` if the file does not say how it divides
     own: OwnDecomposition | None
 
     @property
@@ -118,17 +96,11 @@ class CaseRow:
 
 @dataclass(frozen=True, slots=True)
 class CaseSelection:
-    """Which cases to run.
+    """Which cases to run."""
 
-    Attributes:
-        workloads: Names; empty for all.
-        nodes: Numbers of processes; empty for all of the file.
-        quick: The smallest size of each entry only, up to 4 processes.
-    """
-
-    workloads: tuple[str, ...] = ()
-    nodes: tuple[int, ...] = ()
-    quick: bool = False
+    workloads: tuple[str, ...] = ()  # names; empty for all
+    nodes: tuple[int, ...] = ()  # numbers of processes; empty for all of the file
+    quick: bool = False  # the smallest size of each entry only, up to 4 processes
 
     def sizes(self, workload: CaseProgram) -> tuple[tuple[str, ...], ...]:
         """Arguments to run."""
@@ -142,11 +114,7 @@ class CaseSelection:
 
 
 def selected(workloads: Sequence[CaseProgram], selection: CaseSelection) -> tuple[CaseProgram, ...]:
-    """Workloads of a selection.
-
-    Raises:
-        ConfigError: If a name is unknown, or nothing is left to run.
-    """
+    """Workloads of a selection; a :class:`ConfigError` if a name is unknown, or nothing is left to run."""
     names = {item.name for item in workloads}
     unknown = [name for name in selection.workloads if name not in names]
     if unknown:
@@ -163,14 +131,8 @@ def validate(
 ) -> Iterator[CaseRow | Failure]:
     """Rows of all selected cases, as they are ready; a case that fails does not end the others.
 
-    Args:
-        workloads: Entries of the data file.
-        selection: Which of them, and what of them.
-        progress: Receives one step per case.
-        jobs: Processes that run cases side by side; the rows are the same.
-
-    Raises:
-        ConfigError: If the selection is empty.
+    ``jobs`` processes run cases side by side; the rows are the same. There is one step of progress per case.
+    A :class:`ConfigError` if the selection is empty.
     """
     cases = [(w, arguments) for w in selected(workloads, selection) for arguments in selection.sizes(w)]
     yield from each_case(partial(_rows, selection), cases, "compare", progress, jobs)
@@ -205,11 +167,7 @@ def request_for(
 
 
 def counted_run(workload: CaseProgram, arguments: Sequence[str], nodes: int, program: Path) -> AnalysisResult:
-    """Counted bytes of the MPI program's main loop.
-
-    Raises:
-        TargetRunError: If it fails.
-    """
+    """Counted bytes of the MPI program's main loop; a :class:`TargetRunError` if it fails."""
     command = (str(mpi_tool("mpiexec")), "-n", str(nodes), str(program))
     result = count(
         CountRequest(
@@ -245,20 +203,11 @@ def _row(
     workload, arguments = case
     found = compare(predicted, counted, model="volume")
     paper = predicted.best(nodes, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
-    least = predicted.best(nodes, "volume")
+    least, chosen = predicted.best(nodes, "volume"), found.predicted
     return CaseRow(
-        workload,
-        arguments,
-        nodes,
-        found.counted.comm_bytes,
-        found.predicted.comm_bytes,
-        found.predicted.communication.high_bytes,
-        paper,
-        found.predicted.method,
-        found.predicted.imbalance,
-        found.relabelling.agreement,
-        least.method,
-        least.comm_bytes,
+        *(workload, arguments, nodes, found.counted.comm_bytes, chosen.comm_bytes),
+        *(chosen.communication.high_bytes, paper, chosen.method, chosen.imbalance),
+        *(found.relabelling.agreement, least.method, least.comm_bytes),
         own_decomposition(workload, arguments, nodes, own, found.counted.communication.comm_bytes),
     )
 

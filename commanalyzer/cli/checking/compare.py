@@ -26,13 +26,7 @@ from commanalyzer.machine.parameters import MachineParameters
 )
 @machine_and_latency_options
 @output_options("Only the totals.")
-def command(
-    predicted: Path,
-    counted: Path,
-    machine: MachineParameters,
-    out: Outputs,
-    **given: Any,
-) -> None:
+def command(predicted: Path, counted: Path, machine: MachineParameters, out: Outputs, **given: Any) -> None:
     """Compare the result PREDICTED (analyze -o) with the result COUNTED (count -o) of an MPI run.
 
     Accuracy is 1 - |predicted - counted| / counted. Parts of a prediction have no natural numbers: the

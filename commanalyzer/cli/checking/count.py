@@ -9,14 +9,7 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
-from commanalyzer.cli.parameters.output import (
-    Outputs,
-    emit,
-    force_option,
-    json_option,
-    quiet_option,
-    together,
-)
+from commanalyzer.cli.parameters.output import Outputs, emit, output_options
 
 
 class _WithCommand(WithProgramArguments):
@@ -29,24 +22,15 @@ class _WithCommand(WithProgramArguments):
 
 @click.command(cls=_WithCommand)
 @click.option("-o", "--output", type=options.FILE, help="Save the result (*.cmz).")
-@json_option
 @click.option(
     "--region", default="", metavar="NAME", help="Mark or function that the result's matrix covers."
 )
 @click.option("--mpicc", default="", help="Compiler wrapper of the program's MPI, if not beside mpiexec.")
 @click.option("--timeout", "timeout_s", type=options.seconds, help="Limit of the run: 60, 10min.")
 @click.option("--profile", type=options.FILE, help="Save the ranks' communication (*.pisa).")
-@force_option
 @click.option("--all", "every", is_flag=True, help="Show every kind of call.")
-@quiet_option("Only the table of regions.")
-@together(out=Outputs)
-def command(
-    output: Path | None,
-    profile: Path | None,
-    every: bool,
-    out: Outputs,
-    **given: Any,
-) -> None:
+@output_options("Only the table of regions.")
+def command(output: Path | None, profile: Path | None, every: bool, out: Outputs, **given: Any) -> None:
     """Count the bytes and messages that an MPI program's ranks send to each other.
 
     The command after -- is run once, unchanged, with a counting library in every rank. Collectives are
@@ -55,13 +39,9 @@ def command(
     out.check(output, profile)
     from commanalyzer.checking.counting.launch import CountRequest, count
 
-    result = count(
-        CountRequest(
-            command=program_arguments(),
-            output_to_stderr=out.is_document,
-            **given,  # options that are called like the fields of the request
-        )
-    )
+    command = program_arguments()
+    request = CountRequest(command, output_to_stderr=out.is_document, **given)  # options are its fields
+    result = count(request)
     emit(result, output, out, every=every)
     if profile is not None:
         from commanalyzer.profiles.document import write_profile

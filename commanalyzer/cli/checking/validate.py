@@ -78,13 +78,10 @@ def command(
         console.width = _WIDE
     show_document(document, console, quiet=quiet)
     for path in files:
-        write_text(path, html_text(document) if _is_html(path) else markdown_text(document), force=force)
+        text = markdown_text(document) if path.suffix == ".md" else html_text(document)
+        write_text(path, text, force=force)
         if not quiet:
             click.echo(f"wrote {path}")
-
-
-def _is_html(path: Path) -> bool:
-    return path.suffix in (".html", ".htm")
 
 
 def _outputs(output: Path | None) -> tuple[Path, ...]:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import click
 
-from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, interpreted_options
 from commanalyzer.cli.parameters.output import Outputs, output_options
 from commanalyzer.request import AnalysisRequest
 
 
 @click.command(cls=WithProgramArguments)
-@click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @click.option("--run", is_flag=True, help="Also interpret the program: measured mix and run-time features.")
 @interpreted_options
 @output_options("Do not say which file was written.")
-def command(
-    request: AnalysisRequest,
-    run: bool,
-    out: Outputs,
-) -> None:
+def command(request: AnalysisRequest, run: bool, out: Outputs) -> None:
     """Count the instructions of every kernel of SOURCES by kind, as learn and predict need them.
 
     A kernel is a nest of loops over work items. Arguments after -- imply --run; the program is interpreted

@@ -47,12 +47,7 @@ _SETS = ("all", "static", "runtime")
 @output_options("Only say nothing but errors.")
 @together(how="commanalyzer.kernels.learning.training:TrainingOptions")
 def command(
-    table: Path,
-    output: Path,
-    machine: str,
-    insight: bool,
-    out: Outputs,
-    how: TrainingOptions,
+    table: Path, output: Path, machine: str, insight: bool, out: Outputs, how: TrainingOptions
 ) -> None:
     """Train a model on TABLE (CSV or JSON Lines): per run a kernel, its features and the speed-up or time.
 

@@ -44,11 +44,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=options.FILE, help="Save times and law (JSON), for compose.")
 @output_options("Only the law.")
 @together(asked="commanalyzer.kernels.composition.measurement:BlockRequest")
-def command(
-    output: Path | None,
-    out: Outputs,
-    asked: BlockRequest,
-) -> None:
+def command(output: Path | None, out: Outputs, asked: BlockRequest) -> None:
     """Measure the run time of a function of the SOURCEs, or of a command, and fit a law to it.
 
     Every call sees fresh data of a fixed random sequence. Measure on an idle machine.

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import click
 
-from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, interpreted_options
 from commanalyzer.cli.parameters.output import Outputs, output_options
 from commanalyzer.request import AnalysisRequest
 
 
 @click.command(cls=WithProgramArguments)
-@click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @interpreted_options
 @output_options("Only the patterns, without reasons.")
-def command(
-    request: AnalysisRequest,
-    out: Outputs,
-) -> None:
+def command(request: AnalysisRequest, out: Outputs) -> None:
     """Find the parallel pattern of every loop of SOURCES, or the flows that forbid one.
 
     The program is interpreted: use a small problem. What is said holds for the flows of that run.

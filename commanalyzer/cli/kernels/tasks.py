@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=WithProgramArguments)
-@click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @click.option(
     "--nodes", type=options.nodes, default=(2, 4), help="Node counts for which moved bytes are counted: 2,4."
 )

@@ -317,8 +317,9 @@ def _run(request: MeasurementRequest, quiet: bool) -> None:
     from commanalyzer.report.result.text import make_console
 
     progress = SilentProgress() if quiet or launcher_rank() else LineProgress(sys.stderr)
+    bug = "  this is a bug of commanalyzer, please report it"
     try:
-        done = run_job(request, progress, _say_failure)
+        done = run_job(request, progress, lambda text: click.echo(f"internal error: {text}\n{bug}", err=True))
     except CommAnalyzerError:
         if launcher_rank():
             click.get_current_context().exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
@@ -331,10 +332,6 @@ def _run(request: MeasurementRequest, quiet: bool) -> None:
     show_remarks(done.remarks, console)
     for path in done.files:
         click.echo(f"wrote {path}")
-
-
-def _say_failure(text: str) -> None:
-    click.echo(f"internal error: {text}\n  this is a bug of commanalyzer, please report it", err=True)
 
 
 def _measure_pairs(

@@ -9,7 +9,6 @@ from commanalyzer.cli.parameters.machine_options import machine_options
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.quantities import (
     Bytes,
-    Dimensionless,
     Flop,
     FlopPerSecond,
     format_percent,
@@ -52,15 +51,9 @@ def command(
         raise MachineModelError("expected some work, found 0 floating-point operations", where="--flops")
     click.echo(f"communication intensity  {intensity:.6g} bytes/flop")
     click.echo(f"efficiency bound         {format_percent(bound)}")
-    if flops is not None:
-        _show_times(flops, bound, nodes, machine)
-
-
-def _show_times(flops: float, bound: Dimensionless, nodes: int | None, machine: MachineParameters) -> None:
-    if machine.throughput is None:
-        return
-    serial_s = serial_time(Flop(flops), FlopPerSecond(machine.throughput.value))
-    click.echo(f"single-node time         {format_seconds(serial_s)}")
-    if nodes is not None:
-        shortest_s = parallel_time_lower_bound(serial_s, nodes, bound)
-        click.echo(f"shortest time, {nodes} nodes  {format_seconds(shortest_s)}")
+    if flops is not None and machine.throughput is not None:
+        serial_s = serial_time(Flop(flops), FlopPerSecond(machine.throughput.value))
+        click.echo(f"single-node time         {format_seconds(serial_s)}")
+        if nodes is not None:
+            shortest_s = parallel_time_lower_bound(serial_s, nodes, bound)
+            click.echo(f"shortest time, {nodes} nodes  {format_seconds(shortest_s)}")

@@ -102,7 +102,8 @@ def command(
     network = _platform(asked, found, machine, chosen)
     if not out.quiet:
         _say_unused(machine, is_file=network.name not in _TOPOLOGIES)
-    how = SimulationOptions(message_overhead_s=_overhead_s(machine), **given)
+    overhead = machine.message_overhead
+    how = SimulationOptions(message_overhead_s=overhead.value if overhead else 0.0, **given)
     _run(found, chosen, network, how, out)
 
 
@@ -112,10 +113,6 @@ def _say_unused(machine: MachineParameters, *, is_file: bool) -> None:
     unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
     if is_file and unused:
         click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
-
-
-def _overhead_s(machine: MachineParameters) -> float:
-    return machine.message_overhead.value if machine.message_overhead is not None else 0.0
 
 
 def _check_keep(keep: Path | None, force: bool) -> None:
@@ -157,11 +154,7 @@ def _run(
 ) -> None:
     from commanalyzer.machine.simulation.run import simulate
     from commanalyzer.machine.simulation.smpirun import smpi_version
-    from commanalyzer.report.machine import (
-        SimulationReport,
-        show_simulation,
-        simulation_text,
-    )
+    from commanalyzer.report.machine import SimulationReport, show_simulation, simulation_text
     from commanalyzer.result.provenance import collect_provenance
 
     version = smpi_version()

@@ -226,7 +226,7 @@ def sources_or_result(
 
 
 def interpreted_options(command: Callable[..., object]) -> Callable[..., object]:
-    """Add options of a program that is interpreted, of sources or a result; the command takes ``request``."""
+    """Add sources, or a result, and options of a program to interpret; the command takes ``request``."""
 
     @functools.wraps(command)
     def with_request(
@@ -248,7 +248,8 @@ def interpreted_options(command: Callable[..., object]) -> Callable[..., object]
         )
         return command(request=request, **others)
 
-    return cc_option(cflags_option(stdin_option(with_request)))
+    sources = click.argument("sources", nargs=-1, required=True, type=options.FILE)
+    return sources(cc_option(cflags_option(stdin_option(with_request))))
 
 
 def models_of(choice: str) -> tuple[Model, ...]:
@@ -267,13 +268,7 @@ def request_from(
     given: dict[str, Any],
     program_output: ProgramOutput = "inherit",
 ) -> AnalysisRequest:
-    """Request of the options added by :func:`analysis_options`.
-
-    Args:
-        sources: The program.
-        arguments: Its arguments.
-        given: Values of the options.
-        program_output: Where its standard output goes.
+    """Request of the options added by :func:`analysis_options`, whose values are ``given``.
 
     Raises:
         CommAnalyzerError: If a value is out of range or a machine file is not usable.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import cast
 
 import click
 from click.shell_completion import CompletionItem
 
 from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.options import Command
 from commanalyzer.machine.machine_file import load_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 
@@ -20,7 +21,6 @@ def _complete_machine(_: click.Context, __: click.Parameter, incomplete: str) ->
     return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
 
 
-F = TypeVar("F", bound=Callable[..., object])
 _OPTIONS = (
     click.option(
         "--machine",
@@ -30,9 +30,7 @@ _OPTIONS = (
         help="Published machine, or machine file (TOML) with bandwidth, overlap, throughput and more.",
     ),
     click.option(
-        "--bandwidth",
-        type=options.bandwidth,
-        help="Bisection bandwidth per node: 12.5GB/s, 100Gbit/s.",
+        "--bandwidth", type=options.bandwidth, help="Bisection bandwidth per node: 12.5GB/s, 100Gbit/s."
     ),
     click.option("--overlap", type=options.fraction, help="Largest communication overlap: 0.57 or 57%."),
     click.option("--throughput", type=options.throughput, help="Throughput of one node: 3.2GFlop/s."),
@@ -50,17 +48,17 @@ efficiency_option = click.option(
 )
 
 
-def machine_options(command: F) -> F:
+def machine_options(command: Command) -> Command:
     """Add --machine, --bandwidth, --overlap and --throughput; the command takes them as ``machine``."""
     return _with_options(command, _OPTIONS)
 
 
-def machine_and_latency_options(command: F) -> F:
+def machine_and_latency_options(command: Command) -> Command:
     """The same with --latency, for commands that count messages."""
     return _with_options(command, (*_OPTIONS, _LATENCY))
 
 
-def _with_options(command: F, added: Sequence[Callable[[F], F]]) -> F:
+def _with_options(command: Command, added: Sequence[Callable[[Command], Command]]) -> Command:
     @functools.wraps(command)
     def with_machine(
         *arguments: object,
@@ -80,7 +78,7 @@ def _with_options(command: F, added: Sequence[Callable[[F], F]]) -> F:
         }
         return command(*arguments, machine=machine.updated(**single), **others)
 
-    return options.all_of(*added)(cast(F, with_machine))
+    return options.all_of(*added)(cast(Command, with_machine))
 
 
 def given(value: float | None, unit: str) -> Parameter | None:

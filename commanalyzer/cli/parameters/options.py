@@ -22,7 +22,7 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.foundation.work import WorkWeights
 from commanalyzer.request import MODELS, Coarsen, node_counts
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
+Command = TypeVar("Command", bound=Callable[..., object])
 Settings: TypeAlias = tuple[tuple[str, float], ...]
 FILE = click.Path(path_type=Path)
 
@@ -37,10 +37,10 @@ node_count_option = click.option(
 )
 
 
-def all_of(*added: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+def all_of(*added: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Several options as one, in this order in the help."""
 
-    def decorate(command: _Command) -> _Command:
+    def decorate(command: Command) -> Command:
         for option in reversed(added):
             command = option(command)
         return command
@@ -55,10 +55,7 @@ class_options = all_of(
         help="Clusters of all metrics, or regularity of the communication pattern.  [default: clusters]",
     ),
     click.option(
-        "--classes",
-        "number",
-        type=click.IntRange(1),
-        help="Number of clusters.  [default: by silhouette]",
+        "--classes", "number", type=click.IntRange(1), help="Number of clusters.  [default: by silhouette]"
     ),
     click.option(
         "--directed", is_flag=True, help="Tell ranks apart whose neighbours are on different sides."
@@ -144,7 +141,7 @@ def settings(text: str) -> Settings:
     return tuple(setting(part.strip()) for part in text.split(","))
 
 
-def at_option(name: str, text: str) -> Callable[[_Command], _Command]:
+def at_option(name: str, text: str) -> Callable[[Command], Command]:
     """``--at``, which says one point, in one option or several."""
 
     def joined(_context: object, _option: object, given: Iterable[Settings]) -> dict[str, float]:

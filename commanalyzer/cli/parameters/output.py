@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.options import Command
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 
@@ -22,20 +24,31 @@ if TYPE_CHECKING:
     from commanalyzer.foundation.progress import Progress
     from commanalyzer.result.results import AnalysisResult
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
-
 json_option = click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), help="Cores used for dividing.  [default: this machine's cores]"
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
-def quiet_option(text: str) -> Callable[[_Command], _Command]:
+def quiet_option(text: str) -> Callable[[Command], Command]:
     """Option ``quiet``; ``text`` says what is still shown."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
+
+
+def result_options(saved: str) -> Callable[[Command], Command]:
+    """Add ``--output`` with its text, ``--json``, ``--force``, ``--all``, ``--jobs`` and ``--quiet``."""
+    return options.all_of(
+        click.option("-o", "--output", type=options.FILE, help=saved),
+        json_option,
+        force_option,
+        click.option("--all", "every", is_flag=True, help="Show every candidate decomposition."),
+        click.option(
+            "--jobs",
+            type=click.IntRange(1),
+            help="Cores used for dividing.  [default: this machine's cores]",
+        ),
+        quiet_option("Only the table; no progress."),
+    )
 
 
 @contextmanager
@@ -52,14 +65,14 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
         yield progress
 
 
-def together(**kinds: type | str) -> Callable[[_Command], _Command]:
+def together(**kinds: type | str) -> Callable[[Command], Command]:
     """Hand options that are called like the fields of a dataclass to the command as one value.
 
     ``together(out=Outputs)`` stands below the options; the command takes ``out``. A class that is slow to
     import is given as ``module:name``.
     """
 
-    def decorate(command: _Command) -> _Command:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_values(*arguments: object, **given: object) -> object:
             for name, known in kinds.items():
@@ -67,7 +80,7 @@ def together(**kinds: type | str) -> Callable[[_Command], _Command]:
                 given[name] = kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
             return command(*arguments, **given)
 
-        return cast(_Command, with_values)
+        return cast(Command, with_values)
 
     return decorate
 
@@ -86,10 +99,7 @@ class Outputs:
         return self.json_output == "-"
 
     def check(self, *files: Path | None) -> None:
-        """Raise before a long run if its results could not be written.
-
-        Args:
-            *files: What is written besides the document; None for none.
+        """Raise before a long run if its results could not be written: the document or ``files``.
 
         Raises:
             ArtifactError: If a file exists and may not be overwritten, or cannot be written.
@@ -112,10 +122,7 @@ class Outputs:
     ) -> None:
         """Write the JSON ``document`` to standard output, or to a file besides showing what it says.
 
-        Args:
-            document: Its text.
-            show: Prints the same for people.
-            saved: Files that have been written, to be named; None for none.
+        ``show`` prints the same for people; files that have been ``saved`` are named.
         """
         from commanalyzer.report.result.text import make_console
 
@@ -130,10 +137,10 @@ class Outputs:
                 click.echo(f"wrote {path}", err=self.is_document)
 
 
-def output_options(quiet: str) -> Callable[[_Command], _Command]:
+def output_options(quiet: str) -> Callable[[Command], Command]:
     """Add ``--json``, ``--force``, and ``--quiet`` with its text; the command takes ``out``."""
 
-    def decorate(command: _Command) -> _Command:
+    def decorate(command: Command) -> Command:
         return json_option(force_option(quiet_option(quiet)(together(out=Outputs)(command))))
 
     return decorate

@@ -20,14 +20,7 @@ from commanalyzer.cli.parameters.analysis_options import (
     sources_or_result,
     stdin_option,
 )
-from commanalyzer.cli.parameters.output import (
-    Outputs,
-    force_option,
-    json_option,
-    quiet_option,
-    shown_progress,
-    together,
-)
+from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress, together
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 
@@ -46,7 +39,6 @@ class _Measured:
 @click.command(cls=WithProgramArguments)
 @click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @click.option("-o", "--output", type=options.FILE, help="Save the profile (*.pisa).")
-@json_option
 @click.option("--name", default="", help="Name of the application.  [default: the first source's]")
 @click.option(
     "--scale",
@@ -85,9 +77,8 @@ class _Measured:
 @click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min.")
 @click.option("--memory-limit", type=options.size, help="Limit of the program's memory: 8GB.")
 @allow_failure_option
-@force_option
-@quiet_option("Only the table.")
-@together(out=Outputs, measured=_Measured)
+@output_options("Only the table.")
+@together(measured=_Measured)
 def command(
     sources: tuple[Path, ...],
     output: Path | None,

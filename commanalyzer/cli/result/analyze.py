@@ -15,28 +15,14 @@ from commanalyzer.cli.parameters.analysis_options import (
     program_arguments,
     request_from,
 )
-from commanalyzer.cli.parameters.output import (
-    Outputs,
-    emit,
-    force_option,
-    jobs_option,
-    json_option,
-    quiet_option,
-    shown_progress,
-    together,
-)
+from commanalyzer.cli.parameters.output import Outputs, emit, result_options, shown_progress, together
 from commanalyzer.request import ProgramOutput
 
 
 @click.command(cls=WithProgramArguments)
 @click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @analysis_options
-@click.option("-o", "--output", type=options.FILE, help="Save the result (*.cmz).")
-@json_option
-@force_option
-@click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
-@jobs_option
-@quiet_option("Only the table; no progress.")
+@result_options("Save the result (*.cmz).")
 @click.option("-v", "--verbose", is_flag=True, help="Show compiler warnings and log messages.")
 @together(out=Outputs)
 def command(

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import click
 
-from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, interpreted_options
 from commanalyzer.request import AnalysisRequest
 
 
 @click.command(cls=WithProgramArguments)
-@click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @click.option("--line", type=click.IntRange(1), help="Source line of the store to explain.")
 @click.option(
     "--loops", is_flag=True, help="Instead, list the loops: which repeat without hooks, which do not, why."

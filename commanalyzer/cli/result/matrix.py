@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.cli.parameters import options
-
-if TYPE_CHECKING:
-    from commanalyzer.result.results import Decomposition
 
 
 @click.command()
@@ -36,20 +32,11 @@ def command(result: Path, nodes: int | None, model: str, method: str, form: str,
     count = nodes if nodes is not None else max(loaded.nodes, default=1)
     item = loaded.decomposition(count, model, method)
     if form == "csv":
-        _write_csv(item, messages)
+        matrix = item.communication.messages if messages else item.communication.comm_bytes
+        for row in matrix.tolist():
+            sys.stdout.write(",".join(map(str, row)) + "\n")
     else:
-        _write_text(item)
+        from commanalyzer.report.result.text import matrix_lines
 
-
-def _write_csv(item: Decomposition, messages: bool) -> None:
-    matrix = item.communication.messages if messages else item.communication.comm_bytes
-    for row in matrix.tolist():
-        sys.stdout.write(",".join(map(str, row)) + "\n")
-
-
-def _write_text(item: Decomposition) -> None:
-    from commanalyzer.report.result.text import matrix_lines
-
-    click.echo(repr(item))
-    for line in matrix_lines(item.communication, full=True):
-        click.echo(line)
+        for line in (repr(item), *matrix_lines(item.communication, full=True)):
+            click.echo(line)

@@ -10,16 +10,7 @@ import click
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import division_options, models_of
 from commanalyzer.cli.parameters.machine_options import machine_options
-from commanalyzer.cli.parameters.output import (
-    Outputs,
-    emit,
-    force_option,
-    jobs_option,
-    json_option,
-    quiet_option,
-    shown_progress,
-    together,
-)
+from commanalyzer.cli.parameters.output import Outputs, emit, result_options, shown_progress, together
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.request import MODELS, PartitionRequest
 
@@ -38,13 +29,8 @@ from commanalyzer.request import MODELS, PartitionRequest
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
 @division_options
 @machine_options
-@click.option("-o", "--output", type=options.FILE, help="Save the new result (*.cmz).")
-@json_option
-@force_option
-@click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
 @click.option("--check", is_flag=True, help="Verify conservation laws on the way.")
-@jobs_option
-@quiet_option("Only the table; no progress.")
+@result_options("Save the new result (*.cmz).")
 @together(out=Outputs)
 def command(
     result: Path,
@@ -57,10 +43,7 @@ def command(
 ) -> None:
     """Decompose the saved RESULT (*.cmz) for other node counts."""
     out.check(output)
-    request = PartitionRequest(
-        models=models_of(model),
-        **division,  # options that are called like the fields of the request
-    )
+    request = PartitionRequest(models=models_of(model), **division)  # options are called like its fields
     from commanalyzer.division.libraries.concurrency import usable_cores
     from commanalyzer.pipeline import repartition
     from commanalyzer.result.artifacts import load

@@ -16,13 +16,7 @@ from commanalyzer.cli.parameters.output import Outputs, output_options
 @options.node_count_option
 @click.option("--method", default="", help="Decomposition; the best if left out.")
 @output_options("Only the largest variable and line.")
-def command(
-    result: Path,
-    pair: tuple[int, ...],
-    nodes: int | None,
-    method: str,
-    out: Outputs,
-) -> None:
+def command(result: Path, pair: tuple[int, ...], nodes: int | None, method: str, out: Outputs) -> None:
     """Say why the nodes of the saved RESULT communicate.
 
     With SENDER and RECEIVER, what one node sends to another. Bytes of a value that several lines read are

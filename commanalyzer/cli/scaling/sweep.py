@@ -130,7 +130,9 @@ def command(
     """
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if gather is not None:
-        return _gather(gather, quiet)
+        from commanalyzer.scaling.sweep.run import gather as gathered
+
+        return _finish(gathered(gather), quiet)
     _check_where(where)
     arguments = _arguments(asked.arguments)
     with ExitStack() as stack:
@@ -144,20 +146,11 @@ def command(
             return _write_script(sweep, where.slurm, where)
         if engine is None:
             raise ConfigError("expected a place to analyse points, found none")
-        return _run(sweep, engine, int(where.memory_budget or 0) or _free_memory(), where.retry_failed, quiet)
+        return _run(sweep, engine, where, quiet)
 
 
 def _check_where(where: _Where) -> None:
-    chosen = [
-        name
-        for name, value in (
-            ("--jobs", where.jobs),
-            ("--mpi", where.mpi),
-            ("--dask", where.dask),
-            ("--slurm", where.slurm),
-        )
-        if value
-    ]
+    chosen = [f"--{name}" for name in ("jobs", "mpi", "dask", "slurm") if getattr(where, name)]
     if len(chosen) > 1:
         raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
 
@@ -204,24 +197,17 @@ def _engine(where: _Where, stack: ExitStack) -> Engine | None:
     return process_engine(where.jobs or usable_cores())
 
 
-def _free_memory() -> int:
+def _run(sweep: Sweep, engine: Engine, where: _Where, quiet: bool) -> int:
     import psutil
 
-    return int(_SHARE_OF_MEMORY * psutil.virtual_memory().available)
-
-
-def _run(sweep: Sweep, engine: Engine, budget_bytes: int, retry_failed: bool, quiet: bool) -> int:
     from commanalyzer.report.result.text import make_console
     from commanalyzer.report.scaling.sweep_text import SweepProgress
     from commanalyzer.scaling.sweep.run import run_sweep
 
+    budget = int(where.memory_budget or 0) or int(_SHARE_OF_MEMORY * psutil.virtual_memory().available)
     with SweepProgress(make_console(sys.stderr), quiet=quiet) as progress:
         outcome = run_sweep(
-            sweep,
-            engine,
-            watch=progress.show,
-            memory_budget_bytes=budget_bytes,
-            retry_failed=retry_failed,
+            sweep, engine, watch=progress.show, memory_budget_bytes=budget, retry_failed=where.retry_failed
         )
     return _finish(outcome, quiet)
 
@@ -235,12 +221,6 @@ def _task(sweep: Sweep, index: int) -> int:
         return EXIT_OK
     click.echo(f"{sweep.points[index].label}: {record.error.message}", err=True)
     return EXIT_INCOMPLETE
-
-
-def _gather(folder: Path, quiet: bool) -> int:
-    from commanalyzer.scaling.sweep.run import gather
-
-    return _finish(gather(folder), quiet)
 
 
 def _finish(outcome: SweepOutcome, quiet: bool) -> int:

@@ -53,12 +53,8 @@ def dissolve_registers(graph: ValueGraph, limit: int = DEFAULT_LIMIT) -> ValueGr
     ``row_accumulates``. Rows with the same sink and the same sources are merged, their counts added. Work
     spent on a register goes to its consumers in proportion to their counts.
 
-    Args:
-        graph: Value graph with registers.
-        limit: Largest number of source entries that may arise.
-
     Raises:
-        ConfigError: If more than ``limit`` entries would arise.
+        ConfigError: If more than ``limit`` source entries would arise.
     """
     gone = dissolving(graph)
     closure, work = _closed(graph, gone, limit)
@@ -74,19 +70,12 @@ def dissolving(graph: AnyGraph) -> Bool:
 
 
 class _Closure(NamedTuple):
-    """Transitive sources of nodes, or vertices: of what stays, that itself; N of them.
+    """Transitive sources of nodes, or vertices: of what stays, that itself; N of them."""
 
-    Attributes:
-        start: int64[N], where the sources of each begin in ``source``.
-        length: int64[N], their number.
-        source: int32[C], vertices that stay, distinct within a node.
-        role: uint8[C], strongest role over all paths, a path being as strong as its weakest step.
-    """
-
-    start: Int64
-    length: Int64
-    source: Int32
-    role: UInt8
+    start: Int64  # [N], where the sources of each begin in ``source``
+    length: Int64  # [N], their number
+    source: Int32  # [C], vertices that stay, distinct within a node
+    role: UInt8  # [C], strongest role over all paths, a path being as strong as its weakest step
 
 
 def _flows(graph: ValueGraph, chosen: Bool) -> Int64:
@@ -95,19 +84,12 @@ def _flows(graph: ValueGraph, chosen: Bool) -> Int64:
 
 
 class _Steps(NamedTuple):
-    """Flows into registers, between nodes, each once with its strongest role.
+    """Flows into registers, between nodes, each once with its strongest role."""
 
-    Attributes:
-        node: int64[V], node of each vertex; what stays has a node of its own.
-        pointer: int64[N + 1], where the flows into each node begin.
-        by: int64[E], node that the node is computed from: a lower one, or one that stays.
-        role: uint8[E].
-    """
-
-    node: Int64
-    pointer: Int64
-    by: Int64
-    role: UInt8
+    node: Int64  # [V], node of each vertex; what stays has a node of its own
+    pointer: Int64  # [N + 1], where the flows into each node begin
+    by: Int64  # [E], node that the node is computed from: a lower one, or one that stays
+    role: UInt8  # [E]
 
 
 def _steps(graph: ValueGraph, gone: Bool) -> _Steps:

@@ -237,11 +237,9 @@ ROLES = 4  # a source and its role are one word: source * 4 + role
 def close(node: Any, steps: Any, closure: Any, used: Any, limit: Any, where: Any) -> Any:
     """Write the sources of the nodes from ``node`` on, whose ``start`` is negative, behind ``used`` entries.
 
-    ``where``: the entry a vertex had last; others as in :mod:`.dissolve`.
-
-    Returns:
-        Node that does not fit or exceeds ``limit`` (or the number of nodes), entries used, entries needed
-        with that node, repetitions included.
+    ``where``: the entry a vertex had last; others as in :mod:`.dissolve`. Returns the node that does not fit
+    or exceeds ``limit`` (or the number of nodes), entries used, entries needed with that node, repetitions
+    included.
     """
     pointer, by = steps.pointer, steps.by
     start, length, source, role = closure
@@ -287,10 +285,7 @@ def pass_on_work(pointer: Any, sink: Any, weight: Any, work: Any) -> None:
 def _expand_row(rows: Any, row: Any, sink: Any, closure: Any, where: Any, word: Any, begin: Any) -> Any:
     """Write the distinct sources of a row, ascending, to ``word`` from ``begin`` on.
 
-    ``where`` says at which word a value was put last.
-
-    Returns:
-        Where they end, and if the sink is one.
+    ``where`` says at which word a value was put last. Returns where they end, and if the sink is one.
     """
     start, length, source, closed_role = closure
     end, own = begin, False

@@ -49,13 +49,7 @@ from commanalyzer.graph.value_graph import (
     order_by,
     sink_of_source,
 )
-from commanalyzer.recording.abi import (
-    EXTENT_GLOBAL,
-    EXTENT_HEAP,
-    EXTENT_STACK,
-    PIECE,
-    WORKSPACE,
-)
+from commanalyzer.recording.abi import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
 
@@ -136,19 +130,12 @@ _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What words held one after the other.
+    """What words held one after the other."""
 
-    Attributes:
-        begun: int64[V], how often something new began there.
-        differing: int64[V], lifetimes that began with sources; all where most began without.
-        commonest: int64[V], occurrences of the commonest chain in them.
-        reads_at_first: bool[V], most lifetimes began with sources: only chains that begin them are contents.
-    """
-
-    begun: Int64
-    differing: Int64
-    commonest: Int64
-    reads_at_first: Bool
+    begun: Int64  # [V], how often something new began there
+    differing: Int64  # [V], lifetimes that began with sources; all where most began without
+    commonest: Int64  # [V], occurrences of the commonest chain in them
+    reads_at_first: Bool  # [V], most lifetimes began with sources: only chains that begin them are contents
 
     @classmethod
     def of(cls, store: GraphStore, is_named: Bool | None = None, reads: Bool | None = None) -> _Contents:
@@ -174,22 +161,14 @@ class _Contents:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Vertices of a graph as far as it matters here.
+    """Vertices of a graph as far as it matters here."""
 
-    Attributes:
-        is_word: bool[V], the vertex is a word of named memory without named lifetimes.
-        is_defined: bool[V], a row defines the vertex: a register value or a named lifetime.
-        is_lifetime: bool[V], of these the lifetimes.
-        stored: int64[V], how often something was stored there.
-        places: int64[V], how many places its values were copied to.
-        handed: What :func:`_handed_on` found, by the copied words: most readings have the same.
-    """
-
-    is_word: Bool
-    is_defined: Bool
-    is_lifetime: Bool
-    stored: Int64
-    places: Int64
+    is_word: Bool  # [V], the vertex is a word of named memory without named lifetimes
+    is_defined: Bool  # [V], a row defines the vertex: a register value or a named lifetime
+    is_lifetime: Bool  # [V], of these the lifetimes
+    stored: Int64  # [V], how often something was stored there
+    places: Int64  # [V], how many places its values were copied to
+    # what :func:`_handed_on` found, by the copied words: most readings have the same
     handed: dict[bytes, tuple[Int64, Bool]] = field(init=False, default_factory=dict)
 
     @classmethod
@@ -214,9 +193,7 @@ class _Words:
 def readings(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
     """Return bool[V] twice: words of workspaces without named lifetimes; the same by 3/4 or twice of FACTOR.
 
-    Args:
-        store: Graph of a recording; expanded slice by slice.
-        places: int64[V], how many places the values of a word were copied to; default is none.
+    ``places``: int64[V], how many places the values of a word were copied to; default is none.
     """
     find = _finder(store, places)
     likely, more, fewer = (find(factor) for factor in (FACTOR, 3 * FACTOR // 4, 2 * FACTOR))
@@ -283,14 +260,11 @@ def _begun_in_one_place(store: GraphStore, candidates: Bool) -> Int64:
 
 
 def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, Bool]:
-    """How often values are renewed, and which have the name of a copied word.
+    """How often values are renewed, int64[V], 0 if not known; which have a copied word's name, bool[V].
 
     Words are renewed as often as they are stored to; versions that nobody reads (partial sums) do not count.
     Register values and lifetimes are as fresh as what they are computed from. For copied words it is not
     known: their names stand for values of other words.
-
-    Returns:
-        int64[V], 0 where it is not known, and bool[V].
     """
     is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
     for part in graph.store.slices():
@@ -323,13 +297,8 @@ def _periods(
     these differs, although the chain is always the same. Such chains tell nothing about words that are known
     by other chains, and are all that tells about copied words.
 
-    Args:
-        graph: The graph.
-        words: Its vertices.
-        contents: What is known of what they held.
-        candidates: bool[V] each: varied words, copied words, values that are named after copied words.
-        fresh: int64[V].
-        factor: See :data:`FACTOR`.
+    ``candidates``: bool[V] each, varied words, copied words, values that are named after copied words.
+    ``fresh`` is int64[V], ``factor`` as :data:`FACTOR`.
     """
     varied, copied, is_named = candidates
     lifetimes = np.where(varied, contents.differing, words.stored)
@@ -409,13 +378,7 @@ def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64
 
 
 def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64:
-    """Return int64[V], how many places the values of each word were copied to, if several.
-
-    Args:
-        trace: Recording.
-        graph: Vertices of its graph.
-        sites: Site table of the module that was recorded.
-    """
+    """Return int64[V], how many places the values of each word were copied to, if several."""
     if not len(trace.copies) or not graph.num_vertices:
         return np.zeros(graph.num_vertices, np.int64)
     word = trace.copies["word"].astype(np.int64)
@@ -439,16 +402,9 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
 
 
 def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Trace) -> NDArray[np.void]:
-    """Return the bytes of objects that the vertices in ``mask`` cover, as the recorder reads them.
+    """Return the bytes of objects that the vertices in ``mask`` (bool[V]) cover, as the recorder reads them.
 
-    Args:
-        graph: The graph that ``mask`` is about; its rows do not matter.
-        mask: bool[V].
-        sites: Site table of the module that was recorded.
-        trace: That recording.
-
-    Returns:
-        Sorted array of :data:`commanalyzer.recording.abi.PIECE`.
+    A sorted array of :data:`commanalyzer.recording.abi.PIECE`. The rows of ``graph`` do not matter.
     """
     chosen = np.flatnonzero(mask)
     place = _places(graph, sites, trace)

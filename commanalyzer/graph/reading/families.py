@@ -49,13 +49,7 @@ def scratch() -> Int64:
 
 
 def merged_rows(heads: Int64, cells: Int64, units: Int32) -> Merged:
-    """Rows that may be the same.
-
-    Args:
-        heads: int64[R, 2], as the next two a column of a trace whose families have no sums.
-        cells: int64[R, 2].
-        units: int32[U].
-    """
+    """Rows that may be the same, of the columns of a trace whose families have no sums."""
     from commanalyzer.graph.reading import family_kernels as kernels
 
     spans = np.zeros((0, 4), np.int64)
@@ -97,9 +91,8 @@ def without_sums(columns: Columns) -> tuple[Columns, Int64, Int64]:
     Labels keep calling rows by their numbers in the trace: terms of reductions over register values advance
     by constants only there. Rows that were not recorded are called by the numbers behind these.
 
-    Returns:
-        Columns as those of the trace; int64[R], by what labels call each row; int64[names], the name of the
-        first row that equals it, by name; both empty if there are no such families. All read only.
+    Returns columns as those of the trace; int64[R], by what labels call each row; int64[names], the name of
+    the first row that equals it, by name; both empty if there are no such families. All read only.
     """
     from commanalyzer.graph.reading import family_kernels as kernels
 

@@ -524,17 +524,11 @@ def _write_plain(trace: Any, row: Any, unit: Any, times: Any, out: Any, rows: An
 
 @compiled_in_place
 def write_rows(trace: Any, merged: Any, begin: Any, behind: Any, scratch: Any, out: Any) -> Any:
-    """Write a chunk's rows, each of a merged site where it comes first.
+    """Write a chunk's rows, each of a merged site where it comes first; return its rows, labels, next place.
 
-    Args:
-        trace: Its columns.
-        merged: Rows that may be the same.
-        begin: Where the chunk begins, as :func:`chunk_end` has it, and the place in merged rows.
-        behind: Row, segment and round behind it.
-        scratch: Overwritten.
-        out: Of a :class:`.tables.Chunk`: heads, cells, origin, label, end, filled.
-
-    Returns: Numbers of rows and labels; place behind the chunk.
+    The chunk begins at ``begin``: as :func:`chunk_end` has it, and the place in merged rows. ``behind`` is
+    row, segment and round behind it, ``scratch`` is overwritten. ``out`` gets columns of a
+    :class:`.tables.Chunk`: heads, cells, origin, label, end, filled.
     """
     heads, cells, units, groups, runs, listed = trace
     row, unit, at, turn, group, place = begin

@@ -1,11 +1,9 @@
 """Compiled loops that bring rows into final form: labels to vertices, terms, sums per vertex, in one pass.
 
-Tables and places are those of :mod:`.trace_kernels`.
-
-Compiled loops over the order of events: marks read, vertices named by what made them.
-
-*Events* are rows of the trace (not negative) and marks: ``INSIDE`` and ``OUTSIDE`` of the analysed region,
-and ``EARLIER - vertex``: the next row reads an earlier version of this vertex, which the next entry says.
+Tables and places are those of :mod:`.trace_kernels`. Also loops over the order of events: marks read,
+vertices named by what made them. *Events* are rows of the trace (not negative) and marks: ``INSIDE`` and
+``OUTSIDE`` of the analysed region, and ``EARLIER - vertex``: the next row reads an earlier version of this
+vertex, which the next entry says.
 """
 
 from __future__ import annotations
@@ -75,15 +73,11 @@ def _note_filled(first: Any, count: Any, places: Any, state: Any) -> None:
 
 @compiled_in_place
 def find_sources(label: Any, end: Any, places: Any, cache: Any) -> None:
-    """Replace each label by ``vertex << 2 | role`` of what it names, -1 for nothing.
+    """Replace each label (int64) by ``vertex << 2 | role`` of what it names, -1 for nothing.
 
     Before anything is done with them: looking up one after the other would wait for memory every time.
-
-    Args:
-        label: int64, labels of some rows, and result.
-        end: int64, end of each row's labels.
-        places: Starts and base of ranges; vertices of words and of rows.
-        cache: int64[CACHED], range of words that was found last, by position in a row.
+    ``end`` has the end of each row's labels; ``places`` are starts and base of ranges, vertices of words and
+    of rows; ``cache`` int64[CACHED], the range of words that was found last, by position in a row.
     """
     starts, base, vertex, vertex_of_row = places
     at = 0
@@ -183,16 +177,9 @@ def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
 
 @compiled_in_place
 def count_stores(row_sink: Any, row_count: Any, row_site: Any, versions: Any, producer: Any) -> None:
-    """Add up versions and find producers, the first sites that make one, in the order of rows.
+    """Add up ``versions`` and find producers, the first sites that make one, in the order of rows.
 
     Apart from :func:`form_rows`, whose other work would wait for memory with every sink.
-
-    Args:
-        row_sink: int32, rows of a chunk.
-        row_count: int64.
-        row_site: int32.
-        versions: int64, result, per vertex.
-        producer: int32, result.
     """
     for r in range(len(row_sink)):
         v = row_sink[r]
@@ -250,17 +237,10 @@ def form_rows(read: Any, group: Any, places: Any, sites: Any, state: Any, out: A
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
-
-    Args:
-        read: Rows.
-        group: First group of these rows or later ones.
-        places: Ranges and vertices of words.
-        sites: Per site, label that is the sink's own version in its operation; fold.
-        state: uint8, result, per vertex.
-        out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
-
-    Returns:
-        Numbers of rows, terms and sources.
+    ``group`` is the first group of these rows or later ones. ``sites`` are, per site, the label that is the
+    sink's own version in its operation, and the fold. ``state`` (uint8, per vertex) and ``out`` are results:
+    sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role. Returns numbers
+    of rows, terms and sources.
     """
     heads, cells, _, key, end, filled, sinks, _ = read
     self_at, site_fold = sites

@@ -23,31 +23,18 @@ CHUNK = 1 << 18  # labels and rows handled at once
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Columns of a trace; what they hold says :mod:`commanalyzer.graph.reading.trace_kernels`.
+    """Columns of a trace; what they hold says :mod:`commanalyzer.graph.reading.trace_kernels`."""
 
-    Attributes:
-        heads: int64[R, 2].
-        cells: int64[R, 2].
-        units: int32[U].
-        groups: int64[G, 4], in the order of their rows.
-        runs: int64[N, 2].
-        listed: int64[L].
-        merged: Rows of families that may be the same.
-        names: int64, by what labels call each row; empty if that is its place.
-        kept: int64, per name that of the first row that equals it; empty if there are no names.
-        mapped: Files that columns of the trace are parts of.
-    """
-
-    heads: Int64
-    cells: Int64
-    units: Int32
-    groups: Int64
-    runs: Int64
-    listed: Int64
-    merged: Merged
-    names: Int64
-    kept: Int64
-    mapped: list[mmap.mmap]
+    heads: Int64  # [R, 2]
+    cells: Int64  # [R, 2]
+    units: Int32  # [U]
+    groups: Int64  # [G, 4], in the order of their rows
+    runs: Int64  # [N, 2]
+    listed: Int64  # [L]
+    merged: Merged  # rows of families that may be the same
+    names: Int64  # by what labels call each row; empty if that is its place
+    kept: Int64  # per name that of the first row that equals it; empty if there are no names
+    mapped: list[mmap.mmap]  # files that columns of the trace are parts of
 
     @classmethod
     def of(cls, trace: Trace) -> Tables:
@@ -57,10 +44,8 @@ class Tables:
         if len(row) and np.any(row[1:] < row[:-1]):
             groups = groups[np.argsort(row, kind="stable")]
         heads, cells, runs = _words(trace.heads, 2), _words(trace.cells, 2), _words(trace.runs, 2)
-        units, listed = (
-            read_only(np.asarray(trace.labels)),
-            read_only(np.asarray(trace.listed).view(np.int64)),
-        )
+        units = read_only(np.asarray(trace.labels))
+        listed = read_only(np.asarray(trace.listed).view(np.int64))
         columns = Columns(heads, cells, units, read_only(groups), runs, listed)
         columns, names, kept = without_sums(columns)
         bases: list[object] = [c.base for c in (trace.heads, trace.cells, trace.labels)]
@@ -86,8 +71,7 @@ class Tables:
     def touched(self) -> Int64:
         """What instructions of families touch in all rounds of their loops.
 
-        Returns:
-            int64[n, 3]: a number of the instruction, which may come several times; first and last word.
+        int64[n, 3]: a number of the instruction, which may come several times; first and last word.
         """
         from commanalyzer.graph.reading.family_kernels import find_touched
 
@@ -125,25 +109,15 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive rows.
+    """Consecutive rows."""
 
-    Attributes:
-        heads: int64[r, 2].
-        cells: int64[r, 2].
-        origin: int64[r], row of the trace that each comes from.
-        group: First group of these rows or later ones.
-        label: int64, labels of these rows: the plain ones of a row in recorded order, then its groups'.
-        end: int64[r], where the labels of each row end.
-        filled: int64[r], words that each fill covers.
-    """
-
-    heads: Int64
-    cells: Int64
-    origin: Int64
-    group: int
-    label: Int64
-    end: Int64
-    filled: Int64
+    heads: Int64  # [r, 2]
+    cells: Int64  # [r, 2]
+    origin: Int64  # [r], row of the trace that each comes from
+    group: int  # first group of these rows or later ones
+    label: Int64  # labels of these rows: the plain ones of a row in recorded order, then its groups'
+    end: Int64  # [r], where the labels of each row end
+    filled: Int64  # [r], words that each fill covers
 
 
 def _words(records: NDArray[np.void], columns: int) -> Int64:

@@ -1,4 +1,4 @@
-"""Compiled loops over a trace: what its rows hold, what fills cover.
+"""Compiled loops over a trace: what its rows hold, read and store to, what fills cover.
 
 Columns of records are seen as int64 tables, straight from the mapped trace::
 
@@ -9,10 +9,6 @@ Columns of records are seen as int64 tables, straight from the mapped trace::
 
 Words are found through *ranges*: ``starts`` (increasing, with sentinels below and above all words),
 ``length`` and ``base``, the dense number of the first word of each.
-
-Compiled loops that mark the words that rows of a trace read and store to.
-
-Tables and places are those of :mod:`.trace_kernels`.
 """
 
 from __future__ import annotations
@@ -146,17 +142,11 @@ class Places(NamedTuple):
 
 @compiled_in_place
 def next_filled(fills: Any, fill: Any, dense: Any, places: Any, result: Any) -> Any:
-    """Fill vertices, counts and sites of the homes that fills cover.
+    """Fill vertices, counts and sites of the homes that fills cover into ``result``: int32, int64, int32.
 
-    Args:
-        fills: int64[n, 4]: first word, words, count, site.
-        fill: Fill to begin with.
-        dense: 0, or the dense word at which to go on.
-        places: Ranges.
-        result: int32, homes; int64, counts; int32, sites.
-
-    Returns:
-        How many, and the fill and the dense word to go on with when the results are full.
+    ``fills``, int64[n, 4], are first word, words, count, site; ``fill`` is the one to begin with, ``dense`` 0
+    or the dense word at which to go on. Returns how many, and the fill and the dense word to go on with when
+    the results are full.
     """
     (starts, length, base, vertex), (home, count, site) = places, result
     found = 0
@@ -210,22 +200,14 @@ def _copied_width(heads: Any, row_of: Any, label: Any, site_width: Any, word_byt
 
 @compiled_in_place
 def mark(chunk: Any, recorded: Any, row_of: Any, site_width: Any, places: Any, marks: Any, state: Any) -> Any:
-    """Mark the words that rows read and store to.
+    """Mark the words that rows read and store to; return how many are in no range.
 
-    Words of workspaces are no homes; they are marked with width 1 where blocks are.
-
-    Args:
-        chunk: Heads, labels and their ends, of some rows.
-        recorded: Heads of all rows of the trace.
-        row_of: int64, row of each name that labels call one by, empty if that is its place.
-        site_width: int64, width of the values of each site, bytes; 0: of the value that a row copies.
-        places: Starts, length and base of ranges of words; shift; bytes of a word.
-        marks: uint8, result, 1 per dense word or block that is read; greatest width stored to each.
-        state: int64[CACHED + 1], ranges of words that were found last, by position in a row; int64[n],
-            result: words in no range.
-
-    Returns:
-        How many words in no range.
+    Words of workspaces are no homes; they are marked with width 1 where blocks are. ``chunk`` are heads,
+    labels and their ends of some rows, ``recorded`` the heads of all. ``row_of`` is the row of each name that
+    labels call one by, empty if that is its place. ``site_width`` is in bytes; 0: that of the value that a
+    row copies. ``places`` are starts, length and base of ranges of words; shift; bytes of a word. Results:
+    ``marks``, uint8, 1 per dense word or block that is read, and the greatest width stored to each; in
+    ``state``, beside int64[CACHED + 1], ranges of words found last by position in a row, words in no range.
     """
     (heads, label, end), (read, width) = chunk, marks
     at, used = 0, 0

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from commanalyzer.foundation.compiled import compiled_in_place
 from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.graph.storage.spill import Bytes, Spill
-from commanalyzer.graph.value_graph import Array, Rows
+from commanalyzer.graph.value_graph import Array, Int64, Rows, UInt8
 
 
 @compiled_in_place
@@ -36,14 +36,8 @@ def restore(
 ) -> None:
     """Write entries ``low`` to ``low + len(out) - 1`` of a piece that :func:`reduce` made to ``out``.
 
-    Args:
-        values: The piece, unsigned.
-        base: Of the piece.
-        mask: All bits of an entry of ``values``.
-        is_difference: As for :func:`reduce`.
-        low: First entry.
-        is_sum: Write the sum of all entries from ``low`` up to each instead.
-        out: Result.
+    ``values`` is the piece, unsigned, ``mask`` has all bits of an entry of it. With ``is_sum``, the sum of
+    all entries from ``low`` up to each is written instead.
     """
     above: int | np.int64 = 0 * base
     if is_difference:
@@ -68,8 +62,6 @@ def copy_sources(rows: Rows, term: Int64, source: Array, source_role: Array) -> 
 
 
 Entry = TypeVar("Entry", bound=np.generic)
-Int64 = NDArray[np.int64]
-UInt8 = NDArray[np.uint8]
 
 PIECE = 1 << 20
 """Most entries of a piece."""
@@ -83,18 +75,10 @@ blosc.set_releasegil(True)
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A compressed column, any range of which can be expanded.
+    """A compressed column, any range of which expands; a :class:`GraphInvariantError` if it is damaged."""
 
-    Attributes:
-        table: int64[n, 4], of each piece: entries, the smallest, bytes of each above it, compressed bytes.
-        data: uint8, all pieces, one after the other.
-
-    Raises:
-        GraphInvariantError: If pieces do not make up the column: the file is damaged.
-    """
-
-    table: Int64
-    data: UInt8
+    table: Int64  # [n, 4], of each piece: entries, the smallest, bytes of each above it, compressed bytes
+    data: UInt8  # all pieces, one after the other
     _first: Int64 = field(init=False, repr=False)
     _begin: Int64 = field(init=False, repr=False)
 
@@ -120,13 +104,8 @@ class Coded:
     def fill(self, out: Array, low: int = 0, *, is_sum: bool = False) -> None:
         """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type.
 
-        Args:
-            out: Result.
-            low: First entry.
-            is_sum: Write the sum of all entries up to each instead.
+        With ``is_sum``, the sum of all entries up to each is written instead.
         """
-        from commanalyzer.graph.storage.coding import restore
-
         bits = _bits(out)
         target = bits if bits.dtype in _DECODED else np.empty(len(out), np.int64)
         at = 0
@@ -167,11 +146,7 @@ class Coded:
         return out
 
     def _piece(self, number: int) -> NDArray[np.unsignedinteger]:
-        """Entries of a piece as they were compressed.
-
-        Raises:
-            GraphInvariantError: If they cannot be expanded: the file is damaged.
-        """
+        """Entries of a piece as they were compressed; a :class:`GraphInvariantError` if it is damaged."""
         count, _, size, _ = self.table[number].tolist()
         data = self.data[self._begin[number] : self._begin[number + 1]]
         try:
@@ -184,11 +159,7 @@ class Coded:
 
 @dataclass(slots=True)
 class ColumnWriter:
-    """Compresses a column bit by bit.
-
-    Attributes:
-        spill: Where the pieces go.
-    """
+    """Compresses a column bit by bit."""
 
     spill: Spill
     _length: int = 0
@@ -208,8 +179,6 @@ class ColumnWriter:
             self._append(np.ascontiguousarray(values[first : first + PIECE]))
 
     def _append(self, values: Array) -> None:
-        from commanalyzer.graph.storage.coding import reduce
-
         base, span = int(values.min()), int(values.max()) - int(values.min())
         size = next(size for size in _KINDS if span < 1 << (8 * size))
         data = b""

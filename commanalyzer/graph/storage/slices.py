@@ -1,7 +1,4 @@
-"""Consecutive rows of a value graph: large graphs are worked on bit by bit, vertices all the time.
-
-Some of the rows of a value graph, and such parts joined again.
-"""
+"""Some of the rows of a value graph, joined again: large graphs are worked on bit by bit."""
 
 from __future__ import annotations
 
@@ -69,13 +66,7 @@ class Sliceable(Protocol):
 
 
 def row_slice(rows: Rows, first: int, last: int) -> Rows:
-    """Return rows ``first`` to ``last - 1``; arrays are shared.
-
-    Args:
-        rows: Rows.
-        first: First row, 0 <= first <= last.
-        last: Row behind the last one, at most the number of rows.
-    """
+    """Return rows ``first`` to ``last - 1`` (0 <= first <= last <= R); arrays are shared."""
     terms = rows.term_ptr[first : last + 1]
     sources = rows.source_ptr[terms[0] : terms[-1] + 1]
     begin, end = int(sources[0]), int(sources[-1])
@@ -98,10 +89,8 @@ def row_slices(
 ) -> Iterator[Rows]:
     """Yield the rows of ``graph`` in slices of about ``flows`` flows (more where a single row has more).
 
-    Args:
-        graph: Expanded rows, or a graph that expands its rows itself.
-        flows: Flows of a slice; 0 for :data:`SLICE_FLOWS`, or what the graph wants.
-        wanted: bool, one for each slice: others are left out; None for all.
+    0 flows stand for :data:`SLICE_FLOWS`, or what a graph wants that expands its rows itself. ``wanted`` is
+    bool, one for each slice: others are left out.
     """
     global flows_visited
     rows = graph.rows if isinstance(graph, ValueGraph) else graph

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ArtifactError
-
-UInt8 = NDArray[np.uint8]
+from commanalyzer.graph.value_graph import UInt8
 
 _LEAST = 1 << 10
 _SHARE = 8  # the rest is for chunks, sums per vertex and expanded slices
@@ -25,17 +23,11 @@ def machine_bytes() -> int:
 
 @dataclass(slots=True)
 class Spill:
-    """Keeps count of the bytes of several arrays.
+    """Keeps count of the bytes of several arrays."""
 
-    Attributes:
-        budget_bytes: Bytes to keep in memory; ``None`` for no limit.
-        memory_bytes: Bytes that are kept there.
-        file_bytes: Bytes that went to files. These have no names: they vanish with their arrays.
-    """
-
-    budget_bytes: int | None = None
-    memory_bytes: int = 0
-    file_bytes: int = 0
+    budget_bytes: int | None = None  # bytes to keep in memory; ``None`` for no limit
+    memory_bytes: int = 0  # bytes that are kept there
+    file_bytes: int = 0  # bytes that went to files, which have no names: they vanish with their arrays
 
     @classmethod
     def within(cls, memory_limit_bytes: int | None) -> Spill:
@@ -61,11 +53,7 @@ class Bytes:
     _file: IO[bytes] | None = None
 
     def append(self, data: UInt8) -> None:
-        """Append ``data``.
-
-        Raises:
-            ArtifactError: If there is no space for the file.
-        """
+        """Append ``data``; an :class:`ArtifactError` if there is no space for the file."""
         if self._file is None and not self.spill.takes(len(data)):
             self._move_to_file()
         if self._file is not None:

@@ -2,12 +2,8 @@
 
 Input: pieces of columns (:class:`StoreWriter`) or a :class:`ValueGraph`. Output: :class:`GraphStore`, from
 which come the whole graph (:meth:`GraphStore.graph`) or, one after the other, slices of its rows
-(:meth:`GraphStore.slices`). Pointers are kept as lengths, which repeat.
-
-A value graph of which only what is looked at is expanded: columns of vertices, one slice of rows.
-
-Input: :class:`GraphStore`. Output: :class:`LargeGraph`, which has the vertex columns of a
-:class:`ValueGraph` and gives its rows slice by slice.
+(:meth:`GraphStore.slices`). Pointers are kept as lengths, which repeat. Of a :class:`LargeGraph` only what is
+looked at is expanded: columns of vertices, one slice of rows.
 """
 
 from __future__ import annotations
@@ -85,21 +81,13 @@ _passed_over: weakref.ref[_Expanded] = weakref.ref(_Expanded())
 
 @dataclass(frozen=True, slots=True)
 class GraphStore:
-    """A value graph in coded form.
+    """A value graph in coded form."""
 
-    Attributes:
-        columns: Coded columns of :data:`COLUMNS`, by name.
-        pages: int64[P + 1, 3], increasing: rows, terms and flows before each place where it may be cut.
-        objects: Home objects.
-        sites: Sites.
-        spilled_bytes: Bytes of the columns that lie in files.
-    """
-
-    columns: Mapping[str, Coded]
-    pages: Int64
+    columns: Mapping[str, Coded]  # coded columns of :data:`COLUMNS`, by name
+    pages: Int64  # [P + 1, 3], increasing: rows, terms and flows before each place where it may be cut
     objects: tuple[HomeObject, ...] = ()
     sites: tuple[Site, ...] = ()
-    spilled_bytes: int = 0
+    spilled_bytes: int = 0  # bytes of the columns that lie in files
     _expanded: _Expanded = field(init=False, default_factory=_Expanded, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -154,11 +142,7 @@ class GraphStore:
         return self.pages.nbytes + sum(column.nbytes for column in self.columns.values())
 
     def graph(self) -> ValueGraph:
-        """The whole graph, expanded.
-
-        Raises:
-            GraphInvariantError: If the columns contradict each other.
-        """
+        """The whole graph, expanded; a :class:`GraphInvariantError` if the columns contradict each other."""
         known = self._expanded.kept or (self._expanded.seen and self._expanded.seen())
         if known:
             return known
@@ -186,13 +170,9 @@ class GraphStore:
     def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[Rows]:
         """Yield the rows in slices of at most ``flows`` flows each (more where a single row has more).
 
-        No more than one slice is expanded at a time, beside those that are kept for the next pass.
+        No more than one slice is expanded at a time, beside those that are kept for the next pass. ``wanted``
+        is bool, one for each slice: others are left out, in most cases without expanding them.
 
-        Args:
-            flows: Flows of a slice.
-            wanted: bool, one for each slice: others are left out, in most cases without expanding them.
-
-        Raises:
             GraphInvariantError: If the columns contradict each other.
         """
         number = 0
@@ -284,12 +264,9 @@ def row_columns(
 
 
 def require_sound(store: GraphStore) -> None:
-    """Raise unless every column lies within its limits, and pages hold what their rows say.
+    """Raise a :class:`GraphInvariantError` unless columns keep their limits, and pages hold what rows say.
 
     Takes as long as the columns have bytes and rows and terms have entries; nothing large is expanded.
-
-    Raises:
-        GraphInvariantError: If they do not.
     """
     counts = {"objects": len(store.objects), "sites": len(store.sites), "vertices": store.num_vertices}
     for name, column in store.columns.items():
@@ -363,15 +340,10 @@ class _Column(Generic[Entries]):
 
 @dataclass(frozen=True, slots=True)
 class LargeGraph:
-    """Columns as in :class:`ValueGraph`; each is expanded when it is asked for, and forgotten with its user.
-
-    Attributes:
-        store: The graph in coded form.
-        slice_flows: Flows that are expanded at once, 0 for :data:`SLICE_FLOWS`.
-    """
+    """Columns as in :class:`ValueGraph`, each expanded when it is asked for and forgotten with its user."""
 
     store: GraphStore
-    slice_flows: int = 0
+    slice_flows: int = 0  # flows that are expanded at once, 0 for :data:`SLICE_FLOWS`
     _seen: weakref.WeakValueDictionary[str, NDArray[np.generic]] = field(
         init=False, default_factory=weakref.WeakValueDictionary, compare=False, repr=False
     )
@@ -453,13 +425,7 @@ OneGraph = TypeVar("OneGraph", ValueGraph, LargeGraph)
 def recoded(
     graph: LargeGraph, slices: Iterable[Rows], columns: Callable[[], Mapping[str, Float64 | Int64]]
 ) -> LargeGraph:
-    """Return ``graph`` with other rows and columns of vertices.
-
-    Args:
-        graph: The graph that the vertices are of.
-        slices: Its new rows.
-        columns: Its new columns; asked for after all rows.
-    """
+    """Return ``graph`` with other rows and ``columns`` of vertices, which are asked for after all rows."""
     spill = Spill.within(None)
     writer = StoreWriter(spill)
     for rows in slices:

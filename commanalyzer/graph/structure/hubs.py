@@ -41,30 +41,27 @@ import numpy as np
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.contraction import kernels
-from commanalyzer.graph.contraction.kernels import Uses
 from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.storage.store import AnyGraph, stand_for
 from commanalyzer.graph.structure.singletons import HIGH, count_neighbours, degree_centroid, distance_score
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 from commanalyzer.program.frontend.decisions import USES
 
-_NO_FOLD, _SEVERAL_SLICES = kernels.NO_FOLD, kernels.SEVERAL_SLICES
 
-
-def uses_of(graph: AnyGraph) -> Uses:
+def uses_of(graph: AnyGraph) -> kernels.Uses:
     """Pass over ``graph`` once."""
     v = graph.num_vertices
     private = graph.is_register | graph.is_temporary
     has_others, contributes, is_computed, is_counter = np.zeros((4, v), np.bool_)
     reader, fold_slice = np.full(v, -1, np.int32), np.full(v, -1, np.int32)
     entries = np.zeros(v, np.uint8)
-    uses = Uses(reader, has_others, contributes, is_computed, is_counter, entries, fold_slice)
+    uses = kernels.Uses(reader, has_others, contributes, is_computed, is_counter, entries, fold_slice)
     for number, rows in enumerate(row_slices(graph)):
         kernels.note_uses(rows, number, private, uses)
     return uses
 
 
-def merge_registers(graph: AnyGraph, uses: Uses) -> Int32:
+def merge_registers(graph: AnyGraph, uses: kernels.Uses) -> Int32:
     """Return int32[V], the vertex that each private register merges into, other vertices themselves.
 
     A register that is a term of a foldable row is left alone: it is a contribution, and the part that holds
@@ -74,7 +71,7 @@ def merge_registers(graph: AnyGraph, uses: Uses) -> Int32:
     return np.where((uses.reader >= 0) & ~uses.has_others & ~uses.contributes, uses.reader, own)
 
 
-def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
+def merge_leaves(graph: AnyGraph, uses: kernels.Uses, target: Int32) -> Int32:
     """Return ``target`` with every single-use leaf merged into a neighbour as well.
 
     In a row that does not fold, the leaf merges into the sink. In a term it merges into another operand
@@ -90,7 +87,7 @@ def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
     if not leaf.any():
         return target
     merged = target.copy()
-    folds = bool((uses.fold_slice != _NO_FOLD).any())
+    folds = bool((uses.fold_slice != kernels.NO_FOLD).any())
     size = graph.num_vertices if folds else 0
     times, latest = np.zeros(size, np.int32), np.full(size, -1, np.int32)
     scattered: list[Rows] = []
@@ -98,7 +95,7 @@ def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
         wanted = np.zeros(rows.num_rows, np.bool_)
         kernels.point_leaves_to_sinks(rows, leaf, merged, wanted)
         if wanted.any():
-            whole = wanted & (uses.fold_slice[rows.row_sink] != _SEVERAL_SLICES)
+            whole = wanted & (uses.fold_slice[rows.row_sink] != kernels.SEVERAL_SLICES)
             _point_to_operands(rows, whole, leaf, times, latest, merged)
             if (wanted & ~whole).any():
                 scattered.append(chosen_rows(rows, wanted & ~whole))
@@ -134,15 +131,7 @@ _MAX_ROUNDS = 16
 
 
 def find_hubs(graph: AnyGraph, high: float = HIGH) -> Bool:
-    """Return bool[V], the hubs of ``graph`` by the rule of this module; read only.
-
-    Args:
-        graph: Value graph with terms and registers.
-        high: Score from which a degree is extreme, in (0, 1).
-
-    Raises:
-        ConfigError: If ``high`` lies outside (0, 1).
-    """
+    """Return bool[V], hubs by the rule above, read only; a :class:`ConfigError` unless ``0 < high < 1``."""
     if not 0.0 < high < 1.0:
         raise ConfigError(
             f"hub threshold must lie in (0, 1), found {high}", hint="0.9 means 10 times the centroid"

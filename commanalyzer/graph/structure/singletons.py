@@ -47,13 +47,9 @@ def count_neighbours(
 ) -> Int32:
     """Return int32[V], distinct neighbours of each vertex.
 
-    Args:
-        graph: Value graph.
-        root: int32[V], vertex that each one is merged into; None for itself.
-        of: bool[V], vertices whose neighbours are counted, 0 for others; None for all.
-        among: bool[V], neighbours that count; None for all.
-        sides: Whether sources, sinks or both are neighbours.
-        skipped_role: Role of sources that are no flows.
+    Vertices are merged into their ``root`` (int32[V], default: themselves). Counted are, on the ``sides``
+    that are asked for, the neighbours ``of`` some vertices (bool[V], 0 for others) ``among`` some (bool[V]);
+    sources of the ``skipped_role`` are no flows.
 
     Time O(S) for S flows and up to 8 passes more over them; memory 21 bytes per vertex beside a block.
     """
@@ -188,14 +184,8 @@ def find_singletons(graph: AnyGraph, high: float = HIGH) -> UInt8:
     The same two scores, with the same centroid, are applied to the out-degree (readers) and to the
     in-degree (sources): an extreme out-degree makes a source, an extreme in-degree a sink, both a reduction;
     where neither side alone is extreme, the larger side decides. Sources that only address a count are no
-    flows.
-
-    Args:
-        graph: Value graph, usually with its registers dissolved.
-        high: Score from which a vertex is a singleton, in (0, 1].
-
-    Raises:
-        ConfigError: If ``high`` lies outside (0, 1].
+    flows. Registers of ``graph`` are usually dissolved. ``high`` is the score from which a vertex is a
+    singleton; a :class:`ConfigError` if it lies outside (0, 1].
 
     Reference: paper Algorithm 3; Section 4.2.3 names the three kinds.
     """
@@ -240,19 +230,12 @@ def passes_on(graph: AnyGraph, chosen: Bool) -> bool:
 def paper_counts(graph: AnyGraph, high: float, gone: Bool) -> tuple[UInt8, int]:
     """Return uint8[V], the kind of each singleton, and the words of the graph without them, slice by slice.
 
-    Singletons are what :func:`find_singletons` finds in the dissolved graph.
+    Singletons are what :func:`find_singletons` finds in the dissolved graph, by the same ``high``: ``gone``,
+    bool[V], are registers to leave out, none of which passes anything on.
 
     Words are 2 per vertex and 2 per directed edge. Vertices that occur in no value-flow chain (index arrays,
     constants that nothing reads) do not count. A row that reads its own previous version adds the edge from
     the vertex to itself: ``12 n`` for the five-point stencil and ``16 n`` for the seven-point one.
-
-    Args:
-        graph: Value graph.
-        high: Score from which a vertex is a singleton, in (0, 1].
-        gone: bool[V], registers to leave out, none of which passes anything on.
-
-    Raises:
-        ConfigError: If ``high`` lies outside (0, 1].
 
     Reference: paper Algorithm 3, Table 2.
     """

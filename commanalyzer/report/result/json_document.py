@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 
 from commanalyzer.machine.parameters import KINDS, NODE_KINDS, MachineParameters, Parameter
-from commanalyzer.result.artifact_header import Json, collectives_header, counted_header
+from commanalyzer.result.artifact_header import Json, collectives_header
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
@@ -53,7 +53,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         else [],
         "warnings": list(result.warnings),
         "left_out": list(result.left_out),
-        **({} if result.counted is None else {"counted": counted_header(result.counted)}),
+        **({} if result.counted is None else {"counted": asdict(result.counted)}),
     }
 
 

@@ -18,10 +18,10 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_percent
+from commanalyzer.graph.value_graph import Float64, Int64
 from commanalyzer.result.comparison.measured import MeasuredRuns
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
@@ -34,17 +34,11 @@ _NAMED_PAIRS = 3  # in the sentence that sums a comparison up
 
 @dataclass(frozen=True, slots=True)
 class Relabelling:
-    """Parts in the order of ranks.
+    """Parts in the order of ranks."""
 
-    Attributes:
-        order: int64[p], part that plays rank r.
-        agreement: Sorensen's index of the reordered predicted and the counted matrix, 0 to 1.
-        is_exact: All permutations were tried.
-    """
-
-    order: Int64
-    agreement: float
-    is_exact: bool
+    order: Int64  # [p], part that plays rank r
+    agreement: float  # Sorensen's index of the reordered predicted and the counted matrix, 0 to 1
+    is_exact: bool  # all permutations were tried
 
 
 def best_relabelling(predicted: Int64, counted: Int64) -> Relabelling:
@@ -75,13 +69,13 @@ def _exhaustive(predicted: Int64, counted: Int64) -> Int64:
     orders = np.array(list(itertools.permutations(range(p))), dtype=np.int64).reshape(-1, p)
     candidates = predicted[orders[:, :, None], orders[:, None, :]]
     # The first of equals: parts keep their numbers where nothing is gained.
-    found: Int64 = orders[int(np.argmax(np.minimum(candidates, counted).sum(axis=(1, 2))))]
-    return found
+    return np.asarray(orders[int(np.argmax(np.minimum(candidates, counted).sum(axis=(1, 2))))])
 
 
 def _grown(predicted: Int64, counted: Int64) -> list[Int64]:
     """The best growths from the ranks that talk most and least, one per part that may play them."""
-    distance = _distance(predicted, counted)
+    wanted, found = _profile(counted), _profile(predicted)
+    distance = np.abs(wanted[:, None, :] - found[None, :, :]).sum(axis=2)  # of rank (row) and part (column)
     traffic = counted.sum(axis=0) + counted.sum(axis=1)
     orders = []
     for rank in (int(np.argmax(traffic)), int(np.argmin(traffic))):
@@ -91,7 +85,7 @@ def _grown(predicted: Int64, counted: Int64) -> list[Int64]:
     return orders[:_IMPROVED_GROWTHS]
 
 
-def _growth(rank: int, part: int, distance: NDArray[np.float64], predicted: Int64, counted: Int64) -> Int64:
+def _growth(rank: int, part: int, distance: Float64, predicted: Int64, counted: Int64) -> Int64:
     """int64[p], order grown from ``part`` at ``rank``; O(p^3). Ties go to parts of similar traffic."""
     p = len(counted)
     order = np.zeros(p, dtype=np.int64)
@@ -106,13 +100,7 @@ def _growth(rank: int, part: int, distance: NDArray[np.float64], predicted: Int6
     return order
 
 
-def _distance(predicted: Int64, counted: Int64) -> NDArray[np.float64]:
-    """float64[p, p], how differently rank (row) and part (column) send and receive."""
-    wanted, found = _profile(counted), _profile(predicted)
-    return np.asarray(np.abs(wanted[:, None, :] - found[None, :, :]).sum(axis=2), dtype=np.float64)
-
-
-def _profile(matrix: Int64) -> NDArray[np.float64]:
+def _profile(matrix: Int64) -> Float64:
     """float64[p, 2p], sorted amounts that each part sends and receives: independent of numbering."""
     sent, received = np.sort(matrix, axis=1), np.sort(matrix.T, axis=1)
     return np.concatenate([sent, received], axis=1).astype(np.float64)
@@ -174,9 +162,6 @@ def _exchange_gains(current: Int64, counted: Int64, first: int) -> Int64:
     gains += block - before
     gains[first] = 0
     return gains
-
-
-Int64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,15 +271,9 @@ def compare(
 ) -> Comparison:
     """Comparison of the predicted decomposition for as many parts as there were ranks.
 
-    Args:
-        predicted: Result of an analysis.
-        counted: Result of a counted run.
-        model: Communication model of the prediction; its leading one when empty.
-        method: Decomposition of the prediction; its cheapest when empty.
-        region: Marked region of the counted run; what it was counted for when empty.
-
-    Raises:
-        ConfigError: If the results are of the wrong kinds, or the decomposition or region is not in them.
+    When they are empty, ``model`` is the leading one of the prediction, ``method`` its cheapest, and
+    ``region``, marked in the counted run, what this was counted for. A :class:`ConfigError` if they are not
+    in the results, or these are of the wrong kinds.
     """
     if predicted.counted is not None:
         raise ConfigError("expected a prediction as the first result, found a counted MPI run")

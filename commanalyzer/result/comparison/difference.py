@@ -23,15 +23,10 @@ TextOf = Callable[[AnalysisResult, LineTraffic], str]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One quantity before and after.
+    """One quantity before and after."""
 
-    Attributes:
-        before: Its value; NaN when not known.
-        after: Its value; NaN when not known.
-    """
-
-    before: float
-    after: float
+    before: float  # its value; NaN when not known
+    after: float  # its value; NaN when not known
 
     @property
     def ratio(self) -> float:
@@ -43,36 +38,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class VariableChange:
-    """Bytes because of one variable.
-
-    Attributes:
-        name: The variable.
-        function: Function that declares it; empty for globals.
-        place: Where it is declared, ``file:line``, after the change if it is there; empty when not known.
-        comm_bytes: Bytes; 0 where it is not there.
-    """
+    """Bytes because of one variable."""
 
     name: str
-    function: str
-    place: str
-    comm_bytes: Change
+    function: str  # function that declares it; empty for globals
+    place: str  # where it is declared, ``file:line``, after the change if it is there; empty when not known
+    comm_bytes: Change  # bytes; 0 where it is not there
 
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """Bytes that come from other nodes because of one source line.
+    """Bytes that come from other nodes because of one source line."""
 
-    Attributes:
-        function: Function that contains it.
-        before: ``file:line``; empty when it is not there.
-        after: Likewise.
-        comm_bytes: Bytes needed; 0 where it is not there.
-    """
-
-    function: str
-    before: str
-    after: str
-    comm_bytes: Change
+    function: str  # function that contains it
+    before: str  # ``file:line``; empty when it is not there
+    after: str  # likewise
+    comm_bytes: Change  # bytes needed; 0 where it is not there
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +106,10 @@ def differences(
 ) -> tuple[Difference, ...]:
     """What changed, for every node count that both results have, fewest nodes first.
 
-    Args:
-        before: A result.
-        after: Another one.
-        model: Communication model; the leading one of ``before`` when empty.
-        methods: Decompositions; the best where empty. Node counts that lack one of them are left out.
-        nodes: Node counts, all of which must be there; those in common when ``None``.
-        text_of: Text of a source line; empty where it is not known, and numbers tell lines.
-
-    Raises:
-        ConfigError: If they have no node count in common, or a decomposition is not in them.
+    An empty ``model`` is the leading one of ``before``, an empty method the best one; node counts that lack
+    one of the ``methods`` are left out. All ``nodes`` that are named must be there; ``None`` is those in
+    common. ``text_of`` is the text of a source line; where it is empty, not known, numbers tell lines. A
+    :class:`ConfigError` if no node count is in common, or a decomposition is not there.
     """
     leading = model or next(iter(before.models), "")
     left, right = (

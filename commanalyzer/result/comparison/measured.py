@@ -81,10 +81,8 @@ class MeasuredRuns:
 def parse_times(text: str) -> dict[int, float]:
     """Seconds by node count, from ``1=10.2s,4=2.8s`` or a file with lines ``nodes,seconds``.
 
-    A file may have a title line and comments (``#``). Numbers without a unit are seconds.
-
-    Raises:
-        ConfigError: If an entry has another form, or a node count comes twice.
+    A file may have a title line and comments (``#``). Numbers without a unit are seconds. Entries of another
+    form, and node counts that come twice, are a :class:`ConfigError`.
     """
     path = Path(text)
     if "=" not in text:
@@ -131,13 +129,9 @@ def measured_runs(
 ) -> MeasuredRuns:
     """Measured times against the bounds of the prediction.
 
-    Args:
-        prediction: Its bounds are meant.
-        counted: Counted part of a run; its bytes enter where its node count was measured.
-        times: T_p in seconds by node count, of the same part of the program that was analysed; or as
-            :func:`parse_times` has them.
-        machine: Parameters that go before those of the prediction.
-        model: Communication model of the prediction; its leading one when empty.
+    ``counted`` is a counted part of a run, whose bytes enter where its node count was measured. ``times`` are
+    T_p in seconds by node count, of the same part of the program that was analysed, or as :func:`parse_times`
+    has them. ``machine`` goes before that of the prediction; an empty ``model`` is its leading one.
 
     Raises:
         ConfigError: If a node count is not in the prediction.

@@ -28,19 +28,12 @@ _MOST_TEXT_PARAMETERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Values of one metric at one point of a parameter space.
+    """Values of one metric at one point of a parameter space."""
 
-    Attributes:
-        parameters: Name and value of every parameter, for example ``{"p": 4, "n": 256}``.
-        callpath: Functions from the outermost to the innermost.
-        metric: Name of the metric, for example ``comm_bytes``; not ``time`` unless it is one.
-        values: Repetitions.
-    """
-
-    parameters: Mapping[str, float]
-    callpath: Sequence[str]
-    metric: str
-    values: Sequence[float]
+    parameters: Mapping[str, float]  # name and value of every parameter, for example ``{"p": 4, "n": 256}``
+    callpath: Sequence[str]  # functions from the outermost to the innermost
+    metric: str  # name of the metric, for example ``comm_bytes``; not ``time`` unless it is one
+    values: Sequence[float]  # repetitions
 
 
 def write_extrap(path: Path, measurements: Sequence[Measurement]) -> None:

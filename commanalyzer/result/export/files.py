@@ -2,7 +2,7 @@
 
 The communication matrix as MatrixMarket, CSV and GraphML of the quotient graph; graphs for other
 partitioners as METIS ``.graph`` and ``.part``, hMETIS ``.hgr``, which count vertices from 1 and have positive
-weights.
+weights. An :class:`ArtifactError` says that a file cannot be written.
 """
 
 from __future__ import annotations
@@ -57,11 +57,7 @@ def interleave(first: Int64, pointer: Int64, columns: Sequence[Int64]) -> tuple[
 
 
 def write_matrix_market(path: Path, communication: Communication) -> None:
-    """Write the byte matrix (row sends to column) as a MatrixMarket coordinate file of integers.
-
-    Raises:
-        ArtifactError: If the file cannot be written.
-    """
+    """Write the byte matrix (row sends to column) as a MatrixMarket coordinate file of integers."""
     stream = io.BytesIO()
     matrix = coo_array(communication.comm_bytes)
     mmwrite(stream, matrix, comment="bytes sent from part (row) to part (column)", symmetry="general")
@@ -69,11 +65,7 @@ def write_matrix_market(path: Path, communication: Communication) -> None:
 
 
 def write_matrix_csv(path: Path, communication: Communication) -> None:
-    """Write one line per pair of parts that communicate: ``sender,receiver,bytes,messages``.
-
-    Raises:
-        ArtifactError: If the file cannot be written.
-    """
+    """Write one line per pair of parts that communicate: ``sender,receiver,bytes,messages``."""
     sender, receiver = np.nonzero(communication.comm_bytes)
     columns = (
         sender,
@@ -88,14 +80,10 @@ def write_matrix_csv(path: Path, communication: Communication) -> None:
 
 
 def quotient_graph(communication: Communication, work_flops: Float64) -> networkx.DiGraph:
-    """Return the graph of parts: node attribute ``work_flops``, edge attributes ``bytes`` and ``messages``.
-
-    Args:
-        communication: Communication of p parts.
-        work_flops: float64[p], work of each part.
+    """Return the graph of p parts: node attribute ``work_flops``, edge attributes ``bytes``, ``messages``.
 
     Raises:
-        ArtifactError: If the number of parts differs.
+        ArtifactError: If ``work_flops``, float64[p], is of another number of parts.
     """
     p = communication.num_parts
     if len(work_flops) != p:
@@ -120,11 +108,7 @@ def write_graphml(path: Path, communication: Communication, work_flops: Float64)
 
 
 def write_metis_graph(path: Path, adjacency: Adjacency) -> None:
-    """Write the affinity graph: header ``N E 011``, then per vertex its work and (neighbour, bytes) pairs.
-
-    Raises:
-        ArtifactError: If the file cannot be written.
-    """
+    """Write the affinity graph: header ``N E 011``, then per vertex its work and (neighbour, bytes) pairs."""
     numbers, lines = interleave(
         integer_work(adjacency.work_flops), adjacency.pointer, (adjacency.neighbour + 1, adjacency.edge_bytes)
     )
@@ -133,11 +117,7 @@ def write_metis_graph(path: Path, adjacency: Adjacency) -> None:
 
 
 def write_partition(path: Path, part: Int32) -> None:
-    """Write one part number per line, in vertex order.
-
-    Raises:
-        ArtifactError: If the file cannot be written.
-    """
+    """Write one part number per line, in vertex order."""
     write_text(path, "".join(f"{number}\n" for number in part.tolist()), force=True)
 
 
@@ -147,9 +127,6 @@ def write_hmetis(path: Path, graph: ValueGraph) -> None:
     One net per value with the sinks that read it in one piece (weight: width times largest count), and one
     net per reduction with all operands of its foldable rows. Approximation: a term with several operands
     ties all of them to the fold net, since its place of computation is not a vertex. Vertex weights are work.
-
-    Raises:
-        ArtifactError: If the file cannot be written.
     """
     weights, pointer, pins = hypergraph_nets(graph)
     numbers, lines = interleave(weights, pointer, (pins + 1,))

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import csv_text, read_csv, reading
+from commanalyzer.foundation.documents import csv_text, plain, read_csv, reading
 from commanalyzer.foundation.errors import ArtifactError, ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.graph.value_graph import HomeKind
@@ -271,11 +271,7 @@ def _parameter(cells: list[str]) -> Array:
 def _written(array: Array) -> list[Cell]:
     if array.dtype.kind != "f":
         return list(array.tolist())
-    return ["" if number != number else _shortest(number) for number in array.tolist()]
-
-
-def _shortest(number: float) -> Cell:
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    return ["" if number != number else plain(number) for number in array.tolist()]
 
 
 Costs = Mapping[tuple[int, str], tuple[float, float]]
