@@ -23,8 +23,8 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_649,
     "cli": 3_878,
-    "communication": 3_141,
-    "division": 7_391,
+    "communication": 3_152,
+    "division": 7_399,
     "foundation": 1_115,
     "graph": 5_614,
     "kernels": 7_264,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 42_754,
+    "tests": 42_790,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
