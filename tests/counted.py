@@ -1,7 +1,5 @@
 """A small counted MPI run with known numbers, for tests of merging, comparison, reports and files."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

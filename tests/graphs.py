@@ -1,7 +1,5 @@
 """Builds small value graphs from Python lists, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Profiles with known laws and known classes: ranks on a grid that own a block of it each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

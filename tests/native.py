@@ -1,7 +1,5 @@
 """Compile and run C programs without instrumentation, with the compiler of the ``ziglang`` wheel."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs the front of the pipeline on a source text, for tests that look at graphs and traces."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from dataclasses import dataclass, replace

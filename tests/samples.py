@@ -1,7 +1,5 @@
 """A small complete analysis result with known numbers, for tests of reports, files and commands."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

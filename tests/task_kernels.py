@@ -1,7 +1,5 @@
 """The applications of ``workloads/tasks``: what is published of their kernels, and what the package finds."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from functools import cache

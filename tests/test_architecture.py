@@ -1,7 +1,5 @@
 """The structure of the package, read from its source: layers, adapters, sizes, output, import cost."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -5,8 +5,6 @@ two cores. Further cases, other languages, sanitizers, more random programs, and
 ``python -m pytest -n 2 -m "not slow"``. Paths are below ``tests/``; a name stands for all that begin with it.
 """
 
-from __future__ import annotations
-
 # Nothing is compiled or recorded, no loop is compiled for long: less than a minute in all.
 FAST = (
     *(

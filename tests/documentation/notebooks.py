@@ -1,7 +1,5 @@
 """Runs the notebooks of ``examples/``."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Commands in the documentation are commands of this version; links and files that it names exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -6,8 +6,6 @@ file of that name. How-to pages begin with ``heat2d.cmz`` of the first analysis;
 ``python`` are not run.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

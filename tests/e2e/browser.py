@@ -3,8 +3,6 @@
 The browser that is tested with is the one that Debian has; its protocol needs no driver and no package.
 """
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import json

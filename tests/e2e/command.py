@@ -1,7 +1,5 @@
 """Runs the command line as a user does: its own process, its own temporary directory."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Analyses of the workloads, each made once per test session."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -6,8 +6,6 @@ Started with the number of a connected socket. A request is a line of JSON, the 
 runs no thread and analyses nothing itself, so every fork is a fresh command line.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Programs that compute with numbers of type NUMBER: the same in integers and in floating point."""
 
-from __future__ import annotations
-
 MAIN = """
 int main(int argc, char **argv) {
     int n = atoi(argv[1]), m = atoi(argv[2]);

@@ -1,7 +1,5 @@
 """Programs that call library code, and what their recordings say; used by the tests of the library model."""
 
-from __future__ import annotations
-
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.recording.interpreter.run import interpret
 from tests.recorded import Recorded, record_source

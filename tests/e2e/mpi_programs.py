@@ -1,7 +1,5 @@
 """Builds and runs the MPI counterparts of the workloads with the ``mpich`` wheel and the bundled compiler."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

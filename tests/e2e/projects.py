@@ -1,7 +1,5 @@
 """Small projects for the compiler wrappers, and the wrappers as programs on the search path."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -85,7 +83,7 @@ class Project:
 
     folder: Path
 
-    def write(self, files: Mapping[str, str]) -> Project:
+    def write(self, files: Mapping[str, str]) -> "Project":
         """Add files."""
         for name, text in files.items():
             path = self.folder / name

@@ -1,7 +1,5 @@
 """Counts what applications move, work item by work item, from a description of their loops."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Allocations as a user asks for them; campaigns and the flow model against SimGrid."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whole analyses against theory: communication, work and graph size of every workload."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Two questions are kept apart: whether a given decomposition is counted right (ex
 theory is about), and whether the found one is as good as those blocks (within 10 %).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

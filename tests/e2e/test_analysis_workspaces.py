@@ -1,7 +1,5 @@
 """adi and pic, whose workspaces every line and every particle uses again, against theory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

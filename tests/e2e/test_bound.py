@@ -1,7 +1,5 @@
 """Bounds of real programs against hand computation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

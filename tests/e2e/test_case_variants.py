@@ -1,7 +1,5 @@
 """A step that is found, and a cheapest path, in several languages and styles: as by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

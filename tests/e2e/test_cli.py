@@ -1,7 +1,5 @@
 """Every command on real programs: inputs of all kinds, outputs of all kinds."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

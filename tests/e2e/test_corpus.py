@@ -1,7 +1,5 @@
 """Programs that use the languages broadly run exactly as they do without instrumentation."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

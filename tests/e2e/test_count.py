@@ -1,7 +1,5 @@
 """Counted bytes of small MPI programs against hand-worked numbers, with every MPI library that is there."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

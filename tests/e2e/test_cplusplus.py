@@ -1,7 +1,5 @@
 """C++17 and C++20: unchanged behaviour, and numbers followed through language and library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

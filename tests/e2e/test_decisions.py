@@ -1,7 +1,5 @@
 """Who contributes to what decides that all go on is told: a reduction and a broadcast per test."""
 
-from __future__ import annotations
-
 import pytest
 
 import commanalyzer as ca

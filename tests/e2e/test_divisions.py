@@ -1,7 +1,5 @@
 """Divisions that the user names (``--decompose``, ``--owner-map``), on heat2d: volumes by hand, errors."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

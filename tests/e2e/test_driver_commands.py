@@ -1,7 +1,5 @@
 """Commands of the compiler wrappers with several sources, options of other compilers, OpenMP's header."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

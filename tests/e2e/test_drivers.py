@@ -1,7 +1,5 @@
 """The compiler wrappers: programs built by make and cmake, analysed from their executables."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

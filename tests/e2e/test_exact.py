@@ -1,7 +1,5 @@
 """What crosses event by event, against programs that are gone through in Python, version by version."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The commands of the guide to extrapolation, on profiles with known laws."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

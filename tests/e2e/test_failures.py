@@ -1,7 +1,5 @@
 """What goes wrong goes wrong well: a clear message, the documented exit code, nothing left behind."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource

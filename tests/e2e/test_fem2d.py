@@ -1,7 +1,5 @@
 """fem2d: the program against its closed form, its MPI counterpart against the program and counted words."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Loops in the styles of public codes, met for the first time: recorded as hooks would record them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.property.test_flows import check

@@ -1,7 +1,5 @@
 """``fit`` and ``advise`` as a user calls them, and Extra-P in an environment of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

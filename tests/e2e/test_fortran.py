@@ -1,7 +1,5 @@
 """Fortran through flang: the stencil equals its C version value by value; runtime calls give exact chains."""
 
-from __future__ import annotations
-
 import subprocess
 from collections import Counter
 from pathlib import Path

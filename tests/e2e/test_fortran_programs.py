@@ -4,8 +4,6 @@ Each must print what flang's own program prints, call nothing that is not modell
 theory for a division in slabs.
 """
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

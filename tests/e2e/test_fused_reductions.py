@@ -1,7 +1,5 @@
 """Reductions inside other loops cost one partial result per node, as in loops of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 ``python -m bench.growth`` prints values, flows and bytes per element and step of all workloads.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from pathlib import Path

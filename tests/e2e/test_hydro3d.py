@@ -1,7 +1,5 @@
 """hydro3d: the program against numpy, its MPI counterpart against the program and against counted words."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -151,7 +149,7 @@ class Words:
     ranks: int
 
     @staticmethod
-    def of(n: int, q: int) -> Words:
+    def of(n: int, q: int) -> "Words":
         """Geometry of n^3 elements in q^3 cubes: sharers of nodes and faces between elements of two ranks."""
         side = n // q + 1
         return Words(

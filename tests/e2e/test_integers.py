@@ -1,7 +1,5 @@
 """Integer programs: their work balances, and they are divided as the same programs in floating point are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 What is missed today is listed in ``kernels.toml`` and expected to fail; what becomes right is taken off.
 """
 
-from __future__ import annotations
-
 import statistics
 from functools import cache
 

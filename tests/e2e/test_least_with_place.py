@@ -1,7 +1,5 @@
 """A minimum with its place costs one partial result per node, guarded or not, over one pass or several."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Values on their way through the C library: the exact chains of one small program per family."""
 
-from __future__ import annotations
-
 from commanalyzer.recording.interpreter.run import interpret
 from tests.e2e.library_programs import SORTED, element, into_all, into_out, record
 

@@ -1,7 +1,5 @@
 """Values on their way through the C++ library, and rows that the user adds."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``commanalyzer machine`` with real ranks: the shape of what it writes, not its numbers."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 The code that measures real machines runs unchanged; only the communicator is SMPI's, see ``tests/simgrid``.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

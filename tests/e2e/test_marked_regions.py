@@ -1,7 +1,5 @@
 """Regions by marks in the source are those by functions; without the tool, marks are nothing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The MPI counterparts send what theory says, to the byte."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

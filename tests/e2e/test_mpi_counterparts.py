@@ -1,7 +1,5 @@
 """The MPI counterparts print what the sequential programs print, in every shape of the process grid."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

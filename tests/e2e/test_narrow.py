@@ -1,7 +1,5 @@
 """Programs on values smaller than four bytes against theory: each has its own owner and its own bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Arrays are told apart by the calls that allocate them, and bear the names that the source gives them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

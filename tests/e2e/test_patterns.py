@@ -1,7 +1,5 @@
 """Patterns of the workloads' loops against what their algorithms allow."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

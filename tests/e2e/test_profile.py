@@ -1,7 +1,5 @@
 """The command profile: transparency, files, errors; counts and misses beside those of valgrind."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

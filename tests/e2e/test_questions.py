@@ -1,7 +1,5 @@
 """``why`` and ``diff``: questions about saved results, and their exit codes."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -3,8 +3,6 @@
 The programs log their begin and end, the plain run first.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

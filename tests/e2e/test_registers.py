@@ -1,7 +1,5 @@
 """Scalars that live in registers: conjugate gradients must not connect every element with every other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The report of real programs: written by the command, opened in a real browser."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

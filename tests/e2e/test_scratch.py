@@ -5,8 +5,6 @@ bytes, however the row that is being made is kept, and however it gets into A. A
 scratch row, all results would live at m places: everything is sent, and nothing is balanced.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

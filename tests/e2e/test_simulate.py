@@ -1,7 +1,5 @@
 """``commanalyzer simulate`` as a user runs it, against hand computation and a simulated MPI program."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

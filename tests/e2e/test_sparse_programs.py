@@ -1,7 +1,5 @@
 """Sparse programs: rows through pointers, columns without order; volumes by theory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from commanalyzer import AnalysisResult, analyze

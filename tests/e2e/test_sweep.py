@@ -3,8 +3,6 @@
 The program appends its n to a file whenever it runs: twice per analysis, plain and recorded.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

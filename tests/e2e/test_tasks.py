@@ -1,7 +1,5 @@
 """The 30 kernels of the task applications: mappers and bytes by theory, an oracle, the exact counter."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -5,8 +5,6 @@ the forces of its nodes. Divided at one node, a step moves two words: the positi
 part, and what the other part adds to its force.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recording changes nothing that a program does, and counts what an interpreter counts."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

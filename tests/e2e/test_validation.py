@@ -1,7 +1,5 @@
 """``commanalyzer validate``: a quick part of the table, and the counts in its data file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

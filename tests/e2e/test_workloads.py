@@ -1,7 +1,5 @@
 """The workloads compute what their READMEs say: outputs against closed forms and independent models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """cg, adi, pic and pagerank compute what their READMEs say, and recording them changes nothing."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 from pathlib import Path

@@ -4,8 +4,6 @@ Numbers are doubles kept small by a bounded update, integers are unsigned; every
 size. The same seed gives the same program.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 _HEADERS = """#include <algorithm>

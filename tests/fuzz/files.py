@@ -8,8 +8,6 @@ a file failed; it is kept. Of the others it is said how many were refused, and h
 file before the change (nothing that was printed or written differs), or as something else.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ with ``FENV_ACCESS`` also rounding modes, exceptions and flushing to zero. They 
 without its sign, which compilers choose. The same seed gives the same program.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 _HEAD = """#include <fenv.h>

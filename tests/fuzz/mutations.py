@@ -1,7 +1,5 @@
 """Changes of files that know their structure: trees of JSON and TOML, cells of CSV, arrays of HDF5, bytes."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Callable

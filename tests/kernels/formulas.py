@@ -4,8 +4,6 @@
 do not divide the extents as well.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

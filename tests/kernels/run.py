@@ -1,7 +1,5 @@
 """One kernel analysed: what was found beside what its plain division sends."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Input: ``workloads/kernels/kernels.toml``. Formulas are Python expressions of th
 number of parts p, the grid p1 x p2 x p3 and the functions of ``formulas``.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import tomllib

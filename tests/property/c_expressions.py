@@ -4,8 +4,6 @@ Choices are drawn first and only the chosen alternative is built: every scope is
 alternatives as strategies would cost far more than the drawing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

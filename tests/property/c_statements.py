@@ -1,7 +1,5 @@
 """Strategies for statements of the generated C programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import strategies as st

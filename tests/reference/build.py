@@ -3,8 +3,6 @@
 Input: a :class:`Trace` and the site table of the module that wrote it. Output: :class:`ValueGraph`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,7 +100,7 @@ class _Rows:
     self_label: Int64
 
     @classmethod
-    def read(cls, trace: Trace, table: SiteTable) -> _Rows:
+    def read(cls, trace: Trace, table: SiteTable) -> "_Rows":
         flags = trace.heads["flags"].astype(np.int64)
         site = trace.heads["site"].astype(np.int64)
         width = np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64)

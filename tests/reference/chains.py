@@ -1,7 +1,5 @@
 """Sources of rows in final form: vertices instead of labels, self-sources out, no source twice in a term."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

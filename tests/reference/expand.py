@@ -4,8 +4,6 @@ Input: a :class:`Trace`. Output: :class:`FlatRows`. Labels are still those of th
 their first occurrence; time and memory are linear.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ A word is a home when a value is stored to it or it is read, unless nobody store
 begins less than 16 bytes before it, in the same extent, covers it: then it is a part of that value.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

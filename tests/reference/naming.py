@@ -1,7 +1,5 @@
 """Names for vertices: the variable, allocation or register that each home belongs to."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

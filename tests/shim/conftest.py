@@ -1,7 +1,5 @@
 """Builds what the tests of the shim run: a layout probe, the shim's IR, a driver of single hooks."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

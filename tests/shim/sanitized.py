@@ -4,8 +4,6 @@ The bundled compiler inserts the checks but has no runtime; a clang that has one
 is linked as a shared library, in front of which the shim's process-wide ``free`` and ``realloc`` stand.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Single hooks, called as instrumented code calls them: labels, rows, terms, heap, frames, regions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sizes, offsets and constants of the C header against ``commanalyzer.recording.abi``."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -7,8 +7,6 @@ calls every hook. In instrumented programs everything is checked: the program's 
 that are inlined into it, and the rest of the shim. Blocks that the shim hands out have no red zones.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Snapshots of what previews read: whoever changes that memory, it is seen."""
 
-from __future__ import annotations
-
 from tests.shim.conftest import Driver
 
 _SAME, _KNOWN = 2, 1

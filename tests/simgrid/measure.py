@@ -4,8 +4,6 @@ FOLDER holds ``platform.xml``, ``deployment.xml`` and ``job.json`` (options of S
 ``samples.json.gz`` is written there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

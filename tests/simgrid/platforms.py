@@ -1,7 +1,5 @@
 """Platforms with known bandwidth and latency, and measurements on them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """MPI counterparts of workloads on simulated clusters: built with SimGrid's compilers, timed by its clock."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Builds the MPI programs of these tests, and finds the MPI libraries that are there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

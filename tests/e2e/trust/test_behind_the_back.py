@@ -5,8 +5,6 @@ recorder sees. Expected flows are theory: 20 from ``x[i]`` and 20 from ``x[i + 1
 Arrays below 64 KiB are compared, larger ones are watched.
 """
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Programs whose limits or ways to end are not those of plain ones: recorded, or named for what they are."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
