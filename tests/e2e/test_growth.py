@@ -15,19 +15,10 @@ from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
+from tests.e2e.conftest import MAIN_LOOP
 from tests.native import ROOT
 
 WORKLOADS = ROOT / "workloads"
-REGIONS = {
-    "adi": "adi_solve",
-    "cg": "cg_solve",
-    "fem2d": "fem_run",
-    "heat2d": "heat_solve",
-    "hydro3d": "hydro_run",
-    "kmeans": "kmeans",
-    "spmv": "spmv_iterate",
-    "stencil3d": "stencil_run",
-}
 NOISE = 0.05  # of the partitioners: two numberings of one graph, or two seeds, differ by up to this
 
 
@@ -36,7 +27,7 @@ def recorded(name: str, *arguments: str) -> ValueGraph:
     """Graph of a workload's main loop."""
     sources = sorted((WORKLOADS / name).glob("*.c*"))
     request = AnalysisRequest(
-        tuple(sources), arguments, regions=(REGIONS[name],), program_output="discard", timeout_s=120.0
+        tuple(sources), arguments, regions=(MAIN_LOOP[name][0],), program_output="discard", timeout_s=120.0
     )
     return record(request, SilentProgress()).store.graph()
 
@@ -123,7 +114,7 @@ def test_numbering_at_random_costs_nothing(name: str, arguments: tuple[str, ...]
             WORKLOADS / name / f"{name}.c",
             [item.format(order) for item in arguments],
             nodes=4,
-            regions=[REGIONS[name]],
+            regions=[MAIN_LOOP[name][0]],
             program_output="discard",
         )
         for order in orders
