@@ -96,12 +96,10 @@ def analysed(application: Application, size: int = 0) -> tuple[Analysis, TaskGra
 
 
 def graph_of(application: Application, size: int = 0) -> TaskGraph:
-    """Task graph of an application."""
     return analysed(application, size)[1]
 
 
 def found_kernel(graph: TaskGraph, listed: ListedKernel) -> Kernel:
-    """The kernel of a function."""
     (found,) = [k for k in graph.kernels if k.name == listed.function]
     return found
 

@@ -160,7 +160,6 @@ def _read(path: Path, base: Path) -> SourceFile:
 
 @cache
 def _modules() -> tuple[SourceFile, ...]:
-    """Files of the package."""
     return tuple(_read(path, PACKAGE) for path in sorted(PACKAGE.rglob("*.py")))
 
 

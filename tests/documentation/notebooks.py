@@ -13,7 +13,6 @@ _CELL_TIMEOUT_S = 600
 
 
 def notebooks() -> list[Path]:
-    """All of them."""
     return sorted(FOLDER.glob("*.ipynb"))
 
 

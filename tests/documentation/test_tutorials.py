@@ -24,14 +24,9 @@ _LAX = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _TIMEOUT_S = 900
 # Blocks that need MPI, SimGrid, a cluster, minutes, or files of the reader's.
 _NOT_RUN = {
-    "allocations": 1,
-    "bound": 2,
-    "build-systems": 2,
-    "compose": 2,
-    "count-mpi": 1,
+    **dict.fromkeys(("allocations", "count-mpi", "languages", "simulate"), 1),
+    **dict.fromkeys(("bound", "build-systems", "compose"), 2),
     "extrapolate": 4,
-    "languages": 1,
-    "simulate": 1,
 }
 
 

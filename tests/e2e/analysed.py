@@ -6,7 +6,7 @@ from typing import Any
 
 import commanalyzer as ca
 
-_HEAD = "".join(f"#include <{name}.h>\n" for name in ("math", "stdio", "stdlib", "string"))
+HEAD = "".join(f"#include <{name}.h>\n" for name in ("math", "stdio", "stdlib", "string"))
 
 
 def analyse_text(text: str, *arguments: object, suffix: str = ".c", **options: Any) -> ca.AnalysisResult:
@@ -16,5 +16,5 @@ def analyse_text(text: str, *arguments: object, suffix: str = ".c", **options: A
     """
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"program{suffix}"
-        source.write_text((_HEAD if suffix == ".c" else "") + text)
+        source.write_text((HEAD if suffix == ".c" else "") + text)
         return ca.analyze(source, [str(a) for a in arguments], program_output="discard", **options)

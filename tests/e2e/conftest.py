@@ -1,6 +1,7 @@
 """Analyses of the workloads, each made once per test session."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import pytest
 
@@ -22,20 +23,21 @@ MAIN_LOOP = {
     "fem2d": ("fem_run", (4,)),
     "hydro3d": ("hydro_run", (4,)),
 }
+Model = Literal["volume", "hpdc18"]
 
 
 @pytest.fixture(scope="session")
 def analysed() -> Analyse:
     """Analyse a workload with all conservation laws checked, or return it if already done."""
     done: dict[tuple[object, ...], ca.AnalysisResult] = {}
-    both = ("volume", "hpdc18")
+    both: tuple[Model, ...] = ("volume", "hpdc18")
 
     def analyse(
         name: str,
         *args: str | int,
         nodes: Sequence[int] = (4, 16),
         region: str = "",
-        models: Sequence[str] = both,
+        models: tuple[Model, ...] = both,
     ) -> ca.AnalysisResult:
         key = (name, args, tuple(nodes), region, models)
         if key not in done:
@@ -59,7 +61,9 @@ def main_loop(analysed: Analyse) -> Analyse:
 
     def analyse(name: str, *arguments: str | int) -> ca.AnalysisResult:
         region, nodes = MAIN_LOOP[name]
-        models = ("volume",) if name in ("cg", "pagerank", "adi", "pic") else ("volume", "hpdc18")
+        models: tuple[Model, ...] = (
+            ("volume",) if name in ("cg", "pagerank", "adi", "pic") else ("volume", "hpdc18")
+        )
         return analysed(name, *arguments, nodes=nodes, region=region, models=models)
 
     return analyse

@@ -42,13 +42,7 @@ class Forks:
     def run(
         self, folder: Path, arguments: Sequence[str], environment: Mapping[str, str], stdin: str
     ) -> tuple[int, str, str]:
-        """Exit status, output and errors of a command.
-
-        Args:
-            folder: Its working directory.
-            arguments: Without the name of the program.
-            environment: All of its variables.
-            stdin: What it reads.
+        """Exit status, output and errors of a command; ``environment`` has all of its variables.
 
         Raises:
             TimeoutError: If it takes longer than :data:`TIMEOUT_S`; it is killed, with all that it started.

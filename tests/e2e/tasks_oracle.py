@@ -24,7 +24,6 @@ def loop(
     writes: Callable[[int, int], Iterable[Element]],
     split: int = 0,
 ) -> Loop:
-    """A loop over rows and columns."""
     return Loop(tuple((i, j) for i in rows for j in columns), reads, writes, split)
 
 

@@ -351,7 +351,7 @@ def test_what_differs_each_time_is_sent_each_time() -> None:
 
 
 def test_steps_in_time_that_begin_anew_are_sent() -> None:
-    found = analyse_text(RESTARTS, 0.05, nodes=4, shared="u")  # else each case has a u of its own
+    found = analyse_text(RESTARTS, 0.05, nodes=4, shared=["u"])  # else each case has a u of its own
     assert found.decomposition(4).comm_bytes == (8 * 10 * 3 + 3) * WORD  # cases, steps, cuts; the sum
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from tests.e2e.analysed import analyse_text
 from tests.property.test_flows import check
 from tests.recorded import record_file, record_source
 
@@ -160,10 +161,8 @@ def test_allocatables_of_a_fortran_program() -> None:
     assert found == {
         "fields::u": (declared(name, "allocate(u("), N * VECTOR),
         "fields::v": (declared(name, "allocate(u("), (N + 1) * VECTOR),
-        "fields::edge": (
-            declared(name, "allocate(edge("),
-            VECTOR + 8,
-        ),  # its size stands behind a pointer's array
+        # its size stands behind a pointer's array
+        "fields::edge": (declared(name, "allocate(edge("), VECTOR + 8),
         "fields::coarse%p": (declared(name, "allocate(g%p"), VECTOR),
         "fields::coarse%q": (declared(name, "allocate(g%p"), 2 * VECTOR),
         "fine%p": (declared(name, "allocate(g%p"), VECTOR),
@@ -188,22 +187,16 @@ def test_what_the_compiler_makes_of_a_loop_over_a_range_is_a_temporary() -> None
     assert {item.name for item in objects if item.kind is HomeKind.STACK} == {"temporary"}
 
 
-def test_a_division_names_an_array_by_its_member(tmp_path: Path) -> None:
+def test_a_division_names_an_array_by_its_member() -> None:
     """``m_x`` is enough where only one object has such a member; a full name goes before that."""
-    result = ca.analyze(
-        PROGRAMS / "domain.cpp",
-        args=[str(N)],
-        nodes=[2],
-        decompose=["m_x=block:2", "domain.m_force=block:2"],
-        program_output="discard",
-    )
+    rules = ["m_x=block:2", "domain.m_force=block:2"]
+    result = ca.analyze(PROGRAMS / "domain.cpp", [N], nodes=2, decompose=rules, program_output="discard")
     assert any("m_x=block:2" in d.method for d in result.decompositions)
 
 
-def test_points_are_divided_not_the_members_of_their_structures(tmp_path: Path) -> None:
+def test_points_are_divided_not_the_members_of_their_structures() -> None:
     """Red and black points: in each of three sweeps, a colour reads what the other made beside two cuts."""
-    (tmp_path / "points.c").write_text(
-        """#include <stdio.h>
+    text = """
         struct { double u, c[4]; } g[32][32];
         int main(void) {
           for (int i = 0; i < 32; i++) for (int j = 0; j < 32; j++) {
@@ -216,9 +209,8 @@ def test_points_are_divided_not_the_members_of_their_structures(tmp_path: Path) 
                          + g[i][j].c[2] * g[i][j - 1].u + g[i][j].c[3] * g[i][j + 1].u - g[i][j].u;
           printf("%g\\n", g[9][9].u);
         }"""
-    )
-    found = ca.analyze(tmp_path / "points.c", nodes=4, program_output="discard").decomposition(4)
+    found = analyse_text(text, nodes=4).decomposition(4)
     assert found.grid == (2, 2)
     with pytest.raises(ca.CommAnalyzerError, match="32x160"):
-        ca.analyze(tmp_path / "points.c", decompose=["g[32x160]=block:2x2"], program_output="discard")
+        analyse_text(text, decompose="g[32x160]=block:2x2")
     assert found.comm_bytes == found.communication.high_bytes == 8 * 3 * 2 * 2 * 30

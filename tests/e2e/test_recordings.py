@@ -77,7 +77,6 @@ class Stages:
         self.names: list[str] = []
 
     def stage(self, name: str, steps: int = 1) -> None:
-        """A stage begins."""
         if name.startswith("record"):
             self.names.append(name)
 
@@ -85,10 +84,7 @@ class Stages:
         """Do nothing."""
 
 
-def recorded(
-    body: str, folder: Path, *, stdin: Path | None = None, output: ProgramOutput = "discard"
-) -> Seen:
-    """Record the program with this body of ``main``."""
+def recorded(body: str, folder: Path, stdin: Path | None = None, output: ProgramOutput = "discard") -> Seen:
     log, source = folder / "log", folder / "program.c"
     log.unlink(missing_ok=True)
     source.write_text(_FRAME % {"body": body, "log": log})
@@ -106,7 +102,6 @@ def recorded(
 
 
 def words_of(graph: ValueGraph) -> set[str]:
-    """Names of the workspaces."""
     return {graph.objects[number].name for number in np.unique(graph.home_object[graph.is_temporary])}
 
 

@@ -15,13 +15,12 @@ import commanalyzer as ca
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
+from tests.e2e.analysed import analyse_text
 
 M, PARTS = 8, 4
 PLAIN = 8 * M * M * (PARTS - 1)
 
 _FRAME = """
-#include <stdlib.h>
-#include <string.h>
 #define R %(rows)d
 #define M 8
 #define STEPS %(steps)d
@@ -111,22 +110,12 @@ KINDS = {
 
 
 def analysed(
-    folder: Path,
-    kind: tuple[str, str, str],
-    *,
-    steps: int = 1,
-    rows: int = 120,
-    phase: str = "",
-    initial: str = _INITIAL,
-    suffix: str = ".c",
+    kind: tuple[str, str, str], *, steps: int = 1, rows: int = 120, phase: str = "", initial: str = _INITIAL
 ) -> ca.AnalysisResult:
     declared, before, element = kind
-    source = folder / f"program{suffix}"
     parts = {"declared": declared, "before": before, "phase": phase, "element": element, "initial": initial}
-    source.write_text(_FRAME % {"rows": rows, "steps": steps, **parts})
-    return ca.analyze(
-        source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard", check=True
-    )
+    text = _FRAME % {"rows": rows, "steps": steps, **parts}
+    return analyse_text(text, nodes=PARTS, regions=["kernel"], check=True)
 
 
 def is_plain(result: ca.AnalysisResult, expected: int = PLAIN) -> None:
@@ -139,11 +128,11 @@ def is_plain(result: ca.AnalysisResult, expected: int = PLAIN) -> None:
 
 @pytest.mark.parametrize("steps", [1, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_scratch_of_every_kind_costs_the_matrix_only(kind: str, steps: int, tmp_path: Path) -> None:
-    is_plain(analysed(tmp_path, KINDS[kind], steps=steps))
+def test_scratch_of_every_kind_costs_the_matrix_only(kind: str, steps: int) -> None:
+    is_plain(analysed(KINDS[kind], steps=steps))
 
 
-def test_values_that_were_first_made_in_the_scratch(tmp_path: Path) -> None:
+def test_values_that_were_first_made_in_the_scratch() -> None:
     """All values that anybody reads are known by the name of the scratch, from the first one on."""
     initial = """
       for (int r = 0; r < R; r++) {
@@ -151,22 +140,22 @@ def test_values_that_were_first_made_in_the_scratch(tmp_path: Path) -> None:
         for (int k = 0; k < M; k++) A[r][k] = line[k];
       }
     """
-    is_plain(analysed(tmp_path, KINDS["static"], steps=3, initial=initial))
+    is_plain(analysed(KINDS["static"], steps=3, initial=initial))
 
 
-def test_few_elements_beside_arrays_that_are_rewritten_often(tmp_path: Path) -> None:
+def test_few_elements_beside_arrays_that_are_rewritten_often() -> None:
     declared, before, element = KINDS["static"]
     often = """
       if (t == 0)
         for (int round = 0; round < 100; round++)
           for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = 0.5 * A[r][k] + C[k][k];
     """
-    is_plain(analysed(tmp_path, (declared, before, element), rows=8, phase=often))
+    is_plain(analysed((declared, before, element), rows=8, phase=often))
 
 
-def test_with_few_elements_both_readings_are_in_the_bracket(tmp_path: Path) -> None:
+def test_with_few_elements_both_readings_are_in_the_bracket() -> None:
     """Six rows may be stages of one array: what that would move is in the bracket, and said."""
-    result = analysed(tmp_path, KINDS["static"], rows=6)
+    result = analysed(KINDS["static"], rows=6)
     best = result.best(PARTS)
     assert best.comm_bytes <= PLAIN
     assert best.imbalance <= 1.05
@@ -203,12 +192,8 @@ int main() {
 """
 
 
-def test_a_vector_that_is_a_member_of_an_object(tmp_path: Path) -> None:
-    source = tmp_path / "program.cpp"
-    source.write_text(_VECTOR)
-    is_plain(
-        ca.analyze(source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard")
-    )
+def test_a_vector_that_is_a_member_of_an_object() -> None:
+    is_plain(analyse_text(_VECTOR, suffix=".cpp", nodes=PARTS, regions=["kernel"]))
 
 
 _ARRAYS = """
@@ -234,13 +219,9 @@ _SAVED = "for (int i = 0; i < N; i++) saved[t][i] = a[i];"
 
 
 @pytest.mark.parametrize("also", ["", _SAVED])
-def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path: Path) -> None:
+def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str) -> None:
     """Three-point stencil with a copy back: two words per cut and step, however many steps are saved."""
-    source = tmp_path / "program.c"
-    source.write_text(_ARRAYS.replace("SAVED", also))
-    result = ca.analyze(
-        source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard"
-    )
+    result = analyse_text(_ARRAYS.replace("SAVED", also), nodes=PARTS, regions=["kernel"])
     assert not result.graph.is_temporary.any()
     best = result.best(PARTS)
     assert best.comm_bytes == pytest.approx(8 * 2 * 40 * (PARTS - 1), rel=0.05)
@@ -248,7 +229,6 @@ def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path:
 
 
 _RING = """
-#include <string.h>
 enum { N = 64 };
 double u[N], left[N], right[N];
 __attribute__((noinline)) void turn(void) {
@@ -268,20 +248,16 @@ int main(void) {
 """
 
 
-def test_what_the_user_divides_is_an_array(tmp_path: Path) -> None:
+def test_what_the_user_divides_is_an_array() -> None:
     """Values that are copied to two places are those of an array."""
-    source = tmp_path / "ring.c"
-    source.write_text(_RING)
-    result = ca.analyze(source, nodes=PARTS, regions=["turn"], decompose=("u=block:4",), jobs=1)
+    result = analyse_text(_RING, nodes=PARTS, regions=["turn"], decompose="u=block:4")
     found = next(d for d in result.decompositions if "u=block:4" in d.method).communication
     assert found.low_bytes == found.high_bytes == 3 * PARTS * 2 * 8
 
 
-def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must(tmp_path: Path) -> None:
+def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must() -> None:
     """A ring of four blocks sends one value each way across each cut in every step; fewer is no answer."""
-    source = tmp_path / "ring.c"
-    source.write_text(_RING)
-    analyze = partial(ca.analyze, source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1)
+    analyze = partial(analyse_text, _RING, nodes=PARTS, regions=["turn"])
     result, plain = analyze(), 3 * PARTS * 2 * 8
     best = result.best(PARTS)
     assert best.communication.low_bytes == best.communication.high_bytes == plain
@@ -296,7 +272,7 @@ def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must(tmp_
 def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Path) -> None:
     """Nothing but copies ever stores to these arrays: values of 8 bytes in two words."""
     source = tmp_path / "ring.c"
-    source.write_text(_RING)
+    source.write_text(f"#include <string.h>\n{_RING}")
     request = AnalysisRequest(
         (source,), nodes=(PARTS,), regions=("turn",), program_output="discard", private=("u",)
     )

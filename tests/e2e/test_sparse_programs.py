@@ -8,7 +8,6 @@ FOLDER = Path(__file__).parent / "sparse"
 
 
 def divided(name: str, args: tuple[int, ...], region: str, nodes: int) -> AnalysisResult:
-    """Result of one program."""
     return analyze(FOLDER / name, args, nodes=nodes, regions=[region], program_output="discard")
 
 

@@ -160,6 +160,5 @@ def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
 
 
 def _reads(graph: ValueGraph) -> list[tuple[int, int]]:
-    """Source and sink of each flow."""
     row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.source_ptr))
     return list(zip(graph.rows.source.tolist(), graph.rows.row_sink[row_of].tolist(), strict=True))

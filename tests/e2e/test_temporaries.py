@@ -69,7 +69,6 @@ PROGRAMS = {
 
 
 def program(name: str, steps: int) -> str:
-    """Source text of a variant."""
     declared, before, element = PROGRAMS[name]
     values = {"steps": steps, "globals": declared + _COMPUTE, "before": before, "element": element}
     return _FRAME % values
@@ -113,11 +112,8 @@ def test_a_step_moves_the_shared_node_and_its_force(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_and_flows_do_not_grow_with_time_steps(name: str) -> None:
     few, many = (named_graph(program(name, steps)) for steps in (4, 9))
-    assert (few.num_vertices, few.num_rows, few.num_flows) == (
-        many.num_vertices,
-        many.num_rows,
-        many.num_flows,
-    )
+    sizes = [(graph.num_vertices, graph.num_rows, graph.num_flows) for graph in (few, many)]
+    assert sizes[0] == sizes[1]
     per_element = int(many.is_temporary.sum()) / N
     assert per_element == int(per_element) >= 2
     degree = np.bincount(many.rows.source, minlength=many.num_vertices)

@@ -178,5 +178,4 @@ class _Writer:
 
 
 def cpp_program(seed: int) -> str:
-    """Source text of program number ``seed``."""
     return _Writer(seed).text()

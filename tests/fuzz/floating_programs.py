@@ -90,5 +90,4 @@ class _Writer:
 
 
 def floating_program(seed: int) -> str:
-    """Source text of program number ``seed``."""
     return _Writer(seed).text()

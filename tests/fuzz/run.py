@@ -29,7 +29,6 @@ FLAGS = ("-g", "-ffp-contract=fast", "-ffast-math", "-mfma", "-frounding-math")
 
 
 def has_csmith() -> bool:
-    """Csmith and its headers are installed."""
     return shutil.which("csmith") is not None and (INCLUDE / "csmith.h").exists()
 
 

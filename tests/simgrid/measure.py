@@ -23,7 +23,6 @@ from tests.simgrid.communicator import SmpiCommunicator, run_ranks
 
 
 def main(folder: Path) -> None:
-    """Measure and exit."""
     job = json.loads((folder / "job.json").read_text())
     plan = MeasurementPlan(**job["plan"] | {"message_bytes": tuple(job["plan"]["message_bytes"])})
 

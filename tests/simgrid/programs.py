@@ -60,12 +60,10 @@ class Case:
 
     @property
     def sources(self) -> list[Path]:
-        """Sequential program."""
         return sorted((WORKLOADS / self.name).glob("*.cpp" if self.is_cpp else "*.c"))
 
     @property
     def mpi_sources(self) -> list[Path]:
-        """MPI program."""
         own = sorted((WORKLOADS / self.name / "mpi").glob("*.c*"))
         if not self.is_cpp:
             return own
