@@ -10,9 +10,9 @@ import pytest
 
 from commanalyzer.cli.main import group
 from commanalyzer.cli.result.export import FORMATS
+from tests.native import ROOT
 from tests.tiers import EXTENDED
 
-ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z-]+ .+)$", re.MULTILINE)
 _INLINE = re.compile(r"[`&] ?commanalyzer ([a-z-]+ [^`\n]+)")
 _TEST = re.compile(r"`([\w/]+\.py)::(\w+)`(?: \(([^)]*)\))?")

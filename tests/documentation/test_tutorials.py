@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.native import ROOT
+
 _BLOCK = re.compile(r"^```(.+?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CAPTION = re.compile(r"\A:caption: (\S+)\n+")
 _LAX = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

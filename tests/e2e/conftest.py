@@ -1,7 +1,7 @@
 """Analyses of the workloads, each made once per test session."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,33 +23,20 @@ MAIN_LOOP = {
     "fem2d": ("fem_run", (4,)),
     "hydro3d": ("hydro_run", (4,)),
 }
-Model = Literal["volume", "hpdc18"]
+BOTH = ("volume", "hpdc18")
 
 
 @pytest.fixture(scope="session")
 def analysed() -> Analyse:
     """Analyse a workload with all conservation laws checked, or return it if already done."""
     done: dict[tuple[object, ...], ca.AnalysisResult] = {}
-    both: tuple[Model, ...] = ("volume", "hpdc18")
 
-    def analyse(
-        name: str,
-        *args: str | int,
-        nodes: Sequence[int] = (4, 16),
-        region: str = "",
-        models: tuple[Model, ...] = both,
-    ) -> ca.AnalysisResult:
-        key = (name, args, tuple(nodes), region, models)
+    def analyse(name: str, *args: str | int, region: str = "", **options: Any) -> ca.AnalysisResult:
+        options = {"nodes": (4, 16), "model": BOTH, "regions": (region,) if region else (), **options}
+        key = (name, args, *sorted(options.items()))
         if key not in done:
-            done[key] = ca.analyze(
-                next((ROOT / "workloads" / name).glob(f"{name}.c*")),
-                args,
-                nodes=nodes,
-                model=models,
-                regions=[region] if region else [],
-                program_output="discard",
-                check=True,
-            )
+            source = next((ROOT / "workloads" / name).glob(f"{name}.c*"))
+            done[key] = ca.analyze(source, args, program_output="discard", check=True, **options)
         return done[key]
 
     return analyse
@@ -61,9 +48,7 @@ def main_loop(analysed: Analyse) -> Analyse:
 
     def analyse(name: str, *arguments: str | int) -> ca.AnalysisResult:
         region, nodes = MAIN_LOOP[name]
-        models: tuple[Model, ...] = (
-            ("volume",) if name in ("cg", "pagerank", "adi", "pic") else ("volume", "hpdc18")
-        )
-        return analysed(name, *arguments, nodes=nodes, region=region, models=models)
+        model = ("volume",) if name in ("cg", "pagerank", "adi", "pic") else BOTH
+        return analysed(name, *arguments, nodes=nodes, region=region, model=model)
 
     return analyse

@@ -54,15 +54,13 @@ CG = (32, "2d", "natural")
 
 
 @pytest.mark.parametrize("q", [2, 4])
-@pytest.mark.parametrize("iterations", [5, 10])
-def test_cg_in_square_blocks_moves_the_halo_and_four_scalars(
-    main_loop: Analyse, q: int, iterations: int
-) -> None:
-    result = main_loop("cg", *CG, iterations)
+@pytest.mark.parametrize("rounds", [5, 10])
+def test_cg_in_square_blocks_moves_the_halo_and_four_scalars(main_loop: Analyse, q: int, rounds: int) -> None:
+    result = main_loop("cg", *CG, rounds)
     number = heap_objects(result, CG_ARRAYS)
     blocks = models.square_blocks(CG[0], q)
     found = bytes_per_object(result, {number[name]: blocks for name in "xrpq"}, q * q)
-    expected = WORD * theory.cg_words(theory.cg_halo(CG[0], (q, q)), iterations, q * q)
+    expected = WORD * theory.cg_words(theory.cg_halo(CG[0], (q, q)), rounds, q * q)
     assert found.sum() == expected
 
 
@@ -135,9 +133,7 @@ def test_kronecker_pagerank_is_divided_better_than_in_blocks(main_loop: Analyse)
 
 
 @pytest.mark.parametrize("workload", [("cg", *CG), ("pagerank", N, "smallworld", DEGREE)])
-def test_twice_the_iterations_make_the_same_graph(
-    main_loop: Analyse, workload: tuple[str | int, ...]
-) -> None:
+def test_twice_the_iterations_make_the_same_graph(main_loop: Analyse, workload: Workload) -> None:
     # Arguments as long as each other: the words of memory that their texts take are inputs, too.
     few, many = (main_loop(*workload, count).graph for count in ("05", "10"))
     assert (few.num_vertices, few.num_rows) == (many.num_vertices, many.num_rows)

@@ -13,7 +13,7 @@ MACHINE = MachineParameters(
 
 
 def test_halo_exchange_of_blocks(analysed: Analyse) -> None:
-    result = analysed("heat2d", 32, 6, nodes=(4,), region="heat_solve", models=("volume",))
+    result = analysed("heat2d", 32, 6, nodes=(4,), region="heat_solve", model=("volume",))
     found = result.bound(MACHINE, method="blocks 2x2").points[-1]
     # Each of 6 steps needs two sides of 16 numbers. The first state, which no statement of the region made,
     # is taken to travel with another message: 5 latencies.
@@ -23,7 +23,7 @@ def test_halo_exchange_of_blocks(analysed: Analyse) -> None:
 
 
 def test_centroids_are_reduced_and_spread(analysed: Analyse) -> None:
-    result = analysed("kmeans", 400, 2, 3, 5, nodes=(8,), models=("volume",))
+    result = analysed("kmeans", 400, 2, 3, 5, nodes=(8,), model=("volume",))
     traffic = node_traffic(result.best(8).communication)
     # five sums, each spread for the next iteration or, the last, for the distances that are printed
     assert (traffic.collective_rounds, traffic.collective_partners) == (5, 7)

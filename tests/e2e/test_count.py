@@ -55,11 +55,10 @@ def matrix_of(found: dict[str, Any], method: str = "whole run") -> Matrix:
     return np.array(item["comm_matrix"], dtype=np.int64)
 
 
-def calls_of(found: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
+def calls_of(found: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Name of each call -> calls, charged bytes, bytes to itself."""
-    return {
-        c["name"]: (c["operations"], c["charged_bytes"], c["self_bytes"]) for c in found["counted"]["calls"]
-    }
+    numbers = ("operations", "charged_bytes", "self_bytes")
+    return {call["name"]: tuple(call[n] for n in numbers) for call in found["counted"]["calls"]}
 
 
 def empty() -> Matrix:

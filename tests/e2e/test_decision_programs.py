@@ -7,6 +7,8 @@ import pytest
 import commanalyzer as ca
 from tests.native import ROOT
 
+Capture = pytest.CaptureFixture[str]
+
 # Rules of the asked; bytes by steps (and trials); bytes that are found instead, where they differ.
 PROGRAMS = {
     "cg": (" ".join(f"{a}[18x18]=block:2x2" for a in "xrpq"), "608 * s + 48", 0),
@@ -23,9 +25,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_bytes_of_theory(
-    name: str, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
-) -> None:
+def test_bytes_of_theory(name: str, capfd: Capture, request: pytest.FixtureRequest) -> None:
     rules, formula, instead = PROGRAMS[name]
     if instead:
         request.applymarker(pytest.mark.xfail(strict=True, reason=f"{instead} bytes are found"))

@@ -52,21 +52,6 @@ def test_the_first_mode_swings_as_computed_by_hand(program: Path, n: int, steps:
     assert numbers(result, LABELS) == pytest.approx(first_mode(n, steps), rel=1e-9, abs=1e-12)
 
 
-def test_it_repeats_itself(program: Path) -> None:
-    first = run(program)
-    assert first.stdout.startswith("fem2d n 32 steps 10 order permuted\n")
-    assert first == run(program)
-
-
-@pytest.mark.parametrize(
-    "arguments", [["1"], ["8x"], ["4", "-1"], ["4", "1", "random"], ["4", "1", "ordered", "1"]]
-)
-def test_wrong_arguments_end_with_status_2_and_a_message(program: Path, arguments: list[str]) -> None:
-    result = run(program, *arguments)
-    assert (result.status, result.stdout) == (2, "")
-    assert "fem2d" in result.stderr
-
-
 @pytest.mark.parametrize("q", [1, 2, 4])
 def test_the_mpi_counterpart_agrees_and_sends_the_words_of_theory(mpi_program: Path, q: int) -> None:
     n, steps = 32, 10

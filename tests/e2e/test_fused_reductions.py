@@ -57,10 +57,8 @@ def owners_in_blocks(graph: ValueGraph, q: int, width: int) -> np.ndarray:
 @pytest.mark.parametrize("add", [SQUARES, CHANGES, GREATEST])
 @pytest.mark.parametrize(("suffix", "real", "call"), WAYS)
 def test_a_sum_in_the_loop_of_a_stencil(suffix: str, real: str, call: str, add: str, q: int) -> None:
-    text = HEAD + STENCIL.replace("CALL", call).replace("ADD", add).replace("REAL", real).replace(
-        "SUM", "hist + t"
-    )
-    graph = record_source(text, suffix=suffix).graph
+    text = STENCIL.replace("CALL", call).replace("ADD", add).replace("REAL", real).replace("SUM", "hist + t")
+    graph = record_source(HEAD + text, suffix=suffix).graph
     width = 4 if real == "float" else 8
     counted = count_volume(graph, owners_in_blocks(graph, q, width), q * q)
     step = width * (heat2d_words_per_step(N, q, q) + q * q - 1)

@@ -109,16 +109,9 @@ def test_hydro3d_grows_by_new_outcomes_of_its_comparisons_only() -> None:
 )
 def test_numbering_at_random_costs_nothing(name: str, arguments: tuple[str, ...]) -> None:
     orders = {"cg": ("natural", "permuted"), "fem2d": ("ordered", "permuted")}[name]
-    results = [
-        ca.analyze(
-            WORKLOADS / name / f"{name}.c",
-            [item.format(order) for item in arguments],
-            nodes=4,
-            regions=[MAIN_LOOP[name][0]],
-            program_output="discard",
-        )
-        for order in orders
-    ]
+    source, region = WORKLOADS / name / f"{name}.c", MAIN_LOOP[name][0]
+    lines = [[item.format(order) for item in arguments] for order in orders]
+    results = [ca.analyze(source, a, nodes=4, regions=[region], program_output="discard") for a in lines]
     graphs = [result.graph for result in results]
     for size in ("num_vertices", "num_rows", "num_flows"):
         assert getattr(graphs[0], size) == getattr(graphs[1], size)

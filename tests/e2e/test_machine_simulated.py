@@ -30,9 +30,9 @@ def _plan(*message_bytes: int, rounds: int = 6, messages: int = 8, **more: int) 
 
 
 def _measured(
-    folder: Path, platform: str, num_ranks: int, sizes: list[int], mpi4py: str = ""
+    folder: Path, platform: str, ranks: int, sizes: list[int], mpi4py: str = ""
 ) -> MachineParameters:
-    series = measure_on(folder, platform, num_ranks, _plan(*sizes), mpi4py=mpi4py)
+    series = measure_on(folder, platform, ranks, _plan(*sizes), mpi4py=mpi4py)
     machine, _ = estimate_network(series, name="simulated", date="2026-01-31")
     return machine
 

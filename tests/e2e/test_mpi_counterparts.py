@@ -117,7 +117,7 @@ def test_one_process_does_the_same_in_the_same_order(built: Built, name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "processes", "arguments"),
+    ("name", "ranks", "arguments"),
     [
         ("heat2d", 2, "0"),
         ("heat2d", 4, "8 1 copy 3x1"),
@@ -131,10 +131,8 @@ def test_one_process_does_the_same_in_the_same_order(built: Built, name: str) ->
         ("pagerank", 2, "10 kronecker"),
     ],
 )
-def test_wrong_arguments_end_with_one_message(
-    built: Built, name: str, processes: int, arguments: str
-) -> None:
-    found = run_mpi(built(name)[1], processes, *arguments.split())
+def test_wrong_arguments_end_with_one_message(built: Built, name: str, ranks: int, arguments: str) -> None:
+    found = run_mpi(built(name)[1], ranks, *arguments.split())
     assert found.status == 2
     assert found.stdout == ""
     assert len(found.stderr.splitlines()) == 1

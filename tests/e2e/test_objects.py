@@ -15,6 +15,7 @@ from tests.recorded import record_file, record_source
 PROGRAMS = Path(__file__).parent / "objects"
 FLANGS = ("flang-new-19", "flang-19", "flang")
 N = 20
+Expected = dict[str, tuple[str, int]]
 VECTOR = 8 * N
 
 
@@ -34,6 +35,10 @@ def arrays(graph: ValueGraph) -> dict[str, tuple[str, int, int]]:
     ]
     assert len({item.name for item in found}) == len(found), "names tell arrays apart"
     return {item.name: (item.function, item.line, item.size_bytes) for item in found}
+
+
+def places(graph: ValueGraph) -> dict[str, tuple[int, int]]:
+    return {name: (line, size) for name, (_, line, size) in arrays(graph).items()}
 
 
 def test_arrays_from_allocators_of_a_c_program() -> None:
@@ -85,7 +90,7 @@ def test_arrays_in_one_block() -> None:
         "made.x": ("init_mesh(&made", VECTOR),
         "made.y": ("m->y = block", 2 * VECTOR),
     }
-    found = {key: (line, size) for key, (_, line, size) in arrays(recorded.graph).items()}
+    found = places(recorded.graph)
     assert found == {key: (declared("pools.c", text), size) for key, (text, size) in expected.items()}
     statics = {o.name: (o.line, o.size_bytes) for o in recorded.graph.objects if o.kind is HomeKind.GLOBAL}
     statics.pop("commanalyzer.output", None)  # what is printed
@@ -140,11 +145,9 @@ def test_arrays_in_one_block() -> None:
         ),
     ],
 )
-def test_members_and_containers_of_cplusplus_programs(
-    name: str, expected: dict[str, tuple[str, int]]
-) -> None:
+def test_members_and_containers_of_cplusplus_programs(name: str, expected: Expected) -> None:
     result = ca.analyze(PROGRAMS / name, args=[str(N)], nodes=[2], program_output="discard")
-    found = {key: (line, size) for key, (_, line, size) in arrays(result.graph).items()}
+    found = places(result.graph)
     pushed = found.pop("pushed", None)
     if name == "containers.cpp":  # its elements live where they were pushed: blocks of 1, 2, 4, ... elements
         assert pushed is not None and pushed[0] == declared(name, "pushed.push_back")
@@ -157,7 +160,7 @@ def test_allocatables_of_a_fortran_program() -> None:
         pytest.skip("no flang")
     name = "allocatables.f90"
     result = ca.analyze(PROGRAMS / name, args=[str(N)], nodes=[2], fc=flang, program_output="discard")
-    found = {key: (line, size) for key, (_, line, size) in arrays(result.graph).items()}
+    found = places(result.graph)
     assert found == {
         "fields::u": (declared(name, "allocate(u("), N * VECTOR),
         "fields::v": (declared(name, "allocate(u("), (N + 1) * VECTOR),

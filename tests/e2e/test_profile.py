@@ -48,9 +48,8 @@ def _number(text: str, name: str) -> int:
 
 def test_output_and_status_are_the_programs(tmp_path: Path) -> None:
     (tmp_path / "walk.c").write_text(WALK)
-    done = succeed(
-        tmp_path, "profile", "walk.c", "-o", "walk.pisa", "--scale", "n=1000", "-q", "--allow-failure"
-    )
+    options = ("--scale", "n=1000", "-q", "--allow-failure")
+    done = succeed(tmp_path, "profile", "walk.c", "-o", "walk.pisa", *options)
     assert done.out.startswith("1\n")
     profile = read_profile(tmp_path / "walk.pisa")
     assert profile.application == "walk"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.recording.record import RecordedProgram, record
 from commanalyzer.request import AnalysisRequest, ProgramOutput
@@ -70,7 +71,7 @@ class Seen:
         return self.program.store.graph()
 
 
-class Stages:
+class Stages(SilentProgress):
     """Progress that notes the recordings."""
 
     def __init__(self) -> None:
@@ -79,9 +80,6 @@ class Stages:
     def stage(self, name: str, steps: int = 1) -> None:
         if name.startswith("record"):
             self.names.append(name)
-
-    def advance(self, steps: int = 1) -> None:
-        """Do nothing."""
 
 
 def recorded(body: str, folder: Path, stdin: Path | None = None, output: ProgramOutput = "discard") -> Seen:

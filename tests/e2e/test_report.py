@@ -157,9 +157,8 @@ def test_a_filter_shows_the_rows_with_all_words(browser: Browser) -> None:
 
 
 def test_one_node_count_can_be_chosen(browser: Browser) -> None:
-    visible = (
-        "[...document.querySelectorAll('[data-nodes]')].filter(e => !e.hidden).map(e => e.dataset.nodes)"
-    )
+    all_ = "[...document.querySelectorAll('[data-nodes]')]"
+    visible = f"{all_}.filter(e => !e.hidden).map(e => e.dataset.nodes)"
     assert set(browser.run(visible)) == {"4", "12"}
     browser.click(".choice button:nth-child(3)")
     assert set(browser.run(visible)) == {"12"}

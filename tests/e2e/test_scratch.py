@@ -51,6 +51,16 @@ int main(void) {
 _INITIAL = "for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = (r * k) % 7;"
 _BACK = "for (int k = 0; k < M; k++) A[r][k] = line[k];"
 _MADE = "product(line, A[r]); "
+_LINE = "static double line[M];"
+_TWICE = """
+  for (int k = 1; k < M; k++) line[k] = A[r][k] + A[r][k - 1];
+  for (int k = 1; k < M; k++) A[r][k] = line[k];
+"""
+_IN_PLACE = """
+  memcpy(line, A[r], sizeof line);
+  for (int k = 1; k < M; k++) line[k] = line[k] + 0.5 * line[k - 1] * C[k][k];
+  for (int k = M - 2; k >= 0; k--) line[k] = line[k] + 0.25 * line[k + 1] * C[k][k + 1];
+"""
 _ONE = """
   double now[M];
   for (int k = 0; k < M; k++) now[k] = 1.5 * A[r][k];
@@ -65,22 +75,18 @@ __attribute__((noinline)) static void make(double *to, const double *from, int p
 """
 
 KINDS = {
-    "static": ("static double line[M];", "", _MADE + _BACK),
+    "static": (_LINE, "", _MADE + _BACK),
     "global": ("double line[M];", "", _MADE + _BACK),
     "heap": ("", "double *line = malloc(M * sizeof *line);", _MADE + _BACK),
     "stack": ("", "", "double line[M]; " + _MADE + _BACK),
-    "member": (
-        "static struct { int count; double row[M]; } work;",
-        "double *line = work.row;",
-        _MADE + _BACK,
-    ),
-    "memcpy": ("static double line[M];", "", _MADE + "memcpy(A[r], line, sizeof line);"),
+    "member": ("static struct { int n; double row[M]; } at;", "double *line = at.row;", _MADE + _BACK),
+    "memcpy": (_LINE, "", _MADE + "memcpy(A[r], line, sizeof line);"),
     "structure": (
         "struct row { double value[M]; }; static struct row kept;",
         "",
         "product(kept.value, A[r]); *(struct row *)A[r] = kept;",
     ),
-    "scaled": ("static double line[M];", "", _MADE + "for (int k = 0; k < M; k++) A[r][k] = 1.01 * line[k];"),
+    "scaled": (_LINE, "", _MADE + "for (int k = 0; k < M; k++) A[r][k] = 1.01 * line[k];"),
     "table": (
         "static double line[M]; static const double tables[2][M] = {{1, 2, 3}, {4, 5, [7] = 6}};",
         "const double *w = tables[A[1][1] > 9];",
@@ -88,33 +94,22 @@ KINDS = {
         "for (int k = 0; k < M; k++) line[k] = line[k] * w[k] + 0.5 * A[r][k]; product(A[r], line);",
     ),
     "one scalar": (_ONE_MADE, "", _ONE),
-    "two phases": (
-        "static double line[M];",
-        "",
-        _MADE + _BACK + " for (int k = 1; k < M; k++) line[k] = A[r][k] + A[r][k - 1]; "
-        "for (int k = 1; k < M; k++) A[r][k] = line[k];",
-    ),
+    "two phases": (_LINE, "", _MADE + _BACK + _TWICE),
     "swapped": (
         "",
         "double *line = malloc(8 * M), *next = malloc(8 * M);",
         _MADE + _BACK + "double *held = line; line = next; next = held;",
     ),
-    "in place": (
-        "static double line[M];",
-        "",
-        "memcpy(line, A[r], sizeof line);"
-        "for (int k = 1; k < M; k++) line[k] = line[k] + 0.5 * line[k - 1] * C[k][k];"
-        "for (int k = M - 2; k >= 0; k--) line[k] = line[k] + 0.25 * line[k + 1] * C[k][k + 1];" + _BACK,
-    ),
+    "in place": (_LINE, "", _IN_PLACE + _BACK),
 }
 
 
 def analysed(
     kind: tuple[str, str, str], *, steps: int = 1, rows: int = 120, phase: str = "", initial: str = _INITIAL
 ) -> ca.AnalysisResult:
-    declared, before, element = kind
-    parts = {"declared": declared, "before": before, "phase": phase, "element": element, "initial": initial}
-    text = _FRAME % {"rows": rows, "steps": steps, **parts}
+    parts = dict(zip(("declared", "before", "element"), kind, strict=True))
+    sizes = {"rows": rows, "steps": steps}
+    text = _FRAME % (parts | sizes | {"phase": phase, "initial": initial})
     return analyse_text(text, nodes=PARTS, regions=["kernel"], check=True)
 
 
@@ -144,13 +139,12 @@ def test_values_that_were_first_made_in_the_scratch() -> None:
 
 
 def test_few_elements_beside_arrays_that_are_rewritten_often() -> None:
-    declared, before, element = KINDS["static"]
     often = """
       if (t == 0)
         for (int round = 0; round < 100; round++)
           for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = 0.5 * A[r][k] + C[k][k];
     """
-    is_plain(analysed((declared, before, element), rows=8, phase=often))
+    is_plain(analysed(KINDS["static"], rows=8, phase=often))
 
 
 def test_with_few_elements_both_readings_are_in_the_bracket() -> None:

@@ -48,23 +48,18 @@ __attribute__((noinline)) static void stress(const double *b, double *s) {
 }
 """
 _SCATTER = "f[e] += s[0]; f[e + 1] += s[1];"
+_ALLOCATED = "double *at = malloc(16), *b = malloc(16), *s = malloc(16);"
+_ACCUMULATED = """double at[2], b[2], s[2]; gather(e, at); strain(at, b); s[0] = s[1] = 0;
+  for (int k = 0; k < 2; k++) { s[0] += b[k] * at[k]; s[1] += b[k]; }
+"""
 _STEPS = "gather(e, at); strain(at, b); stress(b, s); " + _SCATTER
 
 PROGRAMS = {
     "local arrays": ("", "", "double at[2], b[2], s[2]; " + _STEPS),
     "a heap buffer": ("", "double *at = malloc(48), *b = at + 2, *s = at + 4;", _STEPS),
     "a static buffer": ("static double at[2], b[2], s[2];", "", _STEPS),
-    "allocated per element": (
-        "",
-        "",
-        "double *at = malloc(16), *b = malloc(16), *s = malloc(16);" + _STEPS + "free(s); free(b); free(at);",
-    ),
-    "accumulated": (
-        "",
-        "",
-        "double at[2], b[2], s[2]; gather(e, at); strain(at, b); s[0] = s[1] = 0;"
-        "for (int k = 0; k < 2; k++) { s[0] += b[k] * at[k]; s[1] += b[k]; }" + _SCATTER,
-    ),
+    "allocated per element": ("", "", _ALLOCATED + _STEPS + "free(s); free(b); free(at);"),
+    "accumulated": ("", "", _ACCUMULATED + _SCATTER),
 }
 
 

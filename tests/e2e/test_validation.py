@@ -55,9 +55,8 @@ def test_hydro3d_is_read_as_its_mpi_program_divides_it_where_memory_is_in_doubt(
     counted = run.counted_run(workload, arguments, nodes, tmp_path / "mpi").decomposition(nodes)
     found = record(run.request_for(workload, arguments, (nodes,)), SilentProgress())
     assert found.other is not None
-    own = run.own_decomposition(
-        workload, arguments, nodes, found.store.graph(), counted.communication.comm_bytes
-    )
+    measured = counted.communication.comm_bytes
+    own = run.own_decomposition(workload, arguments, nodes, found.store.graph(), measured)
     assert own is not None
     assert own.predicted_bytes - own.excess("predicted") == counted.comm_bytes > 0
 

@@ -12,7 +12,9 @@ from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.native import ROOT, NativeRun, compile_c, numbers, run
 
-NAMES = ("heat2d", "stencil3d", "matmul", "spmv", "kmeans")
+# How their output begins.
+NAMES = {name: f"{name} n " for name in ("heat2d", "stencil3d", "matmul", "spmv", "kmeans")}
+NAMES["fem2d"] = "fem2d n 32 steps 10 order permuted\n"
 Doubles = NDArray[np.float64]
 Workload = Callable[..., NativeRun]
 
@@ -42,7 +44,7 @@ def scramble(index: NDArray[np.int64]) -> Doubles:
 def test_defaults_run_and_repeat(workload: Workload, name: str) -> None:
     first, second = workload(name), workload(name)
     assert first.status == 0
-    assert first.stdout.startswith(f"{name} n ")
+    assert first.stdout.startswith(NAMES[name])
     assert first == second
 
 
@@ -50,7 +52,8 @@ def test_defaults_run_and_repeat(workload: Workload, name: str) -> None:
     "line",
     [
         *("heat2d 0", "heat2d 8 2 both", "heat2d 8x", "stencil3d 8 -1", "stencil3d 8 1 copy 1", "matmul "),
-        *(f"matmul {'9' * 20}", "spmv 8 full", "spmv 8 banded 9", "kmeans 3 2 4"),
+        *(f"matmul {'9' * 20}", "spmv 8 full", "spmv 8 banded 9", "kmeans 3 2 4", "fem2d 1", "fem2d 8x"),
+        *("fem2d 4 -1", "fem2d 4 1 random", "fem2d 4 1 ordered 1"),
     ],
 )
 def test_wrong_arguments_end_with_status_2_and_a_message(workload: Workload, line: str) -> None:
@@ -141,9 +144,8 @@ def test_kmeans_agrees_with_lloyd(workload: Workload, n: int, m: int, k: int, it
     result = workload("kmeans", n, m, k, iterations)
     weighted = ((np.arange(n) + 1) * (labels + 1)).sum()
     assert numbers(result, ("labels", "members")) == [weighted, (labels == 0).sum()]
-    assert numbers(result, ("inertia",)) == pytest.approx(
-        [((objects - centroids[labels]) ** 2).sum()], rel=1e-9
-    )
+    inertia = ((objects - centroids[labels]) ** 2).sum()
+    assert numbers(result, ("inertia",)) == pytest.approx([inertia], rel=1e-9)
 
 
 @pytest.mark.parametrize("p", [4, 16])

@@ -18,8 +18,8 @@ from commanalyzer.division.views import volume_view
 from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.machine.simulation.platforms import Platform
 from commanalyzer.machine.simulation.smpirun import smpirun
+from tests.native import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 WORKLOADS = ROOT / "workloads"
 _TIMEOUT_S = 900.0
