@@ -1,5 +1,6 @@
 """What crosses event by event, against programs that are gone through in Python, version by version."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -103,8 +104,10 @@ def owners_of(result: AnalysisResult, item: Decomposition) -> Callable[[str, int
     graph, part = result.graph, item.part
     names = [o.name for o in graph.objects]
     known = {
-        (names[home], offset // 8): int(owner)
-        for home, offset, owner in zip(graph.home_object, graph.home_offset.tolist(), part, strict=True)
+        (names[home], offset // width): int(owner)
+        for home, offset, width, owner in zip(
+            *(graph.home_object, graph.home_offset.tolist(), graph.width_bytes.tolist(), part), strict=True
+        )
     }
     return lambda name, i: known[name, i]
 
@@ -209,3 +212,33 @@ def test_a_sum_reads_other_versions_than_the_steps_before_it() -> None:
     found = analyse_text(IN_PLACE, nodes=4, decompose="d[16x16]=block:2x2").decomposition(4)
     assert found.communication.low_bytes == found.comm_bytes == 8 * (2 * 16 * 16 + 3)
     assert found.imbalance < 1.02
+
+
+KNAPSACK = """
+int v[257];
+int main(void) {
+  for (int k = 0; k < 12; k++) {
+    int weight = 3 + k * 5 % 17, value = 10 + k * 7 % 23;
+    for (int x = 256; x >= weight; x--)
+      if (v[x - weight] + value > v[x]) v[x] = v[x - weight] + value;
+  }
+  printf("%d\\n", v[256]);
+}
+"""
+
+
+def test_maxima_that_are_read_between_their_terms_are_computed_by_their_owners() -> None:
+    """Work is even then: 12 maxima for each number, but for the first; each item reads the numbers before."""
+    nodes = 16
+    result = analyse_text(KNAPSACK, nodes=nodes)
+    item = result.decomposition(nodes)
+    owner, made, words = owners_of(result, item), Counter[int](), 0
+    had: dict[tuple[int, int], int] = {}
+    for weight in (3 + k * 5 % 17 for k in range(12)):
+        for x in range(256, weight - 1, -1):
+            pair = x - weight, owner("v", x)
+            words += owner("v", x - weight) != pair[1] and had.get(pair) != made[x - weight]
+            had[pair], made[x] = made[x - weight], made[x] + 1
+    assert item.comm_bytes == item.communication.high_bytes == 4 * words
+    most = max(Counter(owner("v", x) for x in made.elements()).values())
+    assert item.imbalance == pytest.approx(most * nodes / made.total(), rel=1e-6)
