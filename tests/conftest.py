@@ -1,7 +1,5 @@
 """Surroundings of every test."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections import Counter

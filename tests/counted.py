@@ -1,7 +1,5 @@
 """A small counted MPI run with known numbers, for tests of merging, comparison, reports and files."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -32,13 +30,11 @@ def rank_counts(
 
 
 def merged(*ranks: RankCounts, region: str = "") -> AnalysisResult:
-    """Result of the given reports."""
     provenance = sample_result().provenance
     return counted_result(("mpiexec", "-n", "2", "./app"), "MPI 4", region, RUN, ranks, provenance)
 
 
 def counted_from(matrix: NDArray[np.int64], messages: NDArray[np.int64] | None = None) -> AnalysisResult:
-    """Counted run with the given matrix."""
     total = int(matrix.sum())
     sent = (matrix > 0).astype(np.int64) if messages is None else messages
     item = Decomposition(

@@ -5,8 +5,6 @@ process, its ended children, and every descendant that still lives (what forks c
 partitioners) with its own ended children.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """Builds small value graphs from Python lists, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -167,7 +165,6 @@ def assert_same_graph(found: ValueGraph, expected: ValueGraph) -> None:
 
 
 def flows_of(graph: ValueGraph) -> Iterator[tuple[int, int, int]]:
-    """Row, sink and source of each flow."""
     start = graph.rows.row_ptr
     for r, sink in enumerate(graph.rows.row_sink.tolist()):
         for source in graph.rows.source[start[r] : start[r + 1]].tolist():

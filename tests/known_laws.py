@@ -7,8 +7,6 @@ within twice the noise (at least 1 %) at p and n four times the largest. With no
 n^(7/4) and n^(5/3) cannot be told apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product

@@ -1,10 +1,9 @@
 """Compile and run C programs without instrumentation, with the compiler of the ``ziglang`` wheel."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from commanalyzer.program.frontend.toolchain import bundled_toolchain
 
@@ -30,15 +29,13 @@ def numbers(result: NativeRun, labels: tuple[str, ...]) -> list[float]:
 def compile_c(source: Path, program: Path, *options: str) -> Path:
     """Compile ``source`` (C11) to ``program`` and return it; warnings are errors of the test."""
     tools = bundled_toolchain()  # with the tool's target: what zig builds for one first, it builds once
-    command = [*tools.cc, *tools.target_flags, "-std=c11", *options, "-o", str(program), str(source), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run(*tools.cc, *tools.target_flags, "-std=c11", *options, "-o", program, source, "-lm")
+    assert done.status == 0, done.stderr
     return program
 
 
-def run(program: Path, *arguments: str, timeout_s: float = 60.0) -> NativeRun:
-    """Run ``program`` to its end."""
-    done = subprocess.run(
-        [str(program), *arguments], capture_output=True, text=True, check=False, timeout=timeout_s
-    )
+def run(program: Path | str, *arguments: object, timeout_s: float = 120.0, **options: Any) -> NativeRun:
+    """Run ``program`` to its end; ``options`` are those of ``subprocess.run``: ``cwd``, ``env``."""
+    words = [str(word) for word in (program, *arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=timeout_s, **options)
     return NativeRun(done.returncode, done.stdout, done.stderr)

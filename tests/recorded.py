@@ -1,10 +1,9 @@
 """Runs the front of the pipeline on a source text, for tests that look at graphs and traces."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,12 @@ from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as build_reference
 
 LIMITS = RunLimits(timeout_s=600.0)  # for programs that do not end, however busy the machine is
+
+
+def run_to_end(executable: Path, *arguments: str, **environment: str) -> TargetRun:
+    """Run a program without input; what it prints is part of the result."""
+    run = partial(run_target, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True)
+    return run(executable, arguments, environment=environment)
 
 
 @dataclass(frozen=True)
@@ -76,19 +81,10 @@ def record_file(
     if not has_cpp_library:
         frontend = replace(frontend, language="c")
     module, plan, executable = instrumented(frontend, control_flows, library_models, mechanisms)
-    plain = run_target(
-        build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True
-    )
+    plain = run_to_end(build_native(frontend), *arguments)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace"
-        traced = run_target(
-            executable,
-            arguments,
-            stdin=subprocess.DEVNULL,
-            limits=LIMITS,
-            capture=True,
-            environment={"COMMANALYZER_TRACE": str(path)},
-        )
+        traced = run_to_end(executable, *arguments, COMMANALYZER_TRACE=str(path))
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites, sites_of(trace, plan.sites), DEFAULT_WEIGHTS)
@@ -111,18 +107,11 @@ def instrumented(
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:
     """Graph of a second run in which the vertices in ``mask`` are words of workspaces."""
     executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)
-    write_workspaces(
-        folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites, recorded.trace
-    )
-    environment = {
-        "COMMANALYZER_TRACE": str(folder / "trace"),
-        "COMMANALYZER_WORKSPACE": str(folder / "workspace"),
-    }
-    run = run_target(
-        executable, (), stdin=subprocess.DEVNULL, limits=LIMITS, capture=True, environment=environment
-    )
+    trace, workspace, sites = folder / "trace", folder / "workspace", recorded.plan.sites
+    write_workspaces(workspace, GraphStore.of(recorded.graph), mask, sites, recorded.trace)
+    run = run_to_end(executable, COMMANALYZER_TRACE=str(trace), COMMANALYZER_WORKSPACE=str(workspace))
     assert (run.stdout, run.exit_status) == (recorded.plain.stdout, recorded.plain.exit_status)
-    return _checked_graph(read_trace(folder / "trace"), recorded.plan.sites)
+    return _checked_graph(read_trace(trace), sites)
 
 
 def _checked_graph(trace: Trace, sites: SiteTable, *, has_regions: bool = False) -> ValueGraph:

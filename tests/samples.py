@@ -1,7 +1,5 @@
 """A small complete analysis result with known numbers, for tests of reports, files and commands."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +10,7 @@ from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Site, ValueGraph
 from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
-from commanalyzer.result.results import (
-    AnalysisResult,
-    Decomposition,
-    Provenance,
-    Recording,
-    SingletonCounts,
-    WorkCounts,
-)
+from commanalyzer.result import results
 from tests.graphs import plain_rows
 
 
@@ -54,13 +45,13 @@ def sample_decomposition(
     best: bool = True,
     pair_bytes: int = 40,
     bound: float | None = None,
-) -> Decomposition:
+) -> results.Decomposition:
     """Every node sends ``pair_bytes`` to the next one, in one message; work is 5 flops."""
     matrix = np.zeros((nodes, nodes), dtype=np.int64)
     index = np.arange(nodes - 1)
     matrix[index, index + 1] = pair_bytes
     total = int(matrix.sum())
-    return Decomposition(
+    return results.Decomposition(
         nodes=nodes,
         model=model,
         method=method,
@@ -80,7 +71,7 @@ def sample_decomposition(
     )
 
 
-def with_hub(item: Decomposition) -> Decomposition:
+def with_hub(item: results.Decomposition) -> results.Decomposition:
     """The decomposition with 8 bytes of its first pair known to be those of a hub value."""
     peers = item.communication.comm_bytes.copy()
     peers[0, 1] -= 8
@@ -96,16 +87,16 @@ def with_hub(item: Decomposition) -> Decomposition:
 
 
 def sample_result(
-    *decompositions: Decomposition,
+    *decompositions: results.Decomposition,
     machine: MachineParameters | None = None,
     warnings: tuple[str, ...] = (),
     unmodelled: tuple[tuple[str, int], ...] = (),
-) -> AnalysisResult:
+) -> results.AnalysisResult:
     """Result with the given decompositions (one for two nodes if none are given)."""
-    return AnalysisResult(
+    return results.AnalysisResult(
         program="größe.c",
         command=("größe.c", "12", "a b"),
-        provenance=Provenance(
+        provenance=results.Provenance(
             tool_version="0.1.0",
             git_revision="abc",
             created="2026-01-31T12:00:00+00:00",
@@ -115,12 +106,12 @@ def sample_result(
             input_hashes=(("größe.c", "00ff"),),
             seed=7,
         ),
-        work=WorkCounts(flops=5, loads=10, stores=5, instructions=60),
-        recording=Recording(
+        work=results.WorkCounts(flops=5, loads=10, stores=5, instructions=60),
+        recording=results.Recording(
             native_s=0.5, instrumented_s=1.0, peak_rss_bytes=2_000_000, unmodelled_calls=unmodelled
         ),
         store=GraphStore.of(sample_graph()),
-        singletons=SingletonCounts(source=1, sink=0, reduction=2),
+        singletons=results.SingletonCounts(source=1, sink=0, reduction=2),
         vcg_words=10,
         machine=machine or MachineParameters(),
         decompositions=decompositions or (sample_decomposition(),),

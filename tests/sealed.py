@@ -1,7 +1,5 @@
 """Result files that were changed on purpose, with a digest that fits: what a careful forger would send."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hypothesis strategies for small random value graphs and partitions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The applications of ``workloads/tasks``: what is published of their kernels, and what the package finds."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -98,12 +96,10 @@ def analysed(application: Application, size: int = 0) -> tuple[Analysis, TaskGra
 
 
 def graph_of(application: Application, size: int = 0) -> TaskGraph:
-    """Task graph of an application."""
     return analysed(application, size)[1]
 
 
 def found_kernel(graph: TaskGraph, listed: ListedKernel) -> Kernel:
-    """The kernel of a function."""
     (found,) = [k for k in graph.kernels if k.name == listed.function]
     return found
 

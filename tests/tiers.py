@@ -5,8 +5,6 @@ two cores. Further cases, other languages, sanitizers, more random programs, and
 ``python -m pytest -n 2 -m "not slow"``. Paths are below ``tests/``; a name stands for all that begin with it.
 """
 
-from __future__ import annotations
-
 # Nothing is compiled or recorded, no loop is compiled for long: less than a minute in all.
 FAST = (
     *(
@@ -40,7 +38,7 @@ FURTHER = {
     ),
     "e2e/test_allocations.py": "a_campaign the_fastest flows/5",
     "e2e/test_analysis.py": (
-        "dense_spmv_broadcasts matmul random_spmv stencil3d arrays_made/4 banded/4 best/4 dense/4 "
+        "matmul random_spmv stencil3d arrays_made/4 best/4 dense/4 graph_size/2 spmv_broadcasts/4 "
         "heat2d/4 kmeans/4 random/4 same_input/3 work_of/8"
     ),
     "e2e/test_analysis_irregular.py": "*",

@@ -4,8 +4,6 @@ Sphinx warns of links between pages that lead nowhere, and not of markup that it
 shows markup of its source, every command has its heading, every link within the pages and its anchor exist.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from html.parser import HTMLParser

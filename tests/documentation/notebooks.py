@@ -1,21 +1,19 @@
 """Runs the notebooks of ``examples/``."""
 
-from __future__ import annotations
-
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+import pytest
+
+from tests.native import ROOT
+
 FOLDER = ROOT / "examples"
 _CELL_TIMEOUT_S = 600
 
 
 def notebooks() -> list[Path]:
-    """All of them."""
     return sorted(FOLDER.glob("*.ipynb"))
 
 
@@ -30,29 +28,15 @@ def executed(path: Path) -> Any:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
-    with tempfile.TemporaryDirectory() as scratch, _environment(scratch):
+    with tempfile.TemporaryDirectory() as scratch, pytest.MonkeyPatch.context() as patch:
+        # Kernels import this checkout, and leave nothing in the home of the user.
+        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        patch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"):
+            patch.setenv(name, scratch)
         # Sockets in the file system: ports may be taken by another kernel before this one listens.
         manager = AsyncKernelManager(transport="ipc", connection_file=f"{scratch}/kernel.json")
         client = NotebookClient(
             notebook, km=manager, timeout=_CELL_TIMEOUT_S, resources={"metadata": {"path": str(FOLDER)}}
         )
         return client.execute()
-
-
-@contextmanager
-def _environment(scratch: str) -> Iterator[None]:
-    """Kernels import this checkout, and leave nothing in the home of the user."""
-    own = {
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
-        "IPYTHONDIR": scratch,
-        "JUPYTER_RUNTIME_DIR": scratch,
-        "JUPYTER_DATA_DIR": scratch,
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-    before = {name: os.environ.get(name) for name in own}
-    os.environ.update(own)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})

@@ -1,7 +1,5 @@
 """The notebooks run: their own asserts hold the numbers against theory. The job fails on a worse program."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands in the documentation are commands of this version; links and files that it names exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex
@@ -12,9 +10,9 @@ import pytest
 
 from commanalyzer.cli.main import group
 from commanalyzer.cli.result.export import FORMATS
+from tests.native import ROOT
 from tests.tiers import EXTENDED
 
-ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z-]+ .+)$", re.MULTILINE)
 _INLINE = re.compile(r"[`&] ?commanalyzer ([a-z-]+ [^`\n]+)")
 _TEST = re.compile(r"`([\w/]+\.py)::(\w+)`(?: \(([^)]*)\))?")

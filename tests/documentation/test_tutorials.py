@@ -6,8 +6,6 @@ file of that name. How-to pages begin with ``heat2d.cmz`` of the first analysis;
 ``python`` are not run.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re
@@ -19,21 +17,17 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.native import ROOT
+
 _BLOCK = re.compile(r"^```(.+?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CAPTION = re.compile(r"\A:caption: (\S+)\n+")
 _LAX = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _TIMEOUT_S = 900
 # Blocks that need MPI, SimGrid, a cluster, minutes, or files of the reader's.
 _NOT_RUN = {
-    "allocations": 1,
-    "bound": 2,
-    "build-systems": 2,
-    "compose": 2,
-    "count-mpi": 1,
+    **dict.fromkeys(("allocations", "count-mpi", "languages", "simulate"), 1),
+    **dict.fromkeys(("bound", "build-systems", "compose"), 2),
     "extrapolate": 4,
-    "languages": 1,
-    "simulate": 1,
 }
 
 

@@ -3,8 +3,6 @@
 The browser that is tested with is the one that Debian has; its protocol needs no driver and no package.
 """
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import json
@@ -45,10 +43,8 @@ class Browser:
         """Result of a command of the DevTools protocol."""
         self.count += 1
         message = {"id": self.count, "method": method, "params": parameters}
-        self.commands.write(
-            json.dumps(message | ({"sessionId": self.session} if self.session else {})).encode()
-        )
-        self.commands.write(b"\0")
+        own = {"sessionId": self.session} if self.session else {}
+        self.commands.write(json.dumps(message | own).encode() + b"\0")
         self.commands.flush()
         while (answer := self._read()).get("id") != self.count:
             self._note(answer)
@@ -62,7 +58,6 @@ class Browser:
             self._note(answer)
 
     def run(self, expression: str) -> Any:
-        """Value of JavaScript in the page."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
@@ -83,7 +78,6 @@ class Browser:
             self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
 
     def press(self, *keys: str) -> None:
-        """Press and release keys."""
         for key in keys:
             typed = {"text": key} if len(key) == 1 else {}
             for kind, told in (("keyDown", typed), ("keyUp", {})):
@@ -127,17 +121,9 @@ def opened(page: Path, folder: Path) -> Iterator[Browser]:
         pytest.skip("no Chromium")
     quiet = ("--no-first-run", "--disable-background-networking", "--disable-component-update")
     command = [
-        program,
-        *(
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--remote-debugging-pipe",
-            *quiet,
-        ),
+        *(program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *quiet),
+        *("--remote-debugging-pipe", f"--user-data-dir={folder / 'profile'}", "--window-size=1300,800"),
         "--host-resolver-rules=MAP * ~NOTFOUND",  # nothing leaves the machine, whoever asks
-        *(f"--user-data-dir={folder / 'profile'}", "--window-size=1300,800"),
     ]
     ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for end in (*os.pipe(), *os.pipe())]
     moved = f'exec "$@" 3<&{ends[0]} 4>&{ends[3]}'

@@ -1,16 +1,14 @@
 """Runs the command line as a user does: its own process, its own temporary directory."""
 
-from __future__ import annotations
-
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.forking import forks
-from tests.native import ROOT
+from tests.native import ROOT, run
 
 HEAT = ROOT / "workloads" / "heat2d" / "heat2d.c"
 
@@ -25,7 +23,6 @@ class Done:
 
 
 def words(*arguments: object) -> list[str]:
-    """The command line of ``commanalyzer``."""
     return [sys.executable, "-m", "commanalyzer", *map(str, arguments)]
 
 
@@ -49,17 +46,24 @@ def commanalyzer(
     """
     if not before and not extra:
         return Done(*forks().run(folder, words(*arguments)[3:], surroundings(folder), stdin))
-    done = subprocess.run(
-        [*before, *words(*arguments)],
-        cwd=folder,
-        env=surroundings(folder, extra),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+    environment = surroundings(folder, extra)
+    done = run(*before, *words(*arguments), cwd=folder, env=environment, input=stdin, timeout_s=300)
+    return Done(done.status, done.stdout, done.stderr)
+
+
+def succeed(folder: Path, *arguments: object, **options: Any) -> Done:
+    """As :func:`commanalyzer`; the command must succeed."""
+    done = commanalyzer(folder, *arguments, **options)
+    assert done.status == 0, done.err
+    return done
+
+
+def refuse(folder: Path, *arguments: object, says: str | Sequence[str], status: int = 1, **more: Any) -> None:
+    """As :func:`commanalyzer`; the command must end with this status, and say this among its errors."""
+    done = commanalyzer(folder, *arguments, **more)
+    assert done.status == status, done.err
+    for text in [says] if isinstance(says, str) else says:
+        assert text in done.err
 
 
 def leftovers(folder: Path) -> list[str]:

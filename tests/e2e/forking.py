@@ -6,8 +6,6 @@ Started with the number of a connected socket. A request is a line of JSON, the 
 runs no thread and analyses nothing itself, so every fork is a fresh command line.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -44,13 +42,7 @@ class Forks:
     def run(
         self, folder: Path, arguments: Sequence[str], environment: Mapping[str, str], stdin: str
     ) -> tuple[int, str, str]:
-        """Exit status, output and errors of a command.
-
-        Args:
-            folder: Its working directory.
-            arguments: Without the name of the program.
-            environment: All of its variables.
-            stdin: What it reads.
+        """Exit status, output and errors of a command; ``environment`` has all of its variables.
 
         Raises:
             TimeoutError: If it takes longer than :data:`TIMEOUT_S`; it is killed, with all that it started.

@@ -1,7 +1,5 @@
 """Programs that compute with numbers of type NUMBER: the same in integers and in floating point."""
 
-from __future__ import annotations
-
 MAIN = """
 int main(int argc, char **argv) {
     int n = atoi(argv[1]), m = atoi(argv[2]);
@@ -13,29 +11,21 @@ int main(int argc, char **argv) {
     printf("%g\\n", (double)sum);
 }
 """
-# Name -> (elements of each array, kernel). Every kernel has one operation or more for each value it makes.
+# Every kernel has one operation or more for each value it makes, in arrays of n elements or n * n.
 KERNELS = {
-    "stencil": (
-        "n",
-        """
+    "stencil": """
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
     for (int t = 0; t < m; t++) {
         for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i] + a[i + 1];
         for (int i = 1; i < n - 1; i++) a[i] = b[i] * 3;
     }
 }""",
-    ),
-    "prefix sums": (
-        "n",
-        """
+    "prefix sums": """
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
     for (int t = 0; t < m; t++)
         for (int i = 1; i < n; i++) b[i] = b[i - 1] + a[i] * (t + 2);
 }""",
-    ),
-    "edit distance": (
-        "n * n",
-        """
+    "edit distance": """
 static NUMBER least(NUMBER x, NUMBER y) { return x < y ? x : y; }
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
     for (int i = 1; i < n; i++)
@@ -43,10 +33,7 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
             b[i * n + j] = least(least(b[(i - 1) * n + j], b[i * n + j - 1]) + 1,
                                  b[(i - 1) * n + j - 1] + a[i * n + j]);
 }""",
-    ),
-    "shortest paths": (
-        "n * n",
-        """
+    "shortest paths": """
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
     for (int k = 0; k < n; k++)
         for (int i = 0; i < n; i++)
@@ -55,10 +42,7 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
                 a[i * n + j] = a[i * n + j] < t ? a[i * n + j] : t;
             }
 }""",
-    ),
-    "triangle": (
-        "n * n",
-        """
+    "triangle": """
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++) {
@@ -67,10 +51,7 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
             b[i * n + j] = s;
         }
 }""",
-    ),
-    "sort": (
-        "n",
-        """
+    "sort": """
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
     for (int t = 0; t < m; t++) /* odd-even transposition */
         for (int i = t % 2; i + 1 < n; i += 2) {
@@ -79,18 +60,12 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
             a[i + 1] = x < y ? y : x;
         }
 }""",
-    ),
-    "counting sort": (
-        "n",
-        """
+    "counting sort": """
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
     for (int i = 0; i < n; i++) b[(int)a[i]] += a[i] + 1;
     for (int k = 1; k < 11; k++) b[k] += b[k - 1];
 }""",
-    ),
-    "search": (
-        "n",
-        """
+    "search": """
 static void reach(int n, int w, NUMBER from, NUMBER *b) {
     if (w >= 0 && w < n && b[w] < 0) b[w] = from + 1;
 }
@@ -105,12 +80,10 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
                 reach(n, v + m, b[v], b);
             }
 }""",
-    ),
 }
 
 
 def source_of(name: str, number: str) -> str:
     """The whole program, computing with numbers of type ``number``."""
-    size, kernel = KERNELS[name]
-    headers = "#include <stdio.h>\n#include <stdlib.h>\n"
-    return f"{headers}#define NUMBER {number}\n#define SIZE ({size}){kernel}\n{MAIN}"
+    size = "n * n" if name in ("edit distance", "shortest paths", "triangle") else "n"
+    return f"#define NUMBER {number}\n#define SIZE ({size}){KERNELS[name]}\n{MAIN}"

@@ -4,8 +4,6 @@ The models share nothing with the C code but the definition of the data. Reads a
 are the oracles of :mod:`tests.e2e.theory_irregular`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loads compiled kernels from the disk, so that processes forked later have them."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Programs that call library code, and what their recordings say; used by the tests of the library model."""
 
-from __future__ import annotations
+from functools import partial
 
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.recording.interpreter.run import interpret
@@ -44,6 +44,9 @@ def record(text: str, *, suffix: str = ".c", is_interpreted: bool = True) -> Rec
     return recorded
 
 
+record_natively = partial(record, is_interpreted=False)
+
+
 def sources(recorded: Recorded, sink: str) -> list[set[str]]:
     """Sources of every distinct chain into ``sink``, all of them data."""
     chains = [chain for chain in native_chains(recorded.graph) if str(chain.sink) == sink]
@@ -67,5 +70,4 @@ def into_all(recorded: Recorded) -> dict[str, set[str]]:
 
 
 def element(*indices: int) -> set[str]:
-    """Names of elements of ``in``."""
     return {f"@in+{8 * index}" for index in indices}

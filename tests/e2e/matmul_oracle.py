@@ -1,7 +1,5 @@
 """Communication of a matrix product with given owners, counted triple by triple."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import networkx as nx

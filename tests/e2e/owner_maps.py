@@ -1,7 +1,5 @@
 """Owner maps: from the owners of a program's arrays to the owners of all values of its graph."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,11 +1,8 @@
 """Small projects for the compiler wrappers, and the wrappers as programs on the search path."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +11,8 @@ from typing import Any
 
 from commanalyzer.program.frontend.drivers.embedded import read_program
 from commanalyzer.program.frontend.drivers.records import Record
-from tests.e2e.command import Done, commanalyzer, surroundings
+from tests.e2e.command import Done, succeed, surroundings
+from tests.native import run
 
 WRAPPERS = {"commanalyzer-cc": "cc", "commanalyzer-c++": "cxx", "commanalyzer-fc": "fc"}
 POINTS, STEPS = 64, 10
@@ -85,8 +83,7 @@ class Project:
 
     folder: Path
 
-    def write(self, files: Mapping[str, str]) -> Project:
-        """Add files."""
+    def write(self, files: Mapping[str, str]) -> "Project":
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,18 +94,10 @@ class Project:
         self, line: str, *, stdin: str = "", status: int = 0, extra: Mapping[str, str] | None = None
     ) -> Done:
         """Run a command; its status must be ``status``."""
-        done = subprocess.run(
-            shlex.split(line),
-            cwd=self.folder,
-            env={**self.environment(), **(extra or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        assert done.returncode == status, done.stdout + done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        environment = {**self.environment(), **(extra or {})}
+        done = run(*shlex.split(line), cwd=self.folder, env=environment, input=stdin, timeout_s=300)
+        assert done.status == status, done.stdout + done.stderr
+        return Done(done.status, done.stdout, done.stderr)
 
     def environment(self) -> dict[str, str]:
         """Environment of its commands: no compiler is named."""
@@ -121,10 +110,9 @@ class Project:
     def analysis(self, *arguments: object) -> dict[str, Any]:
         """JSON document of ``commanalyzer analyze``."""
         target = self.folder / "analysis.json"
-        done = commanalyzer(
+        succeed(
             self.folder, "analyze", "-q", "--force", "--json", target, *arguments, extra=self.environment()
         )
-        assert done.status == 0, done.err
         document: dict[str, Any] = json.loads(target.read_text())
         return document
 
@@ -135,7 +123,6 @@ class Project:
 
 
 def make_project(folder: Path) -> Project:
-    """An empty project."""
     programs = folder / "bin"
     programs.mkdir()
     for name, function in WRAPPERS.items():

@@ -1,7 +1,5 @@
 """Counts what applications move, work item by work item, from a description of their loops."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -26,7 +24,6 @@ def loop(
     writes: Callable[[int, int], Iterable[Element]],
     split: int = 0,
 ) -> Loop:
-    """A loop over rows and columns."""
     return Loop(tuple((i, j) for i in rows for j in columns), reads, writes, split)
 
 

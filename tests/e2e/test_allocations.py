@@ -1,25 +1,17 @@
 """Allocations as a user asks for them; campaigns and the flow model against SimGrid."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from commanalyzer.machine.measuring.phase_campaign import (
-    COLUMNS,
-    CampaignPoint,
-    MeasuredPhase,
-    append_point,
-    campaign_points,
-)
+from commanalyzer.machine.measuring import phase_campaign
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import make_network
 from commanalyzer.scaling.allocations.campaign import pattern_messages, simulated_campaign
-from tests.e2e.command import commanalyzer
+from tests.e2e.command import commanalyzer, refuse, succeed
 from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.phases import ratio
 from tests.simgrid.platforms import campaign_on, star
@@ -42,7 +34,7 @@ LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_ove
 @pytest.mark.parametrize("topology", ["star", "fat-tree", "torus", "dragonfly", "hypercube"])
 def test_flows_share_links_as_the_simulator_does(topology: str) -> None:
     # Within 5 %: changes within 2 % of the time are made together, links within 1 % are full together.
-    messages = pattern_messages(CampaignPoint(32, 2, 4, 65536, "shift"))
+    messages = pattern_messages(phase_campaign.CampaignPoint(32, 2, 4, 65536, "shift"))
     assert ratio(topology, messages, 1) == pytest.approx(1.0, rel=0.05)
 
 
@@ -71,11 +63,8 @@ def test_a_campaign_runs_on_a_simulated_machine_and_goes_on(tmp_path: Path) -> N
 
 def test_the_fastest_the_cheapest_and_the_lines_to_ask_for(tmp_path: Path) -> None:
     (tmp_path / "jacobi.toml").write_text(HALO)
-    arguments = ("jacobi.toml", "--allocations", "--machine", "vilje", "--throughput", "0.8GFlop/s")
-    done = commanalyzer(
-        tmp_path, "advise", *arguments, "--nodes", "16,64,256", "--ppn", "1,16", "--json", "a.json"
-    )
-    assert done.status == 0, done.err
+    words = ("jacobi.toml", "--allocations", "--machine", "vilje", "--throughput", "0.8GFlop/s")
+    done = succeed(tmp_path, "advise", *words, "--nodes", "16,64,256", "--ppn", "1,16", "--json", "a.json")
     for text in ("Pareto front", "Fastest: 256 x 16", "Fewest core-hours: 16 x 1", "#SBATCH --nodes=256"):
         assert text in done.out
     document = json.loads((tmp_path / "a.json").read_text())
@@ -84,60 +73,55 @@ def test_the_fastest_the_cheapest_and_the_lines_to_ask_for(tmp_path: Path) -> No
     table = document["configurations"]
     assert table["cores"] == [16, 256, 64, 1024, 256, 4096]
     assert document["decision"]["front"][-1] == document["decision"]["fastest"]
-    limited = commanalyzer(tmp_path, "advise", *arguments, "--nodes", "16,64", "--most-nodes", "16", "--all")
+    limited = commanalyzer(tmp_path, "advise", *words, "--nodes", "16,64", "--most-nodes", "16", "--all")
     assert "not allowed: queue" in " ".join(limited.out.split())
-    every = commanalyzer(
-        tmp_path, "advise", *arguments, "--nodes", "16,64", "--model", "max-rate", "--json", "-"
-    )
+    every = commanalyzer(tmp_path, "advise", *words, "--nodes", "16,64", "--model", "max-rate", "--json", "-")
     assert json.loads(every.out)["model"] == "max-rate"
 
 
 def test_a_campaign_becomes_a_machine_that_advises(tmp_path: Path) -> None:
     network, table = make_network("torus", 64), tmp_path / "campaign.csv"
-    points = campaign_points((8, 16, 32), (1, 2), (1, 4), (64, 16384, 1048576))
+    points = phase_campaign.campaign_points((8, 16, 32), (1, 2), (1, 4), (64, 16384, 1048576))
     for point, (_, placement, time_s) in zip(
         points, simulated_campaign(points, network, LINK, (0,)), strict=True
     ):
-        append_point(table, MeasuredPhase(point, "1", tuple(placement.position.tolist()), time_s))
-    made = commanalyzer(tmp_path, "machine", "phases", "campaign.csv", "-o", "torus.toml", "--name", "torus")
-    assert made.status == 0, made.err
+        phase_campaign.append_point(
+            table, phase_campaign.MeasuredPhase(point, "1", tuple(placement.position.tolist()), time_s)
+        )
+    succeed(tmp_path, "machine", "phases", "campaign.csv", "-o", "torus.toml", "--name", "torus")
     (tmp_path / "jacobi.toml").write_text(HALO)
-    arguments = ("--allocations", "--machine", "torus.toml", "--throughput", "1GFlop/s", "--nodes", "8,16,64")
-    done = commanalyzer(tmp_path, "advise", "jacobi.toml", *arguments, "--all")
-    assert done.status == 0, done.err
+    words = ("--allocations", "--machine", "torus.toml", "--throughput", "1GFlop/s", "--nodes", "8,16,64")
+    done = succeed(tmp_path, "advise", "jacobi.toml", *words, "--all")
     assert "beyond the data" in " ".join(done.out.split())  # 64 nodes
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     (tmp_path / "jacobi.toml").write_text(HALO.replace("steps", "stops"))
-    arguments = ("--allocations", "--machine", "vilje", "--throughput", "1GFlop/s")
-    wrong = commanalyzer(tmp_path, "advise", "jacobi.toml", *arguments)
+    words = ("--allocations", "--machine", "vilje", "--throughput", "1GFlop/s")
+    wrong = commanalyzer(tmp_path, "advise", "jacobi.toml", *words)
     assert wrong.status == 1
     assert "unknown field stops" in " ".join(wrong.err.split())
-    (tmp_path / "c.csv").write_text(",".join(COLUMNS[:-1]) + "\n")
+    (tmp_path / "c.csv").write_text(",".join(phase_campaign.COLUMNS[:-1]) + "\n")
     missing = commanalyzer(tmp_path, "machine", "phases", "c.csv", "-o", "m.toml")
     assert missing.status == 1
     assert "found no time_s" in " ".join(missing.err.split())
     (tmp_path / "jacobi.toml").write_text(HALO)
     rate = commanalyzer(tmp_path, "advise", "jacobi.toml", "--allocations", "--machine", "vilje")
     assert "expected the throughput of one process" in " ".join(rate.err.split())
-    asked = ("jacobi.toml", *arguments, "--throughput", "1GFlop/s")
-    crowded = commanalyzer(tmp_path, "advise", *asked, "--ppn", "1,64")
-    assert crowded.status == 1 and "cores of a node, found 64" in crowded.err
-    unused = commanalyzer(tmp_path, "advise", *asked, "--memory", "1GB")
-    assert unused.status == 1 and "--memory" in unused.err
+    asked = ("jacobi.toml", *words, "--throughput", "1GFlop/s")
+    refuse(tmp_path, "advise", *asked, "--ppn", "1,64", says="cores of a node, found 64")
+    refuse(tmp_path, "advise", *asked, "--memory", "1GB", says="--memory")
     alone = commanalyzer(tmp_path, "machine", "measure", "--campaign", "t.csv")
     assert alone.status == 1
     assert "at least 2 ranks" in " ".join(alone.err.split())
     jobs = ("--nodes", "8,16", "--ppn", "1,4", "--slurm", "s.sh")
-    script = commanalyzer(tmp_path, "machine", "measure", "--campaign", "t.csv", *jobs)
-    assert script.status == 0
+    succeed(tmp_path, "machine", "measure", "--campaign", "t.csv", *jobs)
     text = (tmp_path / "s.sh").read_text()
     assert "for nodes in 8 16" in text
     assert "--ntasks-per-node=4" in text
 
 
 def test_placement_of_a_campaign_is_that_of_the_table() -> None:
-    point = CampaignPoint(4, 2, 1, 8, "shift")
+    point = phase_campaign.CampaignPoint(4, 2, 1, 8, "shift")
     assert on_nodes(4, 2).node.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert (pattern_messages(point).receiver - pattern_messages(point).sender).tolist()[:6] == [2] * 6

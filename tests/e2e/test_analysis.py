@@ -1,9 +1,6 @@
 """Whole analyses against theory: communication, work and graph size of every workload."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +12,7 @@ from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.report.result.json_document import json_document
 from commanalyzer.result.results import SingletonCounts
 from tests.e2e import theory
+from tests.e2e.analysed import analyse_text
 from tests.e2e.conftest import Analyse
 from tests.e2e.matmul_oracle import matmul_volume_words
 from tests.native import ROOT
@@ -32,19 +30,7 @@ BANDED = ("spmv", 1024, "banded", 9, 10)
 RANDOM = ("spmv", 512, "random", 8, 10)
 MATMUL = ("matmul", 24)
 
-MAIN_LOOP = {
-    "heat2d": "heat_solve",
-    "stencil3d": "stencil_run",
-    "kmeans": "kmeans",
-    "spmv": "spmv_iterate",
-    "matmul": "matmul",
-}
-
-
-def main_loop(analysed: Analyse, workload: tuple[str | int, ...]) -> ca.AnalysisResult:
-    name = str(workload[0])
-    nodes = (8,) if name == "stencil3d" else (4, 16)
-    return analysed(name, *workload[1:], nodes=nodes, region=MAIN_LOOP[name])
+Workload = tuple[str | int, ...]
 
 
 # --- communication ---------------------------------------------------------------------------------------
@@ -52,49 +38,53 @@ def main_loop(analysed: Analyse, workload: tuple[str | int, ...]) -> ca.Analysis
 
 @pytest.mark.parametrize("mode", ["copy", "swap"])
 @pytest.mark.parametrize("q", [2, 4])
-def test_heat2d_moves_no_more_than_square_blocks_do(analysed: Analyse, q: int, mode: str) -> None:
+def test_heat2d_moves_no_more_than_square_blocks_do(main_loop: Analyse, q: int, mode: str) -> None:
     _, n, steps = HEAT
-    best = main_loop(analysed, (*HEAT, mode)).best(q * q)
+    best = main_loop(*HEAT, mode).best(q * q)
     expected = WORD * steps * theory.heat2d_words_per_step(n, q, q)
     assert best.comm_bytes <= 1.01 * expected  # the initial values come on top
     assert best.comm_bytes >= WORD * steps * theory.heat2d_lower_bound_per_step(n, q * q) / best.imbalance**2
     assert best.imbalance <= 1.04
 
 
-def test_stencil3d_moves_no_more_than_cubes_do(analysed: Analyse) -> None:
+def test_stencil3d_moves_no_more_than_cubes_do(main_loop: Analyse) -> None:
     _, n, steps = STENCIL
-    best = main_loop(analysed, STENCIL).best(8)
+    best = main_loop(*STENCIL).best(8)
     expected = WORD * steps * theory.stencil3d_words_per_step(n, 2, 2, 2)
     assert 0.75 * expected <= best.comm_bytes <= 1.01 * expected
     assert best.imbalance <= 1.04
 
 
 @pytest.mark.parametrize("p", [4, 16])
-def test_kmeans_broadcasts_centroids_and_folds_sums_and_counts(analysed: Analyse, p: int) -> None:
+def test_kmeans_broadcasts_centroids_and_folds_sums_and_counts(main_loop: Analyse, p: int) -> None:
     _, _, m, k, iterations = KMEANS
-    best = main_loop(analysed, KMEANS).best(p)
+    best = main_loop(*KMEANS).best(p)
     assert best.comm_bytes == theory.kmeans_bytes(m, k, iterations, p)
     assert best.imbalance <= 1.04
 
 
-def test_kmeans_has_a_reduction_singleton_for_each_centroid_component(analysed: Analyse) -> None:
+def test_kmeans_has_a_reduction_singleton_for_each_centroid_component(main_loop: Analyse) -> None:
     _, n, m, k, _ = KMEANS
     # The first centroids are features of k objects (sources); every label depends on all centroids (sink).
     expected = SingletonCounts(source=k * m, sink=n, reduction=k * m)
-    assert main_loop(analysed, KMEANS).singletons == expected
+    assert main_loop(*KMEANS).singletons == expected
 
 
 @pytest.mark.parametrize("p", [4, 16])
-def test_dense_spmv_broadcasts_x(analysed: Analyse, p: int) -> None:
-    _, n, _, _, iterations = DENSE
-    best = main_loop(analysed, DENSE).best(p)
-    expected = WORD * iterations * theory.spmv_dense_words(n, p)
-    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
-    assert best.imbalance <= 1.07  # 256 equal rows among 16 parts: one row too many is 6 per cent
+@pytest.mark.parametrize("workload", [BANDED, DENSE])
+def test_spmv_broadcasts_x_or_exchanges_the_half_band(main_loop: Analyse, workload: Workload, p: int) -> None:
+    best = main_loop(*workload).best(p)
+    words: dict[Workload, int] = {
+        DENSE: theory.spmv_dense_words(256, p),
+        BANDED: theory.spmv_banded_words(1024, p, 9 // 2),
+    }
+    assert best.comm_bytes == pytest.approx(WORD * 10 * words[workload], rel=TOLERANCE)
+    if workload is DENSE:
+        assert best.imbalance <= 1.07  # 256 equal rows among 16 parts: one row too many is 6 per cent
 
 
-def test_dense_spmv_has_n_input_and_n_output_singletons(analysed: Analyse) -> None:
-    result = main_loop(analysed, PLAIN)
+def test_dense_spmv_has_n_input_and_n_output_singletons(main_loop: Analyse) -> None:
+    result = main_loop(*PLAIN)
     n = int(PLAIN[1])
     assert result.singletons == SingletonCounts(source=n, sink=n, reduction=0)
     for p in (4, 16):
@@ -103,27 +93,19 @@ def test_dense_spmv_has_n_input_and_n_output_singletons(analysed: Analyse) -> No
         assert best.comm_bytes == best.communication.singleton_bytes == WORD * 2 * n * (p - 1)
 
 
-@pytest.mark.parametrize("p", [4, 16])
-def test_banded_spmv_exchanges_the_half_band(analysed: Analyse, p: int) -> None:
-    _, n, _, per_row, iterations = BANDED
-    best = main_loop(analysed, BANDED).best(p)
-    expected = WORD * iterations * theory.spmv_banded_words(n, p, per_row // 2)
-    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
-
-
 @pytest.mark.parametrize(("p", "least"), [(4, 0.5), (16, 0.45)])
-def test_random_spmv_stays_below_row_blocks(analysed: Analyse, p: int, least: float) -> None:
+def test_random_spmv_stays_below_row_blocks(main_loop: Analyse, p: int, least: float) -> None:
     # Entries of the matrix may be anywhere: products are made there, and sums of them sent instead of x
     # (fine-grain division: Catalyurek, Aykanat, IPDPS 2001), which saves a third to a half.
     _, n, _, per_row, iterations = RANDOM
-    best = main_loop(analysed, RANDOM).best(p)
+    best = main_loop(*RANDOM).best(p)
     blocks = WORD * iterations * theory.spmv_random_expected_words(n, p, per_row)
     assert least * blocks < best.comm_bytes < 1.02 * blocks
 
 
-def test_random_spmv_sends_what_its_products_need(analysed: Analyse) -> None:
+def test_random_spmv_sends_what_its_products_need(main_loop: Analyse) -> None:
     _, _, _, _, iterations = workload = ("spmv", 64, "random", 4, 3)
-    result = main_loop(analysed, workload)
+    result = main_loop(*workload)
     graph, best = result.graph, result.best(4)
     part = best.part.tolist()
     sent, summed = volume_transfers(graph, part, [False] * graph.num_vertices)
@@ -155,9 +137,9 @@ def owners(result: ca.AnalysisResult, part: NDArray[np.int32], name: str, n: int
 
 
 @pytest.mark.parametrize("p", [4, 16])
-def test_matmul_counts_what_its_partition_has(analysed: Analyse, p: int) -> None:
+def test_matmul_counts_what_its_partition_has(main_loop: Analyse, p: int) -> None:
     n = int(MATMUL[1])
-    result = main_loop(analysed, MATMUL)
+    result = main_loop(*MATMUL)
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (p, "volume")]
     assert len(candidates) > 3
     for item in candidates:
@@ -170,10 +152,8 @@ def test_matmul_counts_what_its_partition_has(analysed: Analyse, p: int) -> None
 
 
 @pytest.mark.parametrize("workload", [HEAT, STENCIL, KMEANS, DENSE, BANDED, RANDOM, MATMUL])
-def test_best_is_the_cheapest_candidate_and_all_are_reported(
-    analysed: Analyse, workload: tuple[str | int, ...]
-) -> None:
-    result = main_loop(analysed, workload)
+def test_best_is_the_cheapest_candidate_and_all_are_reported(main_loop: Analyse, workload: Workload) -> None:
+    result = main_loop(*workload)
     for p in result.nodes:
         for model in ("volume", "hpdc18"):
             group = [d for d in result.decompositions if (d.nodes, d.model) == (p, model)]
@@ -200,10 +180,8 @@ def test_best_is_the_cheapest_candidate_and_all_are_reported(
         (MATMUL, theory.matmul_flops(24)),
     ],
 )
-def test_work_of_the_main_loop_is_that_of_theory(
-    analysed: Analyse, workload: tuple[str | int, ...], flops: int
-) -> None:
-    result = main_loop(analysed, workload)
+def test_work_of_the_main_loop_is_that_of_theory(main_loop: Analyse, workload: Workload, flops: int) -> None:
+    result = main_loop(*workload)
     assert result.work.flops == flops
     members = 2000 * 5 if workload is KMEANS else 0  # counted for each object in each round, an integer
     assert result.work.integer_ops == members
@@ -211,8 +189,8 @@ def test_work_of_the_main_loop_is_that_of_theory(
 
 
 @pytest.mark.parametrize("workload", [HEAT, STENCIL, KMEANS, DENSE, BANDED, RANDOM, MATMUL])
-def test_arrays_made_before_the_region_are_inputs(analysed: Analyse, workload: tuple[str | int, ...]) -> None:
-    graph = main_loop(analysed, workload).graph
+def test_arrays_made_before_the_region_are_inputs(main_loop: Analyse, workload: Workload) -> None:
+    graph = main_loop(*workload).graph
     made = graph.versions - graph.is_input
     sink = np.zeros(graph.num_vertices, dtype=np.bool_)
     sink[graph.rows.row_sink] = True
@@ -223,41 +201,31 @@ def test_arrays_made_before_the_region_are_inputs(analysed: Analyse, workload: t
 # --- graph size, paper Table 2 ---------------------------------------------------------------------------
 
 
-def test_heat2d_graph_size(analysed: Analyse) -> None:
-    # 12 n for the time loop, and 12 n more because the initial field has other homes than the work array:
-    # 2 n vertices and the boundary (4 sides), 5 n edges in the first step and 4 n - 4 sides later, n to
-    # themselves: 12 n vertices and edges, two words each.
-    n = 256 * 256
-    assert main_loop(analysed, HEAT).vcg_words == 2 * theory.heat2d_vcg_words(256) == 24 * n
-
-
-def test_stencil3d_graph_size(analysed: Analyse) -> None:
-    assert main_loop(analysed, STENCIL).vcg_words == 2 * theory.stencil3d_vcg_words(32) == 2 * 16 * 32**3
-
-
-def test_matmul_graph_size(analysed: Analyse) -> None:
-    n = int(MATMUL[1])
-    # 4 n^1.5 edges' words of the paper (n elements) and 2 words for each of the 3 n vertices.
-    assert main_loop(analysed, MATMUL).vcg_words == theory.matmul_vcg_words(n) + 6 * n * n
-
-
-def test_spmv_graph_size(analysed: Analyse) -> None:
-    entries = int(PLAIN[1]) ** 2
-    # Once x and y are taken out, the matrix entries are left: 2 n. A few parsed arguments are left with them.
-    assert main_loop(analysed, PLAIN).vcg_words == pytest.approx(2 * entries, rel=0.01)
-
-
-def test_kmeans_graph_size(analysed: Analyse) -> None:
-    _, objects, m, k, _ = KMEANS
-    # Features without those that are first centroids: 2 n if n counts features.
-    assert main_loop(analysed, KMEANS).vcg_words == pytest.approx(2 * (objects * m - k * m), rel=0.01)
+@pytest.mark.parametrize(
+    ("workload", "words", "tolerance"),
+    [
+        # 12 n for the time loop, and 12 n more because the initial field has other homes than the work array:
+        # 2 n vertices and the boundary (4 sides), 5 n edges in the first step and 4 n - 4 sides later, n to
+        # themselves: 12 n vertices and edges, two words each.
+        (HEAT, 2 * theory.heat2d_vcg_words(256), 0),
+        (STENCIL, 2 * theory.stencil3d_vcg_words(32), 0),
+        # Once x and y are taken out, the matrix entries are left: 2 n. So are a few parsed arguments.
+        (PLAIN, 2 * 128**2, 0.01),
+        # 4 n^1.5 edges' words of the paper (n elements) and 2 words for each of the 3 n vertices.
+        (MATMUL, theory.matmul_vcg_words(24) + 6 * 24 * 24, 0),
+        # Features without those that are first centroids: 2 n if n counts features.
+        (KMEANS, 2 * (2000 * 8 - 5 * 8), 0.01),
+    ],
+)
+def test_graph_size(main_loop: Analyse, workload: Workload, words: int, tolerance: float) -> None:
+    assert main_loop(*workload).vcg_words == pytest.approx(words, rel=tolerance)
 
 
 # --- reproducibility -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workload", [("kmeans", 200, 3, 4, 2), ("spmv", 60, "random", 5, 2), ("matmul", 10)])
-def test_same_input_same_document(workload: tuple[str | int, ...]) -> None:
+def test_same_input_same_document(workload: Workload) -> None:
     source = ROOT / "workloads" / str(workload[0]) / f"{workload[0]}.c"
     documents = []
     for _ in range(2):
@@ -283,7 +251,6 @@ def test_same_input_same_document(workload: tuple[str | int, ...]) -> None:
 
 
 POPULATIONS = """
-#include <stdio.h>
 enum { N = 18, STEPS = 3 };
 static double f[2][5][N][N];
 int main(void) {
@@ -310,10 +277,8 @@ int main(void) {
 """
 
 
-def test_arrays_of_four_dimensions_are_divided_along_the_last_two(tmp_path: Path) -> None:
-    source = tmp_path / "populations.c"
-    source.write_text(POPULATIONS)
-    found = ca.analyze(source, nodes=(4,), program_output="discard").decomposition(4)
+def test_arrays_of_four_dimensions_are_divided_along_the_last_two() -> None:
+    found = analyse_text(POPULATIONS, nodes=4).decomposition(4)
     assert found.grid == (1, 1, 2, 2)
     # Each step one of five populations crosses each side of two lines of 16 points; then three partial sums.
     assert found.comm_bytes == WORD * (3 * 2 * 2 * 16 + 3)
@@ -322,7 +287,6 @@ def test_arrays_of_four_dimensions_are_divided_along_the_last_two(tmp_path: Path
 
 
 RANK_K_UPDATE = """
-#include <stdio.h>
 static double a[N][K], c[N][N];
 int main(void) {
     double sum = 0.0;
@@ -342,16 +306,13 @@ int main(void) {
 
 
 @pytest.mark.parametrize(("n", "k"), [(24, 500), (40, 300)])  # sums that are hubs; a large graph
-def test_products_that_are_long_are_cut_along_what_is_summed_over(tmp_path: Path, n: int, k: int) -> None:
-    source = tmp_path / "update.c"
-    source.write_text(f"enum {{ N = {n}, K = {k} }};{RANK_K_UPDATE}")
-    found = ca.analyze(source, nodes=(4,), program_output="discard").decomposition(4)
+def test_products_that_are_long_are_cut_along_what_is_summed_over(n: int, k: int) -> None:
+    found = analyse_text(f"enum {{ N = {n}, K = {k} }};{RANK_K_UPDATE}", nodes=4).decomposition(4)
     assert found.grid == (1, 4)
     assert found.comm_bytes == pytest.approx(WORD * 3 * n * (n + 1) // 2, rel=0.01)
 
 
 WEIGHTS = """
-#include <stdio.h>
 enum { N = 32 };
 static double u[2][N][N];
 static const double tables[2][9] = {{1, 2, 3, 4, 5, 6, 7, 8, 9}, {9, 8, 7, 6, 5, 4, 3, 2, 1}};
@@ -375,10 +336,9 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.parametrize("table", ["", "tables[argc > 1]", "local", "copied"])
-def test_tables_of_constants_move_nothing(tmp_path: Path, table: str) -> None:
-    source = tmp_path / "weights.c"
-    source.write_text(WEIGHTS.replace("WEIGHT", "w[k]" if table else "0.5").replace("FROM", table or "0"))
-    result = ca.analyze(source, nodes=(4,), model=("volume", "hpdc18"), program_output="discard", check=True)
+def test_tables_of_constants_move_nothing(table: str) -> None:
+    text = WEIGHTS.replace("WEIGHT", "w[k]" if table else "0.5").replace("FROM", table or "0")
+    result = analyse_text(text, nodes=4, model=("volume", "hpdc18"), check=True)
     # Both sides of two lines of 30 points, and four corners, in each of four steps.
     assert result.best(4).comm_bytes == WORD * 4 * (2 * 2 * 30 + 4)
     assert not {"tables", "local", "copied"} & {item.name for item in result.graph.objects}

@@ -4,9 +4,7 @@ Two questions are kept apart: whether a given decomposition is counted right (ex
 theory is about), and whether the found one is as good as those blocks (within 10 %).
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -19,41 +17,17 @@ from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.value_graph import HomeKind
 from tests.e2e import irregular_models as models
 from tests.e2e import theory_irregular as theory
+from tests.e2e.conftest import Analyse
 from tests.e2e.owner_maps import owners_of_values
-from tests.native import ROOT
 
 Ints = NDArray[np.int64]
-Analyse = Callable[..., ca.AnalysisResult]
+Workload = tuple[str | int, ...]
 WORD = 8
 TOLERANCE = 0.10
 HIGH = 0.9
 
-SOURCES = {"cg": "cg/cg.c", "pagerank": "pagerank/pagerank.cpp"}
-MAIN_LOOP = {"cg": "cg_solve", "pagerank": "pagerank"}
 CG_ARRAYS = ("row_start", "column", "value", "unknown_of", "point_of", "x", "r", "p", "q")
 PAGERANK_ARRAYS = ("source", "row_start", "out_degree", "next", "rank", "share")
-
-
-@pytest.fixture(scope="module")
-def analysed() -> Analyse:
-    """Analyse the main loop of a workload with all conservation laws checked, each once."""
-    done: dict[tuple[object, ...], ca.AnalysisResult] = {}
-
-    def analyse(name: str, *arguments: str | int) -> ca.AnalysisResult:
-        key = (name, *arguments)
-        if key not in done:
-            done[key] = ca.analyze(
-                ROOT / "workloads" / SOURCES[name],
-                arguments,
-                nodes=(4, 16),
-                model=("volume",),
-                regions=[MAIN_LOOP[name]],
-                program_output="discard",
-                check=True,
-            )
-        return done[key]
-
-    return analyse
 
 
 def heap_objects(result: ca.AnalysisResult, names: Sequence[str]) -> dict[str, int]:
@@ -80,33 +54,31 @@ CG = (32, "2d", "natural")
 
 
 @pytest.mark.parametrize("q", [2, 4])
-@pytest.mark.parametrize("iterations", [5, 10])
-def test_cg_in_square_blocks_moves_the_halo_and_four_scalars(
-    analysed: Analyse, q: int, iterations: int
-) -> None:
-    result = analysed("cg", *CG, iterations)
+@pytest.mark.parametrize("rounds", [5, 10])
+def test_cg_in_square_blocks_moves_the_halo_and_four_scalars(main_loop: Analyse, q: int, rounds: int) -> None:
+    result = main_loop("cg", *CG, rounds)
     number = heap_objects(result, CG_ARRAYS)
     blocks = models.square_blocks(CG[0], q)
     found = bytes_per_object(result, {number[name]: blocks for name in "xrpq"}, q * q)
-    expected = WORD * theory.cg_words(theory.cg_halo(CG[0], (q, q)), iterations, q * q)
+    expected = WORD * theory.cg_words(theory.cg_halo(CG[0], (q, q)), rounds, q * q)
     assert found.sum() == expected
 
 
 @pytest.mark.parametrize("q", [2, 4])
-def test_cg_moves_what_square_blocks_move(analysed: Analyse, q: int) -> None:
-    best = analysed("cg", *CG, 10).best(q * q)
+def test_cg_moves_what_square_blocks_move(main_loop: Analyse, q: int) -> None:
+    best = main_loop("cg", *CG, 10).best(q * q)
     expected = WORD * theory.cg_words(theory.cg_halo(CG[0], (q, q)), 10, q * q)
     assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
     assert best.imbalance <= 1.04
 
 
-def test_cg_work(analysed: Analyse) -> None:
+def test_cg_work(main_loop: Analyse) -> None:
     entries = theory.cg_entries(32, 2)
-    assert analysed("cg", *CG, 10).work.flops == theory.cg_flops(1024, entries, 10)
+    assert main_loop("cg", *CG, 10).work.flops == theory.cg_flops(1024, entries, 10)
 
 
-def test_cg_has_one_value_per_element_and_a_constant_number_of_scalars(analysed: Analyse) -> None:
-    result = analysed("cg", *CG, 10)
+def test_cg_has_one_value_per_element_and_a_constant_number_of_scalars(main_loop: Analyse) -> None:
+    result = main_loop("cg", *CG, 10)
     graph = result.graph
     number = heap_objects(result, CG_ARRAYS)
     homes = np.bincount(graph.home_object, minlength=len(graph.objects))
@@ -132,8 +104,8 @@ def pagerank_blocks(graph: str, parts: int, iterations: int) -> int:
     return WORD * theory.pagerank_words(remote, iterations, parts)
 
 
-def test_small_world_pagerank_moves_what_ring_blocks_move(analysed: Analyse) -> None:
-    result = analysed("pagerank", N, "smallworld", DEGREE, 10)
+def test_small_world_pagerank_moves_what_ring_blocks_move(main_loop: Analyse) -> None:
+    result = main_loop("pagerank", N, "smallworld", DEGREE, 10)
     # An edge is one flow; a vertex has a few more (its rank, its share, its sum, the row's ends).
     assert DEGREE * N < result.graph.num_flows <= DEGREE * N + 8 * N
     best = result.best(4)
@@ -143,8 +115,8 @@ def test_small_world_pagerank_moves_what_ring_blocks_move(analysed: Analyse) -> 
 
 
 @pytest.mark.parametrize("graph", ["smallworld", "kronecker"])
-def test_pagerank_in_blocks_sends_no_more_than_every_share_once(analysed: Analyse, graph: str) -> None:
-    result = analysed("pagerank", N, graph, DEGREE, 10)
+def test_pagerank_in_blocks_sends_no_more_than_every_share_once(main_loop: Analyse, graph: str) -> None:
+    result = main_loop("pagerank", N, graph, DEGREE, 10)
     number = heap_objects(result, PAGERANK_ARRAYS)
     blocks = np.arange(N) * 4 // N
     found = bytes_per_object(result, {number["rank"]: blocks, number["share"]: blocks}, 4)
@@ -152,8 +124,8 @@ def test_pagerank_in_blocks_sends_no_more_than_every_share_once(analysed: Analys
     assert 0.7 * expected < found.sum() - found[number["row_start"]] <= expected
 
 
-def test_kronecker_pagerank_is_divided_better_than_in_blocks(analysed: Analyse) -> None:
-    best = analysed("pagerank", N, "kronecker", DEGREE, 10).best(4)
+def test_kronecker_pagerank_is_divided_better_than_in_blocks(main_loop: Analyse) -> None:
+    best = main_loop("pagerank", N, "kronecker", DEGREE, 10).best(4)
     assert best.comm_bytes < 0.8 * pagerank_blocks("kronecker", 4, 10)
 
 
@@ -161,9 +133,9 @@ def test_kronecker_pagerank_is_divided_better_than_in_blocks(analysed: Analyse) 
 
 
 @pytest.mark.parametrize("workload", [("cg", *CG), ("pagerank", N, "smallworld", DEGREE)])
-def test_twice_the_iterations_make_the_same_graph(analysed: Analyse, workload: tuple[str | int, ...]) -> None:
+def test_twice_the_iterations_make_the_same_graph(main_loop: Analyse, workload: Workload) -> None:
     # Arguments as long as each other: the words of memory that their texts take are inputs, too.
-    few, many = (analysed(str(workload[0]), *workload[1:], count).graph for count in ("05", "10"))
+    few, many = (main_loop(*workload, count).graph for count in ("05", "10"))
     assert (few.num_vertices, few.num_rows) == (many.num_vertices, many.num_rows)
     assert np.array_equal(few.rows.source, many.rows.source)
     computed = few.rows.row_count.sum()
@@ -172,8 +144,8 @@ def test_twice_the_iterations_make_the_same_graph(analysed: Analyse, workload: t
 
 
 @pytest.mark.parametrize("graph", ["smallworld", "kronecker"])
-def test_bytes_per_iteration_of_pagerank_are_constant(analysed: Analyse, graph: str) -> None:
-    few, many = (analysed("pagerank", N, graph, DEGREE, count) for count in (5, 10))
+def test_bytes_per_iteration_of_pagerank_are_constant(main_loop: Analyse, graph: str) -> None:
+    few, many = (main_loop("pagerank", N, graph, DEGREE, count) for count in (5, 10))
     number = heap_objects(few, PAGERANK_ARRAYS)
     blocks = {number[name]: np.arange(N) * 4 // N for name in ("rank", "share")}
     five, ten = (bytes_per_object(result, blocks, 4) for result in (few, many))

@@ -1,28 +1,19 @@
 """Bounds of real programs against hand computation."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-import commanalyzer
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.traffic import node_traffic
+from tests.e2e.analysed import analyse_text
+from tests.e2e.conftest import Analyse
 
-WORKLOADS = Path(__file__).resolve().parents[2] / "workloads"
 MACHINE = MachineParameters(
     bandwidth=Parameter(1e8, "B/s"), throughput=Parameter(1e9, "Flop/s"), latency=Parameter(1e-5, "s")
 )
 
 
-def test_halo_exchange_of_blocks() -> None:
-    result = commanalyzer.analyze(
-        *(WORKLOADS / "heat2d" / "heat2d.c", [32, 6]),
-        nodes=4,
-        program_output="discard",
-        regions=["heat_solve"],
-    )
+def test_halo_exchange_of_blocks(analysed: Analyse) -> None:
+    result = analysed("heat2d", 32, 6, nodes=(4,), region="heat_solve", model=("volume",))
     found = result.bound(MACHINE, method="blocks 2x2").points[-1]
     # Each of 6 steps needs two sides of 16 numbers. The first state, which no statement of the region made,
     # is taken to travel with another message: 5 latencies.
@@ -31,10 +22,8 @@ def test_halo_exchange_of_blocks() -> None:
     assert found.time_s == pytest.approx(result.work.flops / 4e9 + 5e-5 + 6 * 256 / 1e8)
 
 
-def test_centroids_are_reduced_and_spread() -> None:
-    result = commanalyzer.analyze(
-        WORKLOADS / "kmeans" / "kmeans.c", [400, 2, 3, 5], nodes=8, program_output="discard"
-    )
+def test_centroids_are_reduced_and_spread(analysed: Analyse) -> None:
+    result = analysed("kmeans", 400, 2, 3, 5, nodes=(8,), model=("volume",))
     traffic = node_traffic(result.best(8).communication)
     # five sums, each spread for the next iteration or, the last, for the distances that are printed
     assert (traffic.collective_rounds, traffic.collective_partners) == (5, 7)
@@ -45,8 +34,6 @@ def test_centroids_are_reduced_and_spread() -> None:
 
 
 RED_BLACK = """
-#include <stdio.h>
-#include <stdlib.h>
 double red[65], black[65];
 __attribute__((noinline)) void sweep(int n, int steps) {
     for (int step = 0; step < steps; step++) {
@@ -63,10 +50,8 @@ int main(int argc, char **argv) {
 """
 
 
-def test_half_steps_that_need_each_other_are_phases(tmp_path: Path) -> None:
-    source = tmp_path / "red_black.c"
-    source.write_text(RED_BLACK, encoding="utf-8")
-    result = commanalyzer.analyze(source, [64, 6], nodes=2, program_output="discard", regions=["sweep"])
+def test_half_steps_that_need_each_other_are_phases() -> None:
+    result = analyse_text(RED_BLACK, 64, 6, nodes=2, regions=["sweep"])
     item = result.decomposition(2, method="slabs 2").communication
     assert item.phase_bytes is not None and item.phase_messages is not None
     # 6 steps: red to the right, then black back to the left, 8 bytes each.

@@ -1,13 +1,10 @@
 """A step that is found, and a cheapest path, in several languages and styles: as by hand."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 import commanalyzer as ca
 from commanalyzer.program.frontend.inputs.fortran import installed_compilers
+from tests.e2e.analysed import analyse_text
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT
 
@@ -37,14 +34,13 @@ def path_bytes(width: int, p: int) -> int:
 @pytest.mark.parametrize(("suffix", "real", "width", "call"), WAYS)
 @pytest.mark.parametrize("name", ["courant", "cheapest_path"])
 def test_what_is_shown_and_the_least_cost_what_one_by_hand_does(
-    name: str, suffix: str, real: str, width: int, call: str, p: int, tmp_path: Path
+    name: str, suffix: str, real: str, width: int, call: str, p: int
 ) -> None:
     if suffix == ".f90" and not installed_compilers():
         pytest.skip("no flang is installed")
     program = ROOT / "tests" / "e2e" / "fused" / (name + (".f90" if suffix == ".f90" else ".c"))
-    source, text = tmp_path / f"{name}{suffix}", program.read_text(encoding="utf-8")
-    source.write_text(text.replace("REAL_", real).replace("REAL", real).replace("CALL", call))
-    result = ca.analyze(source, nodes=p, program_output="discard")
+    text = program.read_text(encoding="utf-8").replace("REAL_", real).replace("REAL", real)
+    result = analyse_text(text.replace("CALL", call), suffix=suffix, nodes=p)
     by_hand = courant_bytes(width, p) if name == "courant" else path_bytes(width, p)
     assert 0.8 * by_hand <= result.best(p).comm_bytes <= 1.05 * by_hand  # a little less than squares
     assert result.decomposition(p).comm_bytes <= 1.1 * by_hand  # where the least place of each list is sent

@@ -1,7 +1,5 @@
 """Every command on real programs: inputs of all kinds, outputs of all kinds."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -13,9 +11,9 @@ from typing import Any
 import pytest
 
 from commanalyzer.cli.result.export import FORMATS
-from tests.e2e.command import HEAT, Done, commanalyzer, leftovers
+from tests.e2e.command import HEAT, Done, commanalyzer, leftovers, succeed
 
-Json = dict[str, "int | float | str | bool | list[Json] | Json | None"]
+Json = dict[str, Any]
 
 SUM_C = """
 #include <stdio.h>
@@ -57,74 +55,42 @@ int main() {
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with a saved result of heat2d, ``r.cmz``."""
     folder = tmp_path_factory.mktemp("saved")
-    done = commanalyzer(
-        folder, "analyze", HEAT, "--nodes", "2,4", "--model", "both", "-o", "r.cmz", "--", 16, 3
-    )
-    assert done.status == 0, done.err
+    done = succeed(folder, "analyze", HEAT, "--nodes", "2,4", "--model", "both", "-o", "r.cmz", "--", 16, 3)
     assert "wrote r.cmz" in done.out
     return folder
 
 
-def succeed(folder: Path, *arguments: object, stdin: str = "", **extra: str) -> Done:
-    done = commanalyzer(folder, *arguments, stdin=stdin, extra=extra)
-    assert done.status == 0, done.err
-    return done
-
-
 def document(done: Done) -> Json:
-    result = json.loads(done.out)
-    assert isinstance(result, dict)
+    result: Json = json.loads(done.out)
     return result
 
 
+INTEGERS = (
+    *("work.flops", "work.loads", "work.stores", "work.instructions"),
+    *("vcg.values", "vcg.flows", "vcg.rows", "vcg.bytes", "vcg.spilled_bytes", "peak_memory_bytes"),
+    *("recording.peak_rss_bytes", "recording.spilled_bytes"),
+    *("singletons.source", "singletons.sink", "singletons.reduction"),
+)
 CONTRACT: dict[str, type | tuple[type, ...]] = {
-    "schema": str,
-    "program": str,
-    "command": list,
-    "provenance": dict,
-    "work.flops": int,
-    "work.loads": int,
-    "work.stores": int,
-    "work.instructions": int,
-    "vcg.values": int,
-    "vcg.flows": int,
-    "vcg.rows": int,
-    "vcg.bytes": int,
-    "vcg.spilled_bytes": int,
-    "peak_memory_bytes": int,
+    **dict.fromkeys(("schema", "program"), str),
+    **dict.fromkeys(("command", "decompositions"), list),
+    **dict.fromkeys(("provenance", "recording.unmodelled_calls"), dict),
+    **dict.fromkeys(("recording.instrumented_s", "recording.doubt"), float),
+    **dict.fromkeys(INTEGERS, int),
     "recording.native_s": (float, type(None)),
-    "recording.instrumented_s": float,
-    "recording.peak_rss_bytes": int,
-    "recording.spilled_bytes": int,
-    "recording.doubt": float,
-    "recording.unmodelled_calls": dict,
-    "singletons.source": int,
-    "singletons.sink": int,
-    "singletons.reduction": int,
-    "decompositions": list,
 }
 DECOMPOSITION: dict[str, type | tuple[type, ...]] = {
-    "nodes": int,
-    "model": str,
-    "method": str,
-    "best": bool,
-    "comm_bytes": int,
-    "comm_bytes_low": int,
-    "comm_bytes_high": int,
-    "messages": int,
-    "comm_matrix": list,
-    "intensity": float,
-    "imbalance": float,
-    "efficiency_bound": (float, type(None)),
+    **dict.fromkeys(("nodes", "comm_bytes", "comm_bytes_low", "comm_bytes_high", "messages"), int),
+    **dict.fromkeys(("model", "method"), str),
+    **dict.fromkeys(("intensity", "imbalance"), float),
+    **{"best": bool, "comm_matrix": list, "efficiency_bound": (float, type(None))},
 }
 
 
 def test_document_keeps_its_contract(tmp_path: Path) -> None:
     machine = ("--bandwidth", "1GB/s", "--throughput", "2e9", "--overlap", "0.5")
-    done = succeed(
-        tmp_path,
-        *("analyze", HEAT, "--nodes", "2,4", "--model", "both", "--json", "-", *machine, "--", 16, 3),
-    )
+    words = ("analyze", HEAT, "--nodes", "2,4", "--model", "both", "--json", "-", *machine, "--", 16, 3)
+    done = succeed(tmp_path, *words)
     assert "heat2d n 16 steps 3" in done.err, "the program's own output"
     found = json.loads(done.out)
     for path, kind in CONTRACT.items():
@@ -171,10 +137,8 @@ def test_existing_files_are_kept_without_force(saved: Path) -> None:
     assert [d["nodes"] for d in _shown(saved, "copy.cmz") if d["best"]] == [8]
 
 
-def _shown(folder: Path, name: str) -> list[Json]:
-    found = json.loads(succeed(folder, "show", name, "--json", "-").out)["decompositions"]
-    assert isinstance(found, list)
-    return found
+def _shown(folder: Path, name: str) -> Any:
+    return document(succeed(folder, "show", name, "--json", "-"))["decompositions"]
 
 
 def without_seconds(items: Any) -> list[dict[str, object]]:
@@ -216,10 +180,8 @@ def test_explain_shows_slice_and_chain(tmp_path: Path) -> None:
 
 
 def test_model(tmp_path: Path) -> None:
-    out = succeed(
-        tmp_path,
-        *("model", "--comm-bytes", "1GB", "--flops", "1e9", "--bandwidth", "1GB/s", "--throughput", "1e9"),
-    ).out
+    given = "--comm-bytes 1GB --flops 1e9 --bandwidth 1GB/s --throughput 1e9"
+    out = succeed(tmp_path, "model", *given.split()).out
     # I = 1 byte per flop and R / B = 1: half.
     assert "50" in out
 
@@ -240,34 +202,26 @@ def from_source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Json]:
 
 @pytest.mark.parametrize(
     ("suffix", "options"),
-    [
-        ("ll", ["-S", "-O2"]),
-        ("bc", ["-c", "-O2"]),
-        ("bc", ["-c", "-O3", "-march=x86_64_v3", "-ffast-math"]),
-        ("bc", ["-c", "-O0"]),
-    ],
+    [("ll", "-S -O2"), ("bc", "-c -O2"), ("bc", "-c -O3 -march=x86_64_v3 -ffast-math"), ("bc", "-c -O0")],
 )
-def test_ir_gives_what_its_source_gives(
-    from_source: tuple[Path, Json], suffix: str, options: list[str]
-) -> None:
+def test_ir_gives_what_its_source_gives(from_source: tuple[Path, Json], suffix: str, options: str) -> None:
     folder, expected = from_source
     names = []
     for name in ("sum", "scale"):
-        target = folder / f"{name}{len(options)}{options[1][1:]}.{suffix}"
-        compile_ir(folder / f"{name}.c", target, *options)
+        target = folder / f"{name}{options.count(' ')}{options.split()[1][1:]}.{suffix}"
+        compile_ir(folder / f"{name}.c", target, *options.split())
         names.append(target.name)
     done = succeed(folder, "analyze", *names, "--nodes", 2, "--json", "-")
     found = document(done)
     assert done.err.startswith("62\n") or "\n62\n" in done.err
     # 62 sums and 62 products, however they were compiled.
-    assert found["work"]["flops"] == expected["work"]["flops"] == 124  # type: ignore[index,call-overload]
+    assert found["work"]["flops"] == expected["work"]["flops"] == 124
 
 
 def test_cxx_with_exceptions_and_streams(tmp_path: Path) -> None:
     (tmp_path / "p.cpp").write_text(CXX)
-    done = succeed(
-        tmp_path, "analyze", "p.cpp", "--nodes", 2, "--check", stdin="from_stdin\n", E2E_WORD="from_env"
-    )
+    given = {"stdin": "from_stdin\n", "extra": {"E2E_WORD": "from_env"}}
+    done = succeed(tmp_path, "analyze", "p.cpp", "--nodes", 2, "--check", **given)
     # 2 * 0.5 * (0 + ... + 49)
     assert "caught 1225 from_stdin from_env" in done.out
     assert leftovers(tmp_path) == []

@@ -1,7 +1,5 @@
 """Programs that use the languages broadly run exactly as they do without instrumentation."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -13,9 +11,7 @@ from tests.recorded import record_file
 CORPUS = Path(__file__).parent / "corpus"
 PROGRAMS = sorted(path.name for path in CORPUS.glob("*.c*"))
 # the largest program is for the long run (-m slow)
-LEVELLED = [
-    pytest.param(name, marks=pytest.mark.slow) if name == "library.cpp" else name for name in PROGRAMS
-]
+LEVELS = [pytest.param(name, marks=pytest.mark.slow) if name == "library.cpp" else name for name in PROGRAMS]
 
 
 def check_same_behaviour(source: Path, *arguments: str, flags: tuple[str, ...] = ()) -> None:
@@ -32,7 +28,7 @@ def test_instrumented_program_behaves_like_the_original(name: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O3"])
-@pytest.mark.parametrize("name", LEVELLED)
+@pytest.mark.parametrize("name", LEVELS)
 def test_ir_of_any_optimisation_level_behaves_like_the_original(
     name: str, level: str, tmp_path: Path
 ) -> None:

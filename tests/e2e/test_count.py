@@ -1,11 +1,10 @@
 """Counted bytes of small MPI programs against hand-worked numbers, with every MPI library that is there."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from tests.e2e.command import Done, commanalyzer, leftovers
 from tests.e2e.mpi.build import SOURCES, Mpi, open_mpi, wheel
 
 Matrix = NDArray[np.int64]
+Made = Callable[[], Matrix]
 P = 3
 FOUND = [wheel(), open_mpi()]
 
@@ -40,25 +40,25 @@ def count(folder: Path, mpi: Mpi, ranks: int, *words: object, options: tuple[str
     return commanalyzer(folder, "count", *options, "--", *command, extra=mpi.environment)
 
 
-def document(done: Done) -> dict[str, object]:
+def document(done: Done) -> dict[str, Any]:
     assert done.status == 0, done.err
-    loaded = json.loads(done.out)
-    assert isinstance(loaded, dict)
+    loaded: dict[str, Any] = json.loads(done.out)
     return loaded
 
 
-def matrix_of(found: dict[str, object], method: str = "whole run") -> Matrix:
-    items = found["decompositions"]
-    assert isinstance(items, list)
-    (item,) = [i for i in items if i["method"] == method]
+def counted_family(mpi: Mpi, programs: Path, family: str) -> dict[str, Any]:
+    return document(count(programs, mpi, P, programs / "families", family, options=("--json", "-")))
+
+
+def matrix_of(found: dict[str, Any], method: str = "whole run") -> Matrix:
+    (item,) = [i for i in found["decompositions"] if i["method"] == method]
     return np.array(item["comm_matrix"], dtype=np.int64)
 
 
-def calls_of(found: dict[str, object]) -> dict[str, tuple[int, int, int]]:
+def calls_of(found: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Name of each call -> calls, charged bytes, bytes to itself."""
-    counted = found["counted"]
-    assert isinstance(counted, dict)
-    return {c["name"]: (c["operations"], c["charged_bytes"], c["self_bytes"]) for c in counted["calls"]}
+    numbers = ("operations", "charged_bytes", "self_bytes")
+    return {call["name"]: tuple(call[n] for n in numbers) for call in found["counted"]["calls"]}
 
 
 def empty() -> Matrix:
@@ -117,7 +117,7 @@ def _communicators() -> Matrix:
     return found
 
 
-EXPECTED: dict[str, Callable[[], Matrix]] = {
+EXPECTED: dict[str, Made] = {
     "sends": lambda: ring(8 * 24),
     "persistent": lambda: ring(6 * 12),
     "exchange": lambda: chain(32) + ring(8),
@@ -137,14 +137,13 @@ def test_every_family_of_calls_is_counted_exactly(mpi: Mpi, programs: Path, fami
     found = document(done)
     assert matrix_of(found).tolist() == EXPECTED[family]().tolist()
     assert f"{family} done on {P} ranks" in done.err  # the program's own output
-    counted = found["counted"]
-    assert isinstance(counted, dict) and counted["ranks"] == P
+    assert found["counted"]["ranks"] == P
 
 
 def test_calls_of_mpi_4_are_counted_exactly(mpi: Mpi, programs: Path) -> None:
     if mpi.name != "mpich":
         pytest.skip("this Open MPI implements MPI 3.1")
-    found = document(count(programs, mpi, P, programs / "families", "modern", options=("--json", "-")))
+    found = counted_family(mpi, programs, "modern")
     # exchanges of 24 and 8 bytes, 4 partitions of 16 bytes in one message; three allreduces of 16 bytes
     expected = ring(24 + 8 + 64) + everywhere(SIZES[:, None]) + star(0, 48, 48)
     assert matrix_of(found).tolist() == expected.tolist()
@@ -153,22 +152,20 @@ def test_calls_of_mpi_4_are_counted_exactly(mpi: Mpi, programs: Path) -> None:
 
 
 def test_calls_between_groups_are_counted_or_reported(mpi: Mpi, programs: Path) -> None:
-    found = document(count(programs, mpi, P, programs / "families", "groups", options=("--json", "-")))
+    found = counted_family(mpi, programs, "groups")
     assert matrix_of(found).tolist() == [[0, 0, 24], [0, 0, 0], [0, 0, 0]]
     assert found["warnings"] == ["24 B to or from another group of processes belong to no pair of ranks"]
 
 
 def test_calls_are_listed_with_their_self_sends(mpi: Mpi, programs: Path) -> None:
-    found = document(count(programs, mpi, P, programs / "families", "exchange", options=("--json", "-")))
+    found = counted_family(mpi, programs, "exchange")
     assert calls_of(found) == {"MPI_Sendrecv": (6, 64, 120), "MPI_Sendrecv_replace": (3, 24, 0)}
     assert found["warnings"] == ["120 B sent by ranks to themselves are not communication"]
 
 
 def test_collectives_are_listed_once_with_root_and_communicator(mpi: Mpi, programs: Path) -> None:
-    found = document(count(programs, mpi, P, programs / "families", "communicators", options=("--json", "-")))
-    counted = found["counted"]
-    assert isinstance(counted, dict)
-    (broadcast,) = [call for call in counted["calls"] if call["name"] == "MPI_Bcast"]
+    found = counted_family(mpi, programs, "communicators")
+    (broadcast,) = [call for call in found["counted"]["calls"] if call["name"] == "MPI_Bcast"]
     assert (broadcast["operations"], broadcast["root"], broadcast["communicator"]) == (1, 2, "3 ranks 2,1,0")
     assert (broadcast["given_bytes"], broadcast["charged_bytes"]) == (24, 16)
 
@@ -186,9 +183,7 @@ def test_marked_regions_have_matrices_of_their_own(mpi: Mpi, programs: Path) -> 
     assert matrix_of(found, "region norm").tolist() == star(0, 80, 80).tolist()
     assert matrix_of(found, "region loop").tolist() == star(0, 160 + 80, 80).tolist()
     assert matrix_of(found, "whole run").tolist() == star(0, 160 + 80, 800 + 80).tolist()
-    items = found["decompositions"]
-    assert isinstance(items, list)
-    assert [item["method"] for item in items if item["best"]] == ["region loop"]
+    assert [item["method"] for item in found["decompositions"] if item["best"]] == ["region loop"]
     # MPI_Bcast of 7 doubles to 2 ranks while profiling is off
     assert found["warnings"] == ["112 B sent while MPI_Pcontrol(0) held are left out"]
 
@@ -207,9 +202,7 @@ def test_an_unknown_region_is_refused(mpi: Mpi, programs: Path) -> None:
         ("norm", lambda: star(0, 8, 8)),  # norm_ of Fortran
     ],
 )
-def test_functions_are_regions(
-    mpi: Mpi, programs: Path, function: str, expected: Callable[[], Matrix]
-) -> None:
+def test_functions_are_regions(mpi: Mpi, programs: Path, function: str, expected: Made) -> None:
     options = ("--json", "-", "--region", function)
     found = document(count(programs, mpi, P, programs / "functions", options=options))
     assert matrix_of(found, f"region {function}").tolist() == expected().tolist()
@@ -218,16 +211,13 @@ def test_functions_are_regions(
 
 def test_the_exit_status_is_reported(mpi: Mpi, programs: Path) -> None:
     found = document(count(programs, mpi, 2, programs / "regions", "7", options=("--json", "-")))
-    recording = found["recording"]
-    assert isinstance(recording, dict) and recording["exit_status"] == 7
+    assert found["recording"]["exit_status"] == 7
 
 
 def test_what_an_abort_hides_is_reported(mpi: Mpi, programs: Path) -> None:
     found = document(count(programs, mpi, 2, programs / "regions", "abort", options=("--json", "-")))
-    warnings = found["warnings"]
-    assert isinstance(warnings, list)
-    assert "rank 0 called MPI_Abort: counts end there" in warnings
-    assert "no counts from rank 1: what they charge is missing" in warnings
+    assert "rank 0 called MPI_Abort: counts end there" in found["warnings"]
+    assert "no counts from rank 1: what they charge is missing" in found["warnings"]
 
 
 def test_fortran_entry_points_are_counted(mpi: Mpi, tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 import commanalyzer as ca
 from tests.native import ROOT
 
-# Rules of the division; bytes by steps (and trials); bytes that are found instead, where they differ.
+Capture = pytest.CaptureFixture[str]
+
+# Rules of the asked; bytes by steps (and trials); bytes that are found instead, where they differ.
 PROGRAMS = {
     "cg": (" ".join(f"{a}[18x18]=block:2x2" for a in "xrpq"), "608 * s + 48", 0),
     "jacobi": ("u[18x18]=block:2x2 w[18x18]=block:2x2", "560 * s", 0),
@@ -23,16 +25,12 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_bytes_of_theory(
-    name: str, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
-) -> None:
+def test_bytes_of_theory(name: str, capfd: Capture, request: pytest.FixtureRequest) -> None:
     rules, formula, instead = PROGRAMS[name]
     if instead:
         request.applymarker(pytest.mark.xfail(strict=True, reason=f"{instead} bytes are found"))
-    source, division = ROOT / "workloads" / "decisions" / f"{name}.c", rules.split()
-    result = ca.analyze(
-        source, nodes=4, regions=["solve"], decompose=division, check=True, exact=True, jobs=1
-    )
+    source, asked = ROOT / "workloads" / "decisions" / f"{name}.c", rules.split()
+    result = ca.analyze(source, nodes=4, regions=["solve"], decompose=asked, check=True, exact=True, jobs=1)
     s, *t = map(int, re.findall(r"(?:steps|trials) (\d+)", capfd.readouterr().out))
-    found = next(d for d in result.decompositions if division[0] in d.method).communication
+    found = next(d for d in result.decompositions if asked[0] in d.method).communication
     assert found.low_bytes == eval(formula, {"s": s, "t": sum(t)})

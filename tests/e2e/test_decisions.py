@@ -1,21 +1,17 @@
 """Who contributes to what decides that all go on is told: a reduction and a broadcast per test."""
 
-from __future__ import annotations
-
 import pytest
 
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.structure.hubs import find_hubs
+from tests.e2e.analysed import HEAD
 from tests.e2e.test_fused_reductions import WAYS, N, owners_in_blocks
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT
 from tests.recorded import record_source
 
 STENCIL = """
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 enum { n = 12, m = n + 2 };
 REAL hist[9];
 CALL REAL sweep(const REAL *u, REAL *w) {
@@ -50,7 +46,7 @@ LOOPS = {
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(("suffix", "real", "call"), WAYS)
 def test_a_tolerance_test_is_an_all_reduce(suffix: str, real: str, call: str, loop: str, q: int) -> None:
-    text = STENCIL.replace("LOOP", LOOPS[loop]).replace("CALL", call).replace("REAL", real)
+    text = HEAD + STENCIL.replace("LOOP", LOOPS[loop]).replace("CALL", call).replace("REAL", real)
     graph, steps = record_source(text, suffix=suffix).graph, 5
     width, p = 4 if real == "float" else 8, q * q
     counted = count_volume(graph, owners_in_blocks(graph, q, width), p, find_hubs(graph))

@@ -1,7 +1,5 @@
 """Commands of the compiler wrappers with several sources, options of other compilers, OpenMP's header."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -118,10 +116,8 @@ def test_a_compiler_that_the_user_names_decides_itself(project: Project) -> None
         pytest.skip("gcc is not installed")
     project.write(SEVERAL)
     gcc = {"COMMANALYZER_CC": "gcc"}
-    line = (
-        "commanalyzer-cc -fipa-pta -fno-schedule-insns -Wlogical-op -Werror main.c a.c 'with space.c' sub/c.c"
-    )
-    assert project.run(f"{line} -o prog", extra=gcc).err == ""
+    line = "commanalyzer-cc -fipa-pta -fno-schedule-insns -Wlogical-op -Werror main.c a.c sub/c.c"
+    assert project.run(f"{line} 'with space.c' -o prog", extra=gcc).err == ""
     assert len(project.records("prog")) == 4
     assert "-fno-such-thing" in project.run("commanalyzer-cc -fno-such-thing -c a.c", extra=gcc, status=1).err
 

@@ -1,7 +1,5 @@
 """The compiler wrappers: programs built by make and cmake, analysed from their executables."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -18,6 +16,8 @@ needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is
 SOURCES = ("src/main.c", "src/x/part.c", "src/y/part.c")
 # 1-D three-point stencil in p = 4 blocks: each inner boundary moves one number per side and step.
 STENCIL_BYTES = 2 * 3 * 8 * STEPS + 3 * 8  # borders, and the sum that is printed
+NOT_FOLLOWED = "1 object files without IR: what they compute is not followed"
+ZIG = "python-zig cc -target x86_64-linux-gnu -mcpu=baseline -fno-sanitize=all"
 PLAIN = pytest.param("-O0 -std=c99", marks=pytest.mark.extended)
 
 
@@ -157,10 +157,7 @@ def test_one_command_response_file_standard_input_and_assembly(project: Project)
     assert "__x86_64__ 1" in project.run("commanalyzer-cc -E -dM -").out  # meson asks so
     document = project.analysis("my prog", "--nodes", 2)
     assert document["recording"]["unmodelled_calls"] == {"half": 16}
-    assert (
-        "1 object files without IR: what they compute is not followed: half.s (assembly)"
-        in document["warnings"]
-    )
+    assert f"{NOT_FOLLOWED}: half.s (assembly)" in document["warnings"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +175,7 @@ def test_one_command_response_file_standard_input_and_assembly(project: Project)
 def test_output_is_the_compilers(project: Project, words: str) -> None:
     project.write({"a.c": "int f(int a) { int unused; return a + 1; }\n"})
     wrapped = project.run(f"commanalyzer-cc {words}")
-    plain = project.run(f"python-zig cc -target x86_64-linux-gnu -mcpu=baseline -fno-sanitize=all {words}")
+    plain = project.run(f"{ZIG} {words}")
     assert (wrapped.out, wrapped.err) == (plain.out, plain.err)
 
 
@@ -186,9 +183,7 @@ def test_output_is_the_compilers(project: Project, words: str) -> None:
 def test_failures_are_the_compilers(project: Project, words: str) -> None:
     project.write({"a.c": "int f(int a) { int unused; return a + undeclared; }\n"})
     wrapped = project.run(f"commanalyzer-cc {words}", status=1)
-    plain = project.run(
-        f"python-zig cc -target x86_64-linux-gnu -mcpu=baseline -fno-sanitize=all {words}", status=1
-    )
+    plain = project.run(f"{ZIG} {words}", status=1)
     assert wrapped.err == plain.err
     assert not (project.folder / "a.o").exists()
 
@@ -257,10 +252,7 @@ def test_foreign_object_is_linked_again_and_named(project: Project) -> None:
     (project.folder / "f.o").unlink()
     document = project.analysis("prog", "--nodes", 2)
     assert document["recording"]["unmodelled_calls"] == {"f": 8}
-    warning = (
-        "1 object files without IR: what they compute is not followed: f.o (not compiled by commanalyzer)"
-    )
-    assert warning in document["warnings"]
+    assert f"{NOT_FOLLOWED}: f.o (not compiled by commanalyzer)" in document["warnings"]
 
 
 def test_wrapper_in_cc_does_not_call_itself(project: Project) -> None:
@@ -318,9 +310,8 @@ def test_object_from_a_compiler_cache_carries_its_ir(project: Project, cache: st
         for source in SOURCES:
             (project.folder / f"{source[:-2]}.o").unlink()
     if cache == "ccache":
-        assert "Hits: 3 / 6" in " ".join(
-            project.run("ccache -s", extra=environment).out.replace(":", ": ").split()
-        )
+        shown = project.run("ccache -s", extra=environment).out.replace(":", ": ")
+        assert "Hits: 3 / 6" in " ".join(shown.split())
 
 
 FORTRAN = {
@@ -390,12 +381,8 @@ def test_fortran_and_cxx_in_one_program(project: Project) -> None:
     assert project.run("./prog").out.strip() == "179.559944"
     document = project.analysis("prog", "--nodes", 4)
     assert _best_bytes(document) == STENCIL_BYTES
-    assert [i["path"] for i in document["provenance"]["inputs"]] == [
-        "prog",
-        "main.f90",
-        "grid.f90",
-        "total.cpp",
-    ]
+    inputs = [i["path"] for i in document["provenance"]["inputs"]]
+    assert inputs == ["prog", "main.f90", "grid.f90", "total.cpp"]
 
 
 def test_without_a_fortran_compiler_it_says_what_to_install(project: Project) -> None:

@@ -1,20 +1,17 @@
 """What crosses event by event, against programs that are gone through in Python, version by version."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-import commanalyzer
+from commanalyzer import analyze
 from commanalyzer.result.results import AnalysisResult, Decomposition
+from tests.e2e.analysed import analyse_text
 from tests.native import ROOT
 
 N, STEPS, NODES = 48, 400, 4
 PROGRAM = """
-#include <stdio.h>
 #define N 48
 #define STEPS 400
 double a[N], b[N], c[N], total[1];
@@ -116,12 +113,11 @@ def owners_of(result: AnalysisResult, item: Decomposition) -> Callable[[str, int
 
 
 @pytest.mark.parametrize("follow", CASES, ids=lambda f: f.__name__)
-def test_every_version_that_another_node_reads_crosses_once(follow: Follow, tmp_path: Path) -> None:
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM.replace("BODY", CASES[follow]))
+def test_every_version_that_another_node_reads_crosses_once(follow: Follow) -> None:
     names = [name for name in "abc" if f"{name}[" in CASES[follow] or name == "a"]
     rules = [f"{name}=cyclic" for name in names]
-    result = commanalyzer.analyze(source, nodes=NODES, decompose=rules, exact=True, program_output="discard")
+    text = PROGRAM.replace("BODY", CASES[follow])
+    result = analyse_text(text, nodes=NODES, decompose=rules, exact=True)
     item = next(d for d in result.decompositions if "=" in d.method)
     run, draw = Run(owners_of(result, item)), draws()
     for name in ("a", "b"):
@@ -135,20 +131,18 @@ def test_every_version_that_another_node_reads_crosses_once(follow: Follow, tmp_
 
 @pytest.mark.parametrize("swap", "01")
 @pytest.mark.parametrize("total", ["e", "total[0]"])
-def test_a_sum_that_is_not_always_read_is_in_doubt(total: str, swap: str, tmp_path: Path) -> None:
+def test_a_sum_that_is_not_always_read_is_in_doubt(total: str, swap: str) -> None:
     """The borders of a ring in each step, and the sum, which each step makes, where it is printed."""
-    source, theory = tmp_path / "ring.c", 8 * STEPS * 2 * NODES + 8 * (STEPS // 20) * (NODES - 1)
-    source.write_text(PROGRAM.replace("BODY", RING.replace("SWAP", swap).replace("SUM", total)))
-    best = commanalyzer.analyze(source, nodes=NODES, exact=True, program_output="discard").best(NODES)
+    theory = 8 * STEPS * 2 * NODES + 8 * (STEPS // 20) * (NODES - 1)
+    text = PROGRAM.replace("BODY", RING.replace("SWAP", swap).replace("SUM", total))
+    best = analyse_text(text, nodes=NODES, exact=True).best(NODES)
     assert best.is_replayed
     assert best.communication.low_bytes <= theory < best.communication.high_bytes
 
 
-def test_terms_of_a_sum_are_what_was_read_when_they_were(tmp_path: Path) -> None:
+def test_terms_of_a_sum_are_what_was_read_when_they_were() -> None:
     """A sum over copies of cells of which some are renewed before it is done: borders, once in each step."""
-    source = tmp_path / "life.c"
-    source.write_text(
-        """#include <stdio.h>
+    text = """
         static int g[16][16], h[16][16], sum;
         int main(void) {
           for (int k = 0; k < 256; k++) g[k / 16][k % 16] = (k / 16 * 7 + k % 16 * 13) % 5 < 2;
@@ -163,25 +157,23 @@ def test_terms_of_a_sum_are_what_was_read_when_they_were(tmp_path: Path) -> None
           for (int k = 0; k < 256; k++) sum += g[k / 16][k % 16];
           printf("%d\\n", sum);
         }"""
-    )
-    rules = ["g=block:1x2", "h=block:1x2"]
-    result = commanalyzer.analyze(source, nodes=2, decompose=rules, exact=True, program_output="discard")
+    result = analyse_text(text, nodes=2, decompose=["g=block:1x2", "h=block:1x2"], exact=True)
     item = next(d for d in result.decompositions if "=" in d.method)
     assert item.comm_bytes == item.communication.high_bytes == 4 * (6 * 2 * 2 * 16 + 1)
 
 
 @pytest.mark.parametrize(("exact", "least"), [(True, 1.0), (False, 0.5)])
-def test_rows_of_other_inputs_read_other_versions(exact: bool, least: float, tmp_path: Path) -> None:
-    source, theory = tmp_path / "path.c", (NODES - 1) * (2 * 4 * 23 + 4)  # borders, but the last; the sum
+def test_rows_of_other_inputs_read_other_versions(exact: bool, least: float) -> None:
+    theory = (NODES - 1) * (2 * 4 * 23 + 4)  # borders, but the last; the sum
     text = (ROOT / "tests" / "e2e" / "fused" / "cheapest_path.c").read_text(encoding="utf-8")
-    source.write_text(text.replace("REAL", "int").replace("CALL", "static"))
-    best = commanalyzer.analyze(source, nodes=NODES, exact=exact, program_output="discard").best(NODES)
+    text = text.replace("REAL", "int").replace("CALL", "static")
+    best = analyse_text(text, nodes=NODES, exact=exact).best(NODES)
     assert least * theory <= best.comm_bytes <= theory
 
 
 def test_the_best_was_counted_event_by_event_where_many_turn_out_dearer() -> None:
     source = ROOT / "workloads" / "kernels" / "multigrid2d.c"
-    result = commanalyzer.analyze(source, [16, 2], nodes=NODES, exact=True, program_output="discard")
+    result = analyze(source, [16, 2], nodes=NODES, exact=True, program_output="discard")
     best = result.best(NODES)
     counted = [d.comm_bytes for d in result.decompositions if d.is_replayed and d.is_balanced]
     assert best.is_replayed
@@ -191,14 +183,13 @@ def test_the_best_was_counted_event_by_event_where_many_turn_out_dearer() -> Non
 def test_narrow_brackets_of_short_runs_are_counted_event_by_event() -> None:
     """Conjugate gradients of 8^3 points and 27 neighbours in 2 x 2 rods: five products, eight sums."""
     program = ROOT / "bench/foreign/cg_rows.cpp"
-    found = commanalyzer.analyze(program, ["8", "4"], nodes=[4], program_output="discard").decomposition(4)
+    found = analyze(program, ["8", "4"], nodes=[4], program_output="discard").decomposition(4)
     halo = 4 * (2 * 8 * 4 + 8)  # points beside two faces and an edge of each rod
     sums, to_all = 3 * (4 + 4), 3 * (3 + 4)  # r r and p q; beta and alpha
     assert found.communication.low_bytes == found.comm_bytes == 8 * (5 * halo + sums + to_all)
 
 
 IN_PLACE = """
-#include <stdio.h>
 #define N 16
 double d[N][N];
 int main(void) {
@@ -216,18 +207,14 @@ int main(void) {
 """
 
 
-def test_a_sum_reads_other_versions_than_the_steps_before_it(tmp_path: Path) -> None:
+def test_a_sum_reads_other_versions_than_the_steps_before_it() -> None:
     """In each step a row and a column cross the other cut; the sum is one of a partial one per block."""
-    (tmp_path / "steps.c").write_text(IN_PLACE)
-    found = commanalyzer.analyze(
-        tmp_path / "steps.c", nodes=[4], decompose="d[16x16]=block:2x2", program_output="discard"
-    ).decomposition(4)
+    found = analyse_text(IN_PLACE, nodes=4, decompose="d[16x16]=block:2x2").decomposition(4)
     assert found.communication.low_bytes == found.comm_bytes == 8 * (2 * 16 * 16 + 3)
     assert found.imbalance < 1.02
 
 
 KNAPSACK = """
-#include <stdio.h>
 int v[257];
 int main(void) {
   for (int k = 0; k < 12; k++) {
@@ -240,11 +227,10 @@ int main(void) {
 """
 
 
-def test_maxima_that_are_read_between_their_terms_are_computed_by_their_owners(tmp_path: Path) -> None:
+def test_maxima_that_are_read_between_their_terms_are_computed_by_their_owners() -> None:
     """Work is even then: 12 maxima for each number, but for the first; each item reads the numbers before."""
-    (tmp_path / "knapsack.c").write_text(KNAPSACK)
     nodes = 16
-    result = commanalyzer.analyze(tmp_path / "knapsack.c", nodes=[nodes], program_output="discard")
+    result = analyse_text(KNAPSACK, nodes=nodes)
     item = result.decomposition(nodes)
     owner, made, words = owners_of(result, item), Counter[int](), 0
     had: dict[tuple[int, int], int] = {}

@@ -1,7 +1,5 @@
 """The commands of the guide to extrapolation, on profiles with known laws."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -12,6 +10,7 @@ from commanalyzer.cli.main import main
 from commanalyzer.profiles.document import read_profile, write_profile
 from tests.made_profiles import grid_profile
 
+Capture = pytest.CaptureFixture[str]
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "extrapolate.md"
 
 
@@ -26,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_guide_does_what_it_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_guide_does_what_it_says(folder: Path, capsys: Capture) -> None:
     commands = re.findall(r"^commanalyzer (.+)$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
@@ -46,7 +45,7 @@ def test_the_guide_does_what_it_says(folder: Path, capsys: pytest.CaptureFixture
     capsys.readouterr()
 
 
-def test_only_what_is_asked_for_is_trained_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_is_asked_for_is_trained_again(folder: Path, capsys: Capture) -> None:
     words = ["extrapolate", "runs", "--project", "study", "-q", "--method", "pattern"]
     assert main(words) == 0
     setup = folder / "study" / "setup.toml"
@@ -75,14 +74,12 @@ def test_only_what_is_asked_for_is_trained_again(folder: Path, capsys: pytest.Ca
         (["classify", "runs", "--method", "pattern", "--classes", "2"], "no number of classes"),
     ],
 )
-def test_mistakes_are_explained(
-    words: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_explained(words: list[str], message: str, folder: Path, capsys: Capture) -> None:
     assert main(words) == 1
     assert message in capsys.readouterr().err
 
 
-def test_documents_go_to_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_go_to_standard_output(folder: Path, capsys: Capture) -> None:
     assert main(["classify", "runs", "--method", "pattern", "--directed", "--json", "-"]) == 0
     classes = json.loads(capsys.readouterr().out)
     assert classes["classes"] == ["first", "inner", "last"]

@@ -1,7 +1,5 @@
 """What goes wrong goes wrong well: a clear message, the documented exit code, nothing left behind."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource
@@ -14,6 +12,7 @@ import psutil
 import pytest
 
 from tests.e2e.command import HEAT, commanalyzer, leftovers, surroundings, words
+from tests.native import NativeRun, run
 
 LOOP = "for (int i = 1; i < 8; i++) u[i] = u[i-1] * 2 + u[0];"
 MAIN = "double u[8]; int main(void) {"
@@ -67,24 +66,22 @@ def test_unsupported_ir(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "options", "texts"),
     [
-        ("volatile int *p = 0; return *p;", [], ["SIGSEGV"]),
-        ("__builtin_trap();", [], ["ended by signal"]),
-        ("abort();", [], ["SIGABRT"]),
-        ("for (;;) counter++;", ["--timeout", "0.5"], ["0.5 s", "--timeout"]),
+        ("volatile int *p = 0; return *p;", "", ["SIGSEGV"]),
+        ("__builtin_trap();", "", ["ended by signal"]),
+        ("abort();", "", ["SIGABRT"]),
+        ("for (;;) counter++;", "--timeout 0.5", ["0.5 s", "--timeout"]),
         (
             "for (;;) { char *p = malloc(1 << 20); if (p) memset(p, 1, 1 << 20); keep = p; }",
-            ["--memory-limit", "150MB", "--timeout", "60"],
+            "--memory-limit 150MB --timeout 60",
             ["150 MB", "--memory-limit"],
         ),
     ],
     ids=["segfault", "trap", "abort", "hang", "memory"],
 )
-def test_programs_that_do_not_end_well(
-    tmp_path: Path, body: str, options: list[object], texts: list[str]
-) -> None:
+def test_programs_that_do_not_end_well(tmp_path: Path, body: str, options: str, texts: list[str]) -> None:
     head = "#include <stdlib.h>\n#include <string.h>\nvolatile long counter; char *volatile keep;\n"
     (tmp_path / "p.c").write_text(f"{head}int main(void) {{ {body} }}\n")
-    check_failure(tmp_path, ["p.c", *options], 3, "error: p.c: ", *texts, "hint: ")
+    check_failure(tmp_path, ["p.c", *options.split()], 3, "error: p.c: ", *texts, "hint: ")
 
 
 def test_threads_are_refused(tmp_path: Path) -> None:
@@ -125,9 +122,17 @@ def test_other_processes_are_not_recorded(tmp_path: Path) -> None:
     assert leftovers(tmp_path) == []
 
 
-def _largest_file(bytes_: int) -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
+def with_little_room(folder: Path, bytes_: int, *arguments: object) -> NativeRun:
+    """Run a command that can write no file larger than ``bytes_``; it keeps no half of a result."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
+
+    done = run(*words(*arguments), cwd=folder, env=surroundings(folder), preexec_fn=limit)
+    assert not (folder / "r.cmz").exists()
+    assert leftovers(folder) == []
+    return done
 
 
 BIG = """
@@ -146,41 +151,18 @@ int main(void) {
 def test_full_disk_while_recording(tmp_path: Path, room: int) -> None:
     (tmp_path / "p.c").write_text(BIG)
     assert commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q").status == 0, "compiled and cached"
-    done = subprocess.run(
-        words("analyze", "p.c", "--nodes", 2, "-o", "r.cmz"),
-        cwd=tmp_path,
-        env=surroundings(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        preexec_fn=lambda: _largest_file(room),
-    )
-    assert done.returncode in (1, 3), done.stderr
-    assert "error: " in done.stderr
-    assert "hint: " in done.stderr
+    done = with_little_room(tmp_path, room, "analyze", "p.c", "--nodes", 2, "-o", "r.cmz")
+    assert done.status in (1, 3), done.stderr
+    assert "error: " in done.stderr and "hint: " in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "r.cmz").exists()
-    assert leftovers(tmp_path) == []
 
 
 def test_full_disk_while_saving(tmp_path: Path) -> None:
     (tmp_path / "p.c").write_text(BIG)
     assert commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q", "-o", "whole.cmz").status == 0
-    done = subprocess.run(
-        words("partition", "whole.cmz", "--nodes", 4, "-o", "r.cmz", "-q"),
-        cwd=tmp_path,
-        env=surroundings(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        preexec_fn=lambda: _largest_file(50_000),
-    )
-    assert done.returncode == 1, done.stderr
+    done = with_little_room(tmp_path, 50_000, "partition", "whole.cmz", "--nodes", 4, "-o", "r.cmz", "-q")
+    assert done.status == 1, done.stderr
     assert "error: r.cmz: the file cannot be written" in done.stderr
-    assert not (tmp_path / "r.cmz").exists()
-    assert leftovers(tmp_path) == []
 
 
 def test_full_device_for_the_document(tmp_path: Path) -> None:
@@ -264,10 +246,8 @@ def test_nothing_to_divide_is_no_failure(
     assert done.status == 0, done.err
     assert f"nothing was recorded: {said}" in done.out
     found = json.loads((tmp_path / "r.json").read_text())["decompositions"]
-    assert [(d["nodes"], d["comm_bytes"], d["efficiency_bound"]) for d in found] == [
-        (2, 0, None),
-        (16, 0, None),
-    ]
+    assert [d["nodes"] for d in found] == [2, 16]
+    assert {(d["comm_bytes"], d["efficiency_bound"]) for d in found} == {(0, None)}
     assert commanalyzer(tmp_path, "report", "r.cmz", "-o", "r.html").status == 0
 
 

@@ -1,18 +1,15 @@
 """fem2d: the program against its closed form, its MPI counterpart against the program and counted words."""
 
-from __future__ import annotations
-
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.e2e.command import commanalyzer
+from tests.e2e.command import succeed
 from tests.e2e.conftest import Analyse
-from tests.native import ROOT, NativeRun, compile_c, numbers, run
+from tests.e2e.mpi_programs import compile_mpi, run_mpi
+from tests.native import ROOT, compile_c, numbers, run
 
 FOLDER = ROOT / "workloads" / "fem2d"
 LABELS = ("sum", "norm", "momentum")
@@ -28,22 +25,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def mpi_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The MPI counterpart."""
-    target = tmp_path_factory.mktemp("fem2d_mpi") / "fem2d_mpi"
-    compiler = Path(sys.executable).parent / "mpicc"
-    command = [
-        compiler,
-        f"-cc={sys.executable} -m ziglang cc",
-        "-std=c11",
-        *CHECKS,
-        "-o",
-        target,
-        FOLDER / "mpi" / "fem2d_mpi.c",
-        "-lm",
-    ]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return target
+    return compile_mpi("fem2d", tmp_path_factory.mktemp("fem2d_mpi"), *CHECKS)
 
 
 def first_mode(n: int, steps: int) -> list[float]:
@@ -63,11 +45,6 @@ def copies(n: int, q: int) -> int:
     return (n + q) ** 2 - (n + 1) ** 2
 
 
-def mpi_run(program: Path, ranks: int, *arguments: int) -> NativeRun:
-    """Run the MPI counterpart."""
-    return run(Path(sys.executable).parent / "mpiexec", "-n", str(ranks), str(program), *map(str, arguments))
-
-
 @pytest.mark.parametrize("order", ["ordered", "permuted"])
 @pytest.mark.parametrize(("n", "steps"), [(2, 0), (5, 3), (32, 200)])
 def test_the_first_mode_swings_as_computed_by_hand(program: Path, n: int, steps: int, order: str) -> None:
@@ -75,32 +52,17 @@ def test_the_first_mode_swings_as_computed_by_hand(program: Path, n: int, steps:
     assert numbers(result, LABELS) == pytest.approx(first_mode(n, steps), rel=1e-9, abs=1e-12)
 
 
-def test_it_repeats_itself(program: Path) -> None:
-    first = run(program)
-    assert first.stdout.startswith("fem2d n 32 steps 10 order permuted\n")
-    assert first == run(program)
-
-
-@pytest.mark.parametrize(
-    "arguments", [["1"], ["8x"], ["4", "-1"], ["4", "1", "random"], ["4", "1", "ordered", "1"]]
-)
-def test_wrong_arguments_end_with_status_2_and_a_message(program: Path, arguments: list[str]) -> None:
-    result = run(program, *arguments)
-    assert (result.status, result.stdout) == (2, "")
-    assert "fem2d" in result.stderr
-
-
 @pytest.mark.parametrize("q", [1, 2, 4])
 def test_the_mpi_counterpart_agrees_and_sends_the_words_of_theory(mpi_program: Path, q: int) -> None:
     n, steps = 32, 10
-    result = mpi_run(mpi_program, q * q, n, steps)
+    result = run_mpi(mpi_program, q * q, n, steps)
     assert numbers(result, LABELS) == pytest.approx(first_mode(n, steps), rel=1e-9)
     assert numbers(result, ("loop_bytes",)) == [WORD * steps * 2 * copies(n, q)]
 
 
 def test_the_mpi_counterpart_refuses_what_makes_no_squares(mpi_program: Path) -> None:
     for ranks, n in ((2, 4), (4, 5)):
-        result = mpi_run(mpi_program, ranks, n)
+        result = run_mpi(mpi_program, ranks, n)
         assert result.status == 2
         assert result.stderr.startswith("fem2d_mpi: ")
 
@@ -119,6 +81,5 @@ def test_an_analysis_counts_the_work_of_the_nodes(analysed: Analyse) -> None:
 
 
 def test_an_analysis_leaves_the_output_alone(program: Path, tmp_path: Path) -> None:
-    done = commanalyzer(tmp_path, "analyze", FOLDER / "fem2d.c", "--nodes", "4", "-q", "--", "8", "3")
-    assert done.status == 0, done.err
+    done = succeed(tmp_path, "analyze", FOLDER / "fem2d.c", "--nodes", "4", "-q", "--", "8", "3")
     assert done.out.startswith(run(program, "8", "3").stdout)

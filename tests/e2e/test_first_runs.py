@@ -1,22 +1,15 @@
 """Loops in the styles of public codes, met for the first time: recorded as hooks would record them."""
 
-from __future__ import annotations
-
 import pytest
 
+from tests.e2e.analysed import HEAD
 from tests.property.test_flows import check
 from tests.recorded import record_source
 
-_HEAD = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#define NOINLINE __attribute__((noinline))
-"""
+_HEAD = HEAD + "#define NOINLINE __attribute__((noinline))\n"
 
-_TILES = (
-    _HEAD
-    + """
+_PROGRAMS = {
+    "tiles": """
 enum { B = 12, N = 24 };
 NOINLINE static void multiply(double *c, const double *a, const double *b) {
     for (int i = 0; i < B; i++)
@@ -38,12 +31,8 @@ int main(void) {
         }
     printf("%g\\n", c[N + 3]);
 }
-"""
-)
-
-_OUTER_PRODUCTS = (
-    _HEAD
-    + """
+""",
+    "outer products": """
 NOINLINE static void add(double *c, const double *a, const double *b, int n, int m) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
@@ -60,12 +49,8 @@ int main(void) {
     add(c, ta, tb, 10, 30);
     printf("%g\\n", c[33]);
 }
-"""
-)
-
-_IN_PLACE = (
-    _HEAD
-    + """
+""",
+    "in place": """
 int main(void) {
     int n = 20;
     double *a = malloc(n * n * sizeof *a), *y = malloc(n * sizeof *y), *x = malloc(n * sizeof *x);
@@ -88,12 +73,8 @@ int main(void) {
         for (int j = 0; j < n; j++) y[i] += a[i * n + j] * x[j];
     printf("%g %g\\n", a[n + 1], y[3]);
 }
-"""
-)
-
-_STRIDES = (
-    _HEAD
-    + """
+""",
+    "strides": """
 NOINLINE static void relax(double *u, int n, int s) {
     for (int i = s; i < n - s; i += s)
         for (int j = s; j < n - s; j += s)
@@ -109,12 +90,8 @@ int main(void) {
         for (int s = 4; s >= 1; s /= 2) { relax(u, n, s); downward(u, n, s); }
     printf("%g\\n", u[5 * n + 7]);
 }
-"""
-)
-
-_BYTES = (
-    _HEAD
-    + """
+""",
+    "bytes": """
 static int least(int a, int b) { return a < b ? a : b; }
 int main(void) {
     enum { N = 37 };
@@ -139,12 +116,8 @@ int main(void) {
     for (int i = 0; i < 64; i++) total += up[i] + low[i] + t[i];
     printf("%d\\n", total);
 }
-"""
-)
-
-_MEMBERS = (
-    _HEAD
-    + """
+""",
+    "members": """
 typedef struct { float x, v; double weight; int cell; } particle;
 int main(void) {
     enum { N = 40 };
@@ -165,12 +138,8 @@ int main(void) {
     }
     printf("%g %g\\n", density[3], p[7].x);
 }
-"""
-)
-
-_SCALED = (
-    _HEAD
-    + """
+""",
+    "scaled": """
 NOINLINE static void scale(double *c, const double *a, const double *x, int n, int m) {
     double sum = 0;
     for (int k = 0; k < n; k++) sum += x[k] * x[k];
@@ -186,20 +155,11 @@ int main(void) {
     scale(c, copy, x, 10, 30);
     printf("%g\\n", c[33]);
 }
-"""
-)
-
-_PROGRAMS = {
-    "tiles": _TILES,
-    "outer products": _OUTER_PRODUCTS,
-    "in place": _IN_PLACE,
-    "strides": _STRIDES,
-    "bytes": _BYTES,
-    "members": _MEMBERS,
-    "scaled": _SCALED,
+""",
 }
 
 
-@pytest.mark.parametrize("text", _PROGRAMS.values(), ids=_PROGRAMS)
-def test_chains_are_those_of_the_interpreter(text: str) -> None:
+@pytest.mark.parametrize("name", _PROGRAMS)
+def test_chains_are_those_of_the_interpreter(name: str) -> None:
+    text = _HEAD + _PROGRAMS[name]
     check(text, record_source(text))

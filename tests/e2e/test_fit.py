@@ -1,7 +1,5 @@
 """``fit`` and ``advise`` as a user calls them, and Extra-P in an environment of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -11,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.scaling.laws.document import load_laws
-from tests.e2e.command import HEAT, commanalyzer
+from tests.e2e.command import HEAT, commanalyzer, refuse, succeed
+from tests.native import run
 
 EXTRA_P = os.environ.get("COMMANALYZER_TEST_EXTRA_P") or shutil.which("extrap") or ""
 _RATES = ("--bandwidth", "1GB/s", "--throughput", "1GFlop/s")
@@ -33,8 +32,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_fit_prints_and_saves_laws(tmp_path: Path, table: Path) -> None:
-    done = commanalyzer(tmp_path, "fit", table, "--at", "p=1024,n=4096", "-o", "laws.json")
-    assert done.status == 0, done.err
+    done = succeed(tmp_path, "fit", table, "--at", "p=1024,n=4096", "-o", "laws.json")
     for text in (
         "160 n (q1 + q2 - 2)",
         "2-D halo",
@@ -53,16 +51,14 @@ def test_fit_prints_and_saves_laws(tmp_path: Path, table: Path) -> None:
     assert "40,632,320" in quiet and "the data allow" not in quiet
     ends = json.loads(commanalyzer(tmp_path, "fit", table, *at, "--json", "-").out)["predictions"]
     assert ends[0]["value"] == pytest.approx(40632320)
-    again = commanalyzer(tmp_path, "fit", table, "-o", "laws.json")
-    assert again.status == 1 and "--force" in again.err
+    refuse(tmp_path, "fit", table, "-o", "laws.json", says="--force")
 
 
 def test_advise_names_node_counts(tmp_path: Path, table: Path) -> None:
     assert commanalyzer(tmp_path, "fit", table, "-o", "laws.json", "-q").status == 0
     machine = ("--bandwidth", "1GB/s", "--throughput", "10GFlop/s", "--overlap", "0.5")
     size = ("--param", "n=1000")
-    done = commanalyzer(tmp_path, "advise", "laws.json", *machine, *size, "--nodes", "..256", "--weak", "n")
-    assert done.status == 0, done.err
+    done = succeed(tmp_path, "advise", "laws.json", *machine, *size, "--nodes", "..256", "--weak", "n")
     assert "Largest sensible: 64 nodes" in done.out
     assert "weak scaling" in done.out
     document = json.loads(commanalyzer(tmp_path, "advise", "laws.json", *machine, *size, "--json", "-").out)
@@ -74,53 +70,37 @@ def test_advise_names_node_counts(tmp_path: Path, table: Path) -> None:
 
 
 def test_mistakes_are_explained(tmp_path: Path, table: Path) -> None:
-    unknown = commanalyzer(tmp_path, "fit", table, "--metric", "speed")
-    assert unknown.status == 1 and "comm_bytes" in unknown.err
+    refuse(tmp_path, "fit", table, "--metric", "speed", says="comm_bytes")
     assert commanalyzer(tmp_path, "fit", table, "-o", "laws.json", "-q").status == 0
     half = ("--at", "n=10.5", "--at", "p=4", "-o", "no.json")
     for asked in (("fit", table, *half), ("advise", "laws.json", *_RATES, "--param", "n=10.5")):
         done = commanalyzer(tmp_path, *asked)
         assert done.status == 1 and "found 10.5" in done.err and "n=10 or n=11" in done.err
     assert not (tmp_path / "no.json").exists()
-    no_machine = commanalyzer(tmp_path, "advise", "laws.json", "--param", "n=1000")
-    assert no_machine.status == 1 and "--bandwidth" in no_machine.err
-    no_size = commanalyzer(tmp_path, "advise", "laws.json", *_RATES)
-    assert no_size.status == 1 and "n=VALUE with --param" in no_size.err
-    no_laws = commanalyzer(tmp_path, "advise", table, *_RATES)
-    assert no_laws.status == 1 and "found: no JSON" in no_laws.err
+    refuse(tmp_path, "advise", "laws.json", "--param", "n=1000", says="--bandwidth")
+    refuse(tmp_path, "advise", "laws.json", *_RATES, says="n=VALUE with --param")
+    refuse(tmp_path, "advise", table, *_RATES, says="found: no JSON")
 
 
 def test_laws_of_results(tmp_path: Path) -> None:
     """Three sizes analysed by themselves; n is the first argument. Work of heat2d: 7 n^2 flops in a step."""
     for n in (8, 12, 16):
         analyzed = ("analyze", HEAT, "--nodes", "2,4", "--region", "heat_solve", "-o", f"{n}.cmz", "-q")
-        done = commanalyzer(tmp_path, *analyzed, "--", n, 2)
-        assert done.status == 0, done.err
-    done = commanalyzer(tmp_path, "fit", "8.cmz", "12.cmz", "16.cmz", "--argument", "n=1", "--metric", "work")
-    assert done.status == 0, done.err
+        done = succeed(tmp_path, *analyzed, "--", n, 2)
+    done = succeed(tmp_path, "fit", "8.cmz", "12.cmz", "16.cmz", "--argument", "n=1", "--metric", "work")
     assert "14 n^2" in done.out
-    wrong = commanalyzer(tmp_path, "fit", "8.cmz", "12.cmz", "--argument", "n=7", "--metric", "work")
-    assert wrong.status == 1 and "argument 7" in wrong.err
+    refuse(tmp_path, "fit", "8.cmz", "12.cmz", "--argument", "n=7", "--metric", "work", says="argument 7")
 
 
 @needs_extra_p
 def test_extra_p_reads_what_is_exported(tmp_path: Path, table: Path) -> None:
     """Both forms are read; Extra-P finds the same law of exact data within its search space."""
-    import subprocess
-
     for name in ("data.jsonl", "data.txt"):
         assert commanalyzer(tmp_path, "fit", table, "--export", name, "-q").status == 0
         form = "--json" if name.endswith("jsonl") else "--text"
-        done = subprocess.run(
-            [EXTRA_P, form, name, "--disable-progress", "--print", "metrics"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, done.stderr
+        done = run(EXTRA_P, form, name, "--disable-progress", "--print", "metrics", cwd=tmp_path)
+        assert done.status == 0, done.stderr
         assert done.stdout.split() == ["comm_bytes", "messages", "work_flops"]
-    done_fit = commanalyzer(tmp_path, "fit", table, "--extra-p", EXTRA_P, "--metric", "comm_bytes")
-    assert done_fit.status == 0, done_fit.err
+    done_fit = succeed(tmp_path, "fit", table, "--extra-p", EXTRA_P, "--metric", "comm_bytes")
     assert "320 n sqrt(p) - 320 n" in done_fit.out
     assert "  agrees at p = 128, n = 384" in done_fit.out

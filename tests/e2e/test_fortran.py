@@ -1,9 +1,8 @@
 """Fortran through flang: the stencil equals its C version value by value; runtime calls give exact chains."""
 
-from __future__ import annotations
-
 import subprocess
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from commanalyzer.foundation.errors import CompileError
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
 from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from tests.e2e import theory
+from tests.e2e.analysed import analyse_text
 from tests.native import ROOT
 from tests.recorded import Recorded, record_file
 
@@ -26,24 +26,25 @@ except CompileError as error:
 FOLDER = ROOT / "workloads" / "stencil3d"
 N, STEPS = 12, 3
 Place = tuple[str, int]
-
-
-def analyse(name: str, *arguments: object, region: str = "stencil_run") -> ca.AnalysisResult:
-    return ca.analyze(
-        FOLDER / name,
-        [str(a) for a in arguments],
-        nodes=[8],
-        regions=[region],
-        program_output="discard",
-        check=True,
-    )
+Origins = dict[int, set[Place]]
+Both = tuple[ca.AnalysisResult, ca.AnalysisResult]
 
 
 @pytest.fixture(scope="module", params=["copy", "swap"])
-def both(request: pytest.FixtureRequest) -> tuple[ca.AnalysisResult, ca.AnalysisResult]:
+def both(request: pytest.FixtureRequest) -> Both:
     """The main loop in Fortran and in C."""
-    mode = request.param
-    return analyse("stencil3d.f90", N, STEPS, mode), analyse("stencil3d.c", N, STEPS, mode)
+    both = [
+        ca.analyze(
+            FOLDER / f"stencil3d.{suffix}",
+            (N, STEPS, request.param),
+            nodes=8,
+            regions=["stencil_run"],
+            program_output="discard",
+            check=True,
+        )
+        for suffix in ("f90", "c")
+    ]
+    return both[0], both[1]
 
 
 def array_chains(graph: ValueGraph, names: dict[str, str]) -> Counter[tuple[Place, frozenset[Place]]]:
@@ -64,20 +65,18 @@ def array_chains(graph: ValueGraph, names: dict[str, str]) -> Counter[tuple[Plac
     return found
 
 
-def test_every_chain_is_that_of_the_c_version(both: tuple[ca.AnalysisResult, ca.AnalysisResult]) -> None:
+def test_every_chain_is_that_of_the_c_version(both: Both) -> None:
     fortran, c = both
     chains = array_chains(c.graph, {"a": "grid", "b": "work"})
     assert chains.total() == N**3 * STEPS
     assert array_chains(fortran.graph, {}) == chains
 
 
-def test_work_is_seven_operations_per_point(both: tuple[ca.AnalysisResult, ca.AnalysisResult]) -> None:
+def test_work_is_seven_operations_per_point(both: Both) -> None:
     assert [r.work.flops for r in both] == [theory.stencil3d_flops(N, STEPS)] * 2
 
 
-def test_blocks_cost_the_same_bytes_in_both_languages(
-    both: tuple[ca.AnalysisResult, ca.AnalysisResult],
-) -> None:
+def test_blocks_cost_the_same_bytes_in_both_languages(both: Both) -> None:
     expected = 8 * STEPS * theory.stencil3d_words_per_step(N, 2, 2, 2)
     for result in both:
         graph = result.graph
@@ -88,27 +87,21 @@ def test_blocks_cost_the_same_bytes_in_both_languages(
         assert count_volume(graph, part, 8).total_bytes == expected
 
 
-def test_the_decomposition_found_is_as_good_as_that_of_c(
-    both: tuple[ca.AnalysisResult, ca.AnalysisResult],
-) -> None:
+def test_the_decomposition_found_is_as_good_as_that_of_c(both: Both) -> None:
     fortran, c = (result.best(8).comm_bytes for result in both)
     assert fortran == pytest.approx(c, rel=0.08)
 
 
-def test_variables_have_their_source_names(both: tuple[ca.AnalysisResult, ca.AnalysisResult]) -> None:
+def test_variables_have_their_source_names(both: Both) -> None:
     arrays = {o.name: (o.function, o.line) for o in both[0].graph.objects if o.kind is HomeKind.HEAP}
-    line = 1 + next(
-        i
-        for i, text in enumerate((FOLDER / "stencil3d.f90").read_text().splitlines())
-        if "allocate(grid" in text.replace(" ", "")
-    )
+    lines = (FOLDER / "stencil3d.f90").read_text().replace(" ", "").splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if "allocate(grid" in text)
     assert arrays == {"grid": ("main program", line), "work": ("main program", line)}
 
 
-def test_what_the_compiler_keeps_has_the_names_of_the_statement(tmp_path: Path) -> None:
+def test_what_the_compiler_keeps_has_the_names_of_the_statement() -> None:
     """Temporaries of array expressions, and sums that are made in the library."""
-    (tmp_path / "power.f90").write_text(
-        """program power
+    text = """program power
   implicit none
   real(8) :: a(20,20), x(20), y(20), norm, rq
   integer :: k
@@ -124,8 +117,7 @@ def test_what_the_compiler_keeps_has_the_names_of_the_statement(tmp_path: Path) 
   print *, rq
 end program
 """
-    )
-    found = ca.analyze(tmp_path / "power.f90", nodes=[4], program_output="discard").graph
+    found = analyse_text(text, suffix=".f90", nodes=4).graph
     homes = [found.objects[number] for number in np.unique(found.home_object).tolist()]
     names = {o.name for o in homes if o.kind is not HomeKind.STACK}  # array descriptors
     assert {"a", "x", "y", "norm"} <= names
@@ -133,13 +125,12 @@ end program
     assert names <= {"a", "x", "y", "norm", "rq", "temporary of y", "temporary of rq"} | hidden
 
 
-def test_what_is_assigned_from_a_temporary_for_every_element_is_private_too(tmp_path: Path) -> None:
+def test_what_is_assigned_from_a_temporary_for_every_element_is_private_too() -> None:
     """Elements of 4 x 4 points: products of matrices in ``w``, then what leaves through two edges of each.
 
     Values are sent along cut edges and of ``d``: the bounds and strides in descriptors of arrays are none.
     """
-    (tmp_path / "elements.f90").write_text(
-        """module operators
+    text = """module operators
   implicit none
   integer, parameter :: n = 4
   real(8) :: d(n,n)
@@ -174,12 +165,8 @@ program elements
   print *, sum(u)
 end program
 """
-    )
-    found = ca.analyze(tmp_path / "elements.f90", nodes=[16], program_output="discard").decomposition(16)
-    edges, all_nodes = (
-        8 * 3 * 2 * 3 * 15 * 4,
-        15 * 8 * (16 + 1),
-    )  # three cuts each way; d, and what is printed
+    found = analyse_text(text, suffix=".f90", nodes=16).decomposition(16)
+    edges, all_nodes = 8 * 3 * 2 * 3 * 15 * 4, 15 * 8 * (16 + 1)  # three cuts each way; d, what is printed
     assert found.comm_bytes == edges + all_nodes
 
 
@@ -226,6 +213,10 @@ program test
 ELEMENTS = range(4)
 
 
+def of(name: str, elements: Iterable[int] = ELEMENTS) -> set[Place]:
+    return {(f"data::{name}", k) for k in elements}
+
+
 def run(text: str, tmp_path: Path) -> Recorded:
     source = tmp_path / "test.f90"
     source.write_text(f"{HEADER}{text}\nend program\n")
@@ -236,9 +227,9 @@ def run(text: str, tmp_path: Path) -> Recorded:
     return recorded
 
 
-def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int, set[Place]]:
+def origins(recorded: Recorded, name: str, module: str = "data", *, is_heap: bool = False) -> Origins:
     """Per element of ``name``: values of modules it was last computed from, through temporaries."""
-    rows_of: dict[int, list[int]] = {}
+    graph, rows_of = recorded.graph, dict[int, list[int]]()
     for row, sink in enumerate(graph.rows.row_sink):
         rows_of.setdefault(int(sink), []).append(row)
 
@@ -258,7 +249,7 @@ def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int,
 
     # an allocatable is two objects of one name: the global with its descriptor, and the array
     kind = HomeKind.HEAP if is_heap else HomeKind.GLOBAL
-    objects = [o.kind is kind and o.name == name for o in graph.objects]
+    objects = [(o.kind, o.name) == (kind, f"{module}::{name}") for o in graph.objects]
     vertices = [v for v, o in enumerate(graph.home_object) if objects[o] and v in rows_of]
     return {int(graph.home_offset[v]) // 8: sources(rows_of[v][-1:]) for v in vertices}
 
@@ -269,44 +260,42 @@ def element(i: int, j: int) -> int:
 
 
 REDUCTIONS = {
-    "sum(a)": [("data::a", k) for k in range(16)],
-    "maxval(a)": [("data::a", k) for k in range(16)],
-    "minval(v)": [("data::v", k) for k in ELEMENTS],
-    "product(v)": [("data::v", k) for k in ELEMENTS],
-    "norm2(w)": [("data::w", k) for k in ELEMENTS],
-    "dot_product(v, w)": [(name, k) for name in ("data::v", "data::w") for k in ELEMENTS],
-    "sum(a(2, :))": [("data::a", element(1, j)) for j in ELEMENTS],
-    "product(a(1:4:2, 3))": [("data::a", element(i, 2)) for i in (0, 2)],
-    "2 * findloc(w, 4d0, dim=1)": [("data::w", k) for k in ELEMENTS],
-    "sum(minloc(a)) + sum(maxloc(a, dim=1))": [("data::a", k) for k in range(16)],
-    "sum(count(a > 20, dim=1)) + sum(norm2(a, dim=2))": [("data::a", k) for k in range(16)],
-    "2 * real(dot_product(cmplx(v, w, 8), cmplx(w, v, 8)))": [
-        (n, k) for n in ("data::v", "data::w") for k in ELEMENTS
-    ],
-    "2 * sum(transfer(v, w))": [("data::v", k) for k in ELEMENTS],
+    "sum(a)": of("a", range(16)),
+    "maxval(a)": of("a", range(16)),
+    "minval(v)": of("v"),
+    "product(v)": of("v"),
+    "norm2(w)": of("w"),
+    "dot_product(v, w)": of("v") | of("w"),
+    "sum(a(2, :))": of("a", (element(1, j) for j in ELEMENTS)),
+    "product(a(1:4:2, 3))": of("a", (element(0, 2), element(2, 2))),
+    "2 * findloc(w, 4d0, dim=1)": of("w"),
+    "sum(minloc(a)) + sum(maxloc(a, dim=1))": of("a", range(16)),
+    "sum(count(a > 20, dim=1)) + sum(norm2(a, dim=2))": of("a", range(16)),
+    "2 * real(dot_product(cmplx(v, w, 8), cmplx(w, v, 8)))": of("v") | of("w"),
+    "2 * sum(transfer(v, w))": of("v"),
 }
 
 
 @pytest.mark.parametrize("call", REDUCTIONS)
 def test_reductions_have_every_element_as_source(call: str, tmp_path: Path) -> None:
     recorded = run(f"s = {call}\nprint *, s", tmp_path)
-    assert origins(recorded.graph, "data::s") == {0: set(REDUCTIONS[call])}
+    assert origins(recorded, "s") == {0: REDUCTIONS[call]}
 
 
 def test_a_masked_sum_has_the_chosen_elements(tmp_path: Path) -> None:
     recorded = run("s = sum(v, mask=v > 2)\nprint *, s", tmp_path)
-    found = origins(recorded.graph, "data::s")[0]
-    assert {("data::v", 2), ("data::v", 3)} <= found <= {("data::v", k) for k in ELEMENTS}
+    found = origins(recorded, "s")[0]
+    assert of("v", (2, 3)) <= found <= of("v")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("call", "along"), [("sum(a, dim=1)", 0), ("maxval(a, dim=2)", 1)])
 def test_reductions_along_a_dimension_have_one_line_each(call: str, along: int, tmp_path: Path) -> None:
     recorded = run(f"v = {call}\nprint *, v(2)\ns = v(2) + 1\nprint *, s", tmp_path)
-    line = {("data::a", element(*((k, 1) if along == 0 else (1, k)))) for k in ELEMENTS}
-    found = origins(recorded.graph, "data::s")
-    if found == {0: {("data::v", 1)}}:  # without a temporary result
-        found = {0: origins(recorded.graph, "data::v")[1]}
+    line = of("a", (element(*((k, 1) if along == 0 else (1, k))) for k in ELEMENTS))
+    found = origins(recorded, "s")
+    if found == {0: of("v", [1])}:  # without a temporary result
+        found = {0: origins(recorded, "v")[1]}
     assert found == {0: line}
 
 
@@ -318,9 +307,9 @@ def test_reductions_along_a_dimension_have_one_line_each(call: str, along: int, 
 )
 def test_matmul_has_a_row_and_a_column_for_each_element(call: str, rows: bool, tmp_path: Path) -> None:
     recorded = run(f"c = 2 * {call}\nprint *, c", tmp_path)
-    assert origins(recorded.graph, "data::c") == {
-        element(i, j): {("data::a", element(*((k, i) if rows else (i, k)))) for k in ELEMENTS}
-        | {("data::b", element(k, j)) for k in ELEMENTS}
+    assert origins(recorded, "c") == {
+        element(i, j): of("a", (element(*((k, i) if rows else (i, k))) for k in ELEMENTS))
+        | of("b", (element(k, j) for k in ELEMENTS))
         for i in ELEMENTS
         for j in ELEMENTS
     }
@@ -342,19 +331,13 @@ def test_matmul_has_a_row_and_a_column_for_each_element(call: str, rows: bool, t
 )
 def test_rearrangements_keep_the_values(call: str, source, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     recorded = run(f"h = {call}\nc = 3 * h\nprint *, c", tmp_path)
-    assert origins(recorded.graph, "data::c") == {
-        element(i, j): {source(i, j)} for i in ELEMENTS for j in ELEMENTS
-    }
+    assert origins(recorded, "c") == {element(i, j): {source(i, j)} for i in ELEMENTS for j in ELEMENTS}
 
 
 def test_overlapping_and_growing_assignments_keep_the_values(tmp_path: Path) -> None:
     recorded = run("v = v(n:1:-1)\ng = v\ng = [g, w(2)]\nw = 2 * g(2:5)\nprint *, w, size(g)", tmp_path)
-    assert origins(recorded.graph, "data::w") == {
-        0: {("data::v", 2)},
-        1: {("data::v", 1)},
-        2: {("data::v", 0)},
-        3: {("data::w", 1)},
-    }
+    expected = {0: of("v", [2]), 1: of("v", [1]), 2: of("v", [0]), 3: of("w", [1])}
+    assert origins(recorded, "w") == expected
 
 
 def test_pointers_and_allocatables_are_heap_arrays_with_their_names(tmp_path: Path) -> None:
@@ -370,10 +353,8 @@ def test_pointers_and_allocatables_are_heap_arrays_with_their_names(tmp_path: Pa
   deallocate (p, g)
   print *, s"""
     recorded = run(text, tmp_path)
-    assert origins(recorded.graph, "data::p", is_heap=True) == {k: {("data::v", k)} for k in ELEMENTS}
-    assert origins(recorded.graph, "data::g", is_heap=True) == {
-        k: {("data::p", k), ("data::w", k)} for k in ELEMENTS
-    }
+    assert origins(recorded, "p", is_heap=True) == {k: {("data::v", k)} for k in ELEMENTS}
+    assert origins(recorded, "g", is_heap=True) == {k: {("data::p", k), ("data::w", k)} for k in ELEMENTS}
 
 
 DEEP = """module forest
@@ -422,18 +403,18 @@ def test_copies_of_derived_types_keep_the_values_of_their_components(tmp_path: P
     recorded = record_file(source)
     assert (recorded.traced.exit_status, recorded.traced.stdout) == plain_flang(source, tmp_path)
     assert recorded.plan.sites.externals == []
-    found = origins(recorded.graph, "forest::y")
+    found = origins(recorded, "y", "forest")
     assert found == {i: {("forest::x", j)} for i, j in enumerate((0, 1, 2, 0))}
 
 
 def test_random_numbers_and_input_are_inputs(tmp_path: Path) -> None:
     recorded = run("call random_number(v)\nw = 2 * v\nprint *, all(w >= 0)", tmp_path)
-    assert origins(recorded.graph, "data::w") == {k: {("data::v", k)} for k in ELEMENTS}
+    assert origins(recorded, "w") == {k: {("data::v", k)} for k in ELEMENTS}
 
 
 def test_modules_in_several_files_and_c_in_between(tmp_path: Path) -> None:
-    (tmp_path / "grid.f90").write_text(
-        """module grid
+    texts = {
+        "grid.f90": """module grid
   use iso_c_binding
   real(c_double) :: u(8)
   interface
@@ -444,15 +425,13 @@ def test_modules_in_several_files_and_c_in_between(tmp_path: Path) -> None:
     end subroutine
   end interface
 end module
-"""
-    )
-    (tmp_path / "scale.c").write_text(
-        "void scale(int n, double *x) { for (int i = 1; i < n; i++) x[i] += x[i - 1]; }\n"
-    )
-    (tmp_path / "main.f90").write_text(
-        "program p\n use grid\n u = 1\n call scale(8, u)\n print *, u(8)\nend\n"
-    )
-    files = [tmp_path / name for name in ("grid.f90", "scale.c", "main.f90")]
+""",
+        "scale.c": "void scale(int n, double *x) { for (int i = 1; i < n; i++) x[i] += x[i - 1]; }",
+        "main.f90": "program p\n use grid\n u = 1\n call scale(8, u)\n print *, u(8)\nend\n",
+    }
+    files = [tmp_path / name for name in texts]
+    for file in files:
+        file.write_text(texts[file.name])
     result = ca.analyze(files, nodes=[2], program_output="discard", check=True)
     assert result.work.flops == 7
     assert "grid::u" in {o.name for o in result.graph.objects}
@@ -490,9 +469,8 @@ end program
 """
 
 
-def test_parameters_are_literals(tmp_path: Path) -> None:
-    (source := tmp_path / "weights.f90").write_text(PARAMETERS)
-    best = ca.analyze(source, nodes=(4,), program_output="discard", check=True).best(4)
+def test_parameters_are_literals() -> None:
+    best = analyse_text(PARAMETERS, suffix=".f90", nodes=4, check=True).best(4)
     assert best.comm_bytes == theory.WORD_BYTES * 4 * (2 * 2 * 30 + 4)  # lines of 30 points, four corners
 
 
@@ -519,10 +497,9 @@ end program
 """
 
 
-def test_what_is_packed_for_a_mask_is_private_to_its_statement(tmp_path: Path) -> None:
+def test_what_is_packed_for_a_mask_is_private_to_its_statement() -> None:
     """Places of the packed memory serve other elements in each step; 8 cuts, around the ends as well."""
-    (source := tmp_path / "shifts.f90").write_text(MASKED)
-    found = ca.analyze(source, nodes=(16,), program_output="discard").decomposition(16)
+    found = analyse_text(MASKED, suffix=".f90", nodes=16).decomposition(16)
     assert found.communication.low_bytes == found.comm_bytes
     assert found.comm_bytes == theory.WORD_BYTES * (3 * 8 * 2 * 32 + 15)
     assert found.method.startswith("blocks 4x4")

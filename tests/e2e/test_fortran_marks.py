@@ -1,7 +1,5 @@
 """Marks of regions in Fortran sources."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Each must print what flang's own program prints, call nothing that is not modell
 theory for a division in slabs.
 """
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +21,7 @@ PARTS = 4
 CUTS = PARTS - 1
 BOTH_SIDES = 2
 WORD = 8
+Capture = pytest.CaptureFixture[str]
 
 
 @dataclass(frozen=True)
@@ -151,6 +150,11 @@ def flang(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def analysed(files: list[Path], program: Program, rules: tuple[str, ...], flang: str) -> ca.AnalysisResult:
+    regions = [program.region]
+    return ca.analyze(files, nodes=PARTS, regions=regions, decompose=rules, fc=flang, check=True, jobs=1)
+
+
 def plain_output(program: Program, sources: list[Path], flang: str, folder: Path) -> str:
     words = [*find_fortran(flang).command, "-O1", "-module-dir", str(folder), *map(str, sources)]
     subprocess.run([*words, "-o", str(folder / "plain")], check=True, capture_output=True)
@@ -158,20 +162,10 @@ def plain_output(program: Program, sources: list[Path], flang: str, folder: Path
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_output_calls_and_bytes(
-    name: str, flang: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_output_calls_and_bytes(name: str, flang: str, tmp_path: Path, capfd: Capture) -> None:
     program = PROGRAMS[name]
     sources = [FOLDER / name / source for source in program.sources.split()]
-    result = ca.analyze(
-        sources,
-        nodes=PARTS,
-        regions=[program.region],
-        decompose=program.asked(flang),
-        fc=f"{flang} {program.flags}",
-        check=True,
-        jobs=1,
-    )
+    result = analysed(sources, program, program.asked(flang), f"{flang} {program.flags}")
     assert capfd.readouterr().out == plain_output(program, sources, flang, tmp_path)
     assert dict(result.recording.unmodelled_calls) == {}
     assert all(o.kind is not HomeKind.UNKNOWN for o in used_objects(result)), "all memory is known"
@@ -190,24 +184,14 @@ def assert_sent(result: ca.AnalysisResult, program: Program, method: str) -> Non
     assert found.high_bytes <= 1.4 * program.sent, "the bracket says something"
 
 
-def test_ir_that_flang_optimised_is_the_same_program(
-    flang: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_ir_that_flang_optimised_is_the_same_program(flang: str, tmp_path: Path, capfd: Capture) -> None:
     program = PROGRAMS["springs95"]
     sources = [FOLDER / "springs95" / source for source in program.sources.split()]
     words = [*find_fortran(flang).command, "-O1", "-g", "-emit-llvm", "-S", "-module-dir", str(tmp_path)]
     modules = [tmp_path / f"{source.stem}.ll" for source in sources]
     for source, module in zip(sources, modules, strict=True):
         subprocess.run([*words, str(source), "-o", str(module)], check=True, capture_output=True)
-    result = ca.analyze(
-        modules,
-        nodes=PARTS,
-        regions=[program.region],
-        decompose=program.division,
-        fc=flang,
-        check=True,
-        jobs=1,
-    )
+    result = analysed(modules, program, program.division, flang)
     assert capfd.readouterr().out == plain_output(program, sources, flang, tmp_path)
     assert_sent(result, program, program.division[0])
 

@@ -3,8 +3,6 @@
 ``python -m bench.growth`` prints values, flows and bytes per element and step of all workloads.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -17,19 +15,10 @@ from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
+from tests.e2e.conftest import MAIN_LOOP
 from tests.native import ROOT
 
 WORKLOADS = ROOT / "workloads"
-REGIONS = {
-    "adi": "adi_solve",
-    "cg": "cg_solve",
-    "fem2d": "fem_run",
-    "heat2d": "heat_solve",
-    "hydro3d": "hydro_run",
-    "kmeans": "kmeans",
-    "spmv": "spmv_iterate",
-    "stencil3d": "stencil_run",
-}
 NOISE = 0.05  # of the partitioners: two numberings of one graph, or two seeds, differ by up to this
 
 
@@ -38,7 +27,7 @@ def recorded(name: str, *arguments: str) -> ValueGraph:
     """Graph of a workload's main loop."""
     sources = sorted((WORKLOADS / name).glob("*.c*"))
     request = AnalysisRequest(
-        tuple(sources), arguments, regions=(REGIONS[name],), program_output="discard", timeout_s=120.0
+        tuple(sources), arguments, regions=(MAIN_LOOP[name][0],), program_output="discard", timeout_s=120.0
     )
     return record(request, SilentProgress()).store.graph()
 
@@ -120,16 +109,9 @@ def test_hydro3d_grows_by_new_outcomes_of_its_comparisons_only() -> None:
 )
 def test_numbering_at_random_costs_nothing(name: str, arguments: tuple[str, ...]) -> None:
     orders = {"cg": ("natural", "permuted"), "fem2d": ("ordered", "permuted")}[name]
-    results = [
-        ca.analyze(
-            WORKLOADS / name / f"{name}.c",
-            [item.format(order) for item in arguments],
-            nodes=4,
-            regions=[REGIONS[name]],
-            program_output="discard",
-        )
-        for order in orders
-    ]
+    source, region = WORKLOADS / name / f"{name}.c", MAIN_LOOP[name][0]
+    lines = [[item.format(order) for item in arguments] for order in orders]
+    results = [ca.analyze(source, a, nodes=4, regions=[region], program_output="discard") for a in lines]
     graphs = [result.graph for result in results]
     for size in ("num_vertices", "num_rows", "num_flows"):
         assert getattr(graphs[0], size) == getattr(graphs[1], size)

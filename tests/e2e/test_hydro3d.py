@@ -1,10 +1,7 @@
 """hydro3d: the program against numpy, its MPI counterpart against the program and against counted words."""
 
-from __future__ import annotations
-
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +13,9 @@ from numpy.typing import NDArray
 import commanalyzer as ca
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.program.frontend.compile import compile_sources
-from tests.e2e.command import commanalyzer
-from tests.native import ROOT, NativeRun, numbers, run
+from tests.e2e.command import succeed
+from tests.e2e.mpi_programs import run_mpi
+from tests.native import ROOT, numbers, run
 
 Doubles = NDArray[np.float64]
 SOURCES = sorted((ROOT / "workloads" / "hydro3d").glob("*.cpp"))
@@ -37,15 +35,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = f"{sys.executable} -m ziglang c++"
     checks = "-O2 -Wall -Wextra -Werror -fsanitize=undefined -fsanitize-trap=undefined"
     wrapper = Path(sys.executable).parent / "mpicxx"
-    done = subprocess.run(
-        [make, "-s", "-j2", "hydro3d", "mpi", f"CXX={compiler}", f"CXXFLAGS={checks}", f"MPICXX={wrapper}"],
-        cwd=folder,
-        env={**os.environ, "MPICH_CXX": compiler},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    words = ["-s", "-j2", "hydro3d", "mpi", f"CXX={compiler}", f"CXXFLAGS={checks}", f"MPICXX={wrapper}"]
+    done = run(make, *words, cwd=folder, env={**os.environ, "MPICH_CXX": compiler}, timeout_s=600)
+    assert done.status == 0, done.stderr
     return folder
 
 
@@ -55,12 +47,6 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hydro3d") / "hydro3d.ll"
     path.write_text(compile_sources(SOURCES, flags=["-std=c++17"], regions=["hydro_run"]).ir_text)
     return path
-
-
-def mpi_run(folder: Path, ranks: int, *arguments: object) -> NativeRun:
-    """Run the MPI counterpart."""
-    launcher = Path(sys.executable).parent / "mpiexec"
-    return run(launcher, "-n", str(ranks), str(folder / "mpi" / "hydro3d_mpi"), *map(str, arguments))
 
 
 # --- the program ------------------------------------------------------------------------------------------
@@ -151,7 +137,7 @@ class Words:
     ranks: int
 
     @staticmethod
-    def of(n: int, q: int) -> Words:
+    def of(n: int, q: int) -> "Words":
         """Geometry of n^3 elements in q^3 cubes: sharers of nodes and faces between elements of two ranks."""
         side = n // q + 1
         return Words(
@@ -187,7 +173,7 @@ def test_the_mpi_counterpart_agrees_with_the_program_and_sends_the_words_of_theo
 ) -> None:
     n, steps = 6, 4 if q == 3 else 12  # 27 ranks wait for each other by turns of the processor
     alone = run(built / "hydro3d", str(n), str(steps))
-    together = mpi_run(built, q**3, n, steps, scheme)
+    together = run_mpi(built / "mpi" / "hydro3d_mpi", q**3, n, steps, scheme)
     assert numbers(together, LABELS) == pytest.approx(numbers(alone, LABELS), rel=1e-12)
     words = Words.of(n, q)
     setup, loop = numbers(together, ("setup_bytes", "loop_bytes"))
@@ -197,7 +183,7 @@ def test_the_mpi_counterpart_agrees_with_the_program_and_sends_the_words_of_theo
 
 def test_the_mpi_counterpart_refuses_what_makes_no_cubes(built: Path) -> None:
     for ranks, arguments in ((2, ["4"]), (8, ["5"]), (1, ["4", "1", "both"])):
-        result = mpi_run(built, ranks, *arguments)
+        result = run_mpi(built / "mpi" / "hydro3d_mpi", ranks, *arguments)
         assert result.status == 2
         assert result.stderr.startswith("hydro3d_mpi: ")
 
@@ -207,8 +193,7 @@ def test_the_mpi_counterpart_refuses_what_makes_no_cubes(built: Path) -> None:
 
 def test_the_analysis_leaves_the_output_alone(built: Path, tmp_path: Path) -> None:
     options = ["--cflags", "-std=c++17", "--nodes", "8", "-q"]
-    done = commanalyzer(tmp_path, "analyze", *SOURCES, *options, "--", "4", "2")
-    assert done.status == 0, done.err
+    done = succeed(tmp_path, "analyze", *SOURCES, *options, "--", "4", "2")
     assert done.out.startswith(run(built / "hydro3d", "4", "2").stdout)
 
 
@@ -230,10 +215,6 @@ def test_every_field_has_one_home_per_node_or_element(module: Path) -> None:
 @pytest.mark.parametrize("q", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_best_decomposition_moves_what_the_mpi_counterpart_moves(module: Path, q: int) -> None:
     n, steps = 6, 12
-    counted = (
-        WORD * steps * Words.of(n, q).per_step("owner")
-    )  # of the main loop; the prediction has a start as well
-    result = ca.analyze(
-        module, [str(n), str(steps)], nodes=[q**3], regions=["hydro_run"], program_output="discard"
-    )
+    counted = WORD * steps * Words.of(n, q).per_step("owner")  # of the main loop; the prediction has a start
+    result = ca.analyze(module, [n, steps], nodes=q**3, regions=["hydro_run"], program_output="discard")
     assert result.best(q**3).communication.total_bytes == pytest.approx(counted, rel=0.10)

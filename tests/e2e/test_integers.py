@@ -1,12 +1,11 @@
 """Integer programs: their work balances, and they are divided as the same programs in floating point are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 import commanalyzer as ca
+from tests.e2e.analysed import analyse_text
 from tests.e2e.integer_programs import KERNELS, source_of
 
 P = 4
@@ -34,17 +33,13 @@ CASES = {
 EVEN = {"edit distance": 16 * 16 * P / 31**2 + 1e-9}
 
 
-def _analysed(name: str, number: str, folder: Path, *nodes: int) -> ca.AnalysisResult:
-    source = folder / f"{number}.c"
-    source.write_text(source_of(name, number))
-    return ca.analyze(
-        source, CASES[name][0], nodes=nodes or (P,), regions=["kernel"], program_output="discard", check=True
-    )
+def _analysed(name: str, number: str) -> ca.AnalysisResult:
+    return analyse_text(source_of(name, number), *CASES[name][0], nodes=P, regions=["kernel"], check=True)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_integers_are_divided_as_floating_point_numbers_are(name: str, tmp_path: Path) -> None:
-    integers, numbers = (_analysed(name, number, tmp_path) for number in ("int", "double"))
+def test_integers_are_divided_as_floating_point_numbers_are(name: str) -> None:
+    integers, numbers = (_analysed(name, number) for number in ("int", "double"))
     assert integers.work.flops == 0
     # What is computed is the same: minima are operations of either kind, comparisons of logic.
     assert integers.work.amount == numbers.work.amount > 0
@@ -58,8 +53,6 @@ def test_integers_are_divided_as_floating_point_numbers_are(name: str, tmp_path:
 
 
 INTERVALS = """
-#include <stdio.h>
-#include <stdlib.h>
 static int best(int a, int b) { return a >= b ? a : b; }
 static void kernel(int n, const char *s, int *t) {
     for (int i = n - 1; i >= 0; i--)
@@ -82,12 +75,9 @@ int main(void) {
 
 
 @pytest.mark.parametrize("regions", [(), ("kernel",)], ids=["whole", "region"])
-def test_initial_values_do_not_stand_for_work(regions: tuple[str, ...], tmp_path: Path) -> None:
+def test_initial_values_do_not_stand_for_work(regions: tuple[str, ...]) -> None:
     # Half of the array is never computed: if it counted, it would fill three nodes.
-    (tmp_path / "intervals.c").write_text(INTERVALS)
-    result = ca.analyze(
-        tmp_path / "intervals.c", nodes=(2, P), regions=regions, program_output="discard", check=True
-    )
+    result = analyse_text(INTERVALS, nodes=(2, P), regions=regions, check=True)
     splits, intervals = 40 * 39 * 38 // 6, 40 * 39 // 2  # a sum and a maximum, at most 8 more
     assert 2 * splits <= result.work.integer_ops <= 2 * splits + 8 * intervals + 40 * 3
     for nodes in (2, P):
@@ -99,7 +89,7 @@ def test_initial_values_do_not_stand_for_work(regions: tuple[str, ...], tmp_path
 
 
 def test_weights_can_be_changed_without_another_run(tmp_path: Path) -> None:
-    recorded = _analysed("edit distance", "double", tmp_path)
+    recorded = _analysed("edit distance", "double")
     assert recorded.work.unit == "op"
     saved = tmp_path / "saved.cmz"
     ca.save(recorded, saved)

@@ -3,8 +3,6 @@
 What is missed today is listed in ``kernels.toml`` and expected to fail; what becomes right is taken off.
 """
 
-from __future__ import annotations
-
 import statistics
 from functools import cache
 
@@ -78,10 +76,8 @@ def test_one_more_iteration_hardly_changes_what_an_iteration_sends(name: str, si
     kernel = next(k for k in kernels() if k.name == name)
     sent = []
     for steps in (3, 4):
-        arguments = [*sizes.split(), str(steps)]
-        result = ca.analyze(
-            kernel.source, arguments, nodes=[4], regions=["kernel"], program_output="discard", jobs=1
-        )
+        given = (kernel.source, [*sizes.split(), steps])
+        result = ca.analyze(*given, nodes=4, regions=["kernel"], program_output="discard", jobs=1)
         sent.append(result.best(4).comm_bytes / steps)
     assert max(sent) <= 1.25 * min(sent), sent
 

@@ -1,20 +1,16 @@
 """A minimum with its place costs one partial result per node, guarded or not, over one pass or several."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.structure.hubs import find_hubs
+from tests.e2e.analysed import HEAD
 from tests.property.test_flows import check
 from tests.recorded import record_source
 
 N, STEPS, P = 60, 4, 4
 PROGRAM = """
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 enum { n = 60, lists = 3, steps = 4 };
 static int list[lists][n / lists], place_of[steps + 1];
 double least_of[steps + 1];
@@ -54,7 +50,7 @@ PLAIN = "if (f <= least) { where = i; least = f; }"
 @pytest.mark.parametrize("update", [GUARDED, BRANCHES, TIES, PLAIN])
 @pytest.mark.parametrize("call", ["inline", "__attribute__((noinline))"])
 def test_a_guarded_minimum_over_lists(call: str, update: str, place: str) -> None:
-    text = PROGRAM.replace("CALL", call).replace("UPDATE", update).replace("PLACE", place)
+    text = HEAD + PROGRAM.replace("CALL", call).replace("UPDATE", update).replace("PLACE", place)
     recorded = record_source(text)
     check(text, recorded)
     graph = recorded.graph

@@ -1,9 +1,7 @@
 """Values on their way through the C library: the exact chains of one small program per family."""
 
-from __future__ import annotations
-
 from commanalyzer.recording.interpreter.run import interpret
-from tests.e2e.library_programs import SORTED, element, into_all, into_out, record
+from tests.e2e.library_programs import SORTED, element, into_all, into_out, record, record_natively
 
 # ---- callbacks ---------------------------------------------------------------------------------------------
 
@@ -62,8 +60,7 @@ int main(void) {
 
 
 def test_equal_elements_keep_the_order_of_the_plain_program() -> None:
-    recorded = record(
-        """
+    recorded = record_natively("""
 struct item { int key, number; } items[64];
 static int by_key(const void *x, const void *y) {
     return ((const struct item *)x)->key - ((const struct item *)y)->key;
@@ -74,9 +71,7 @@ int main(void) {
     for (int i = 0; i < 64; i++) printf("%d ", items[i].number);
     for (int i = 0; i < 6; i++) out[i] = items[i].number * 0.5;
 }
-""",
-        is_interpreted=False,  # the C library decides over the order of equal elements
-    )
+""")  # the C library decides over the order of equal elements
     order = [int(text) for text in recorded.plain.stdout.split()]
     assert into_out(recorded) == [{f"@items+{8 * k + 4}"} for k in order[:6]]
 
@@ -127,8 +122,7 @@ int main(void) {
 
 
 def test_linear_and_tree_search() -> None:
-    recorded = record(
-        """
+    recorded = record_natively("""
 static void *root;
 int main(void) {
     start();
@@ -140,9 +134,7 @@ int main(void) {
     out[1] = **(double **)tfind(&key, &root, compare) + 1;
     printf("%g %g\\n", out[0], out[1]);
 }
-""",
-        is_interpreted=False,
-    )
+""")
     assert into_out(recorded) == [element(3), element(2)]
 
 
@@ -196,7 +188,7 @@ int main(void) {
 
 
 def test_each_reading_makes_new_versions() -> None:
-    text = """
+    recorded = record_natively("""
 int main(void) {
     double x[2];
     FILE *zeros = fopen("/dev/zero", "r");
@@ -208,8 +200,7 @@ int main(void) {
     fclose(zeros);
     printf("%g %g\\n", out[0], out[1]);
 }
-"""
-    recorded = record(text, is_interpreted=False)
+""")
     graph = recorded.graph
     [x] = [i for i, item in enumerate(graph.objects) if item.name == "x"]
     assert graph.versions[graph.home_object == x].tolist() == [3, 3]
@@ -217,8 +208,7 @@ int main(void) {
 
 
 def test_scanf_writes_what_its_format_says() -> None:
-    recorded = record(
-        """
+    recorded = record_natively("""
 int main(void) {
     int pipes[2], n = 7;
     short small[2] = {0, 9};
@@ -236,9 +226,7 @@ int main(void) {
     out[3] = n * 2;
     printf("%d %d %g %s %g %g %g\\n", count, small[0], f, word, out[0], out[1], out[3]);
 }
-""",
-        is_interpreted=False,
-    )
+""")
     assert b"4 5 2.5 abc 3" in recorded.plain.stdout
     flows = into_all(recorded)
     for sink in ("@out+0", "@out+16"):
@@ -273,8 +261,7 @@ int main(int argc, char **argv) {
 
 
 def test_mapped_pages_return_to_their_place() -> None:
-    recorded = record(
-        """
+    recorded = record_natively("""
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/mman.h>
@@ -297,9 +284,7 @@ int main(void) {
     out[1] = kept[9] * 2;
     printf("%g %g %d %d\\n", out[0], out[1], munmap((char *)kept + 1, bytes), errno == EINVAL);
 }
-""",
-        is_interpreted=False,
-    )
+""")
     assert recorded.plain.exit_status == 0
     flows = into_all(recorded)
     assert flows["@out+8"] == element(0)

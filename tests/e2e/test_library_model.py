@@ -1,7 +1,5 @@
 """Values on their way through the C++ library, and rows that the user adds."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -10,7 +8,8 @@ import pytest
 import commanalyzer as ca
 from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from commanalyzer.program.ir.libcalls import library_with
-from tests.e2e.library_programs import SORTED, element, into_all, into_out, record
+from tests.e2e.analysed import analyse_text
+from tests.e2e.library_programs import SORTED, element, into_all, into_out, record_natively
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import native_chains
 
@@ -30,8 +29,7 @@ static void start() { for (int i = 0; i < 6; i++) in[i] = i * 5 % 6 + 0.5; }
 
 
 def record_cxx(text: str) -> Recorded:
-    """Record a C++ program."""
-    return record(CXX_HEADER + text, suffix=".cpp", is_interpreted=False)
+    return record_natively(CXX_HEADER + text, suffix=".cpp")
 
 
 def test_precompiled_std_sort_moves_values() -> None:
@@ -187,18 +185,13 @@ int main(int argc, char **argv) {
 
 
 def test_precompiled_code_of_the_user_is_followed(tmp_path: Path) -> None:
-    library, program, rows = tmp_path / "blas.c", tmp_path / "program.c", tmp_path / "blas.toml"
+    library, rows = tmp_path / "blas.c", tmp_path / "blas.toml"
     library.write_text(BLAS)
-    program.write_text(BLAS_USER)
     rows.write_text(BLAS_ROWS)
     compiler, compiled = bundled_toolchain(), tmp_path / "blas.o"
-    subprocess.run(
-        [*compiler.cc, *compiler.target_flags, "-fno-sanitize=all", "-c", str(library), "-o", str(compiled)],
-        check=True,
-    )
-    result = ca.analyze(
-        program, nodes=2, ldflags=[str(compiled)], library_models=rows, program_output="discard"
-    )
+    command = [*compiler.cc, *compiler.target_flags, "-fno-sanitize=all", "-c", str(library)]
+    subprocess.run([*command, "-o", str(compiled)], check=True)
+    result = analyse_text(BLAS_USER, nodes=2, ldflags=[str(compiled)], library_models=rows)
     flows: dict[str, list[set[str]]] = {}
     for chain in native_chains(result.graph):
         flows.setdefault(str(chain.sink), []).append({str(home) for home, _ in chain.sources})

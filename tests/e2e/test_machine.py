@@ -1,12 +1,10 @@
 """``commanalyzer machine`` with real ranks: the shape of what it writes, not its numbers."""
 
-from __future__ import annotations
-
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +12,10 @@ import pytest
 from commanalyzer.cli.main import main
 from commanalyzer.machine.measuring.samples import read_samples
 from commanalyzer.machine.parameters import read_machine
-from tests.native import ROOT, compile_c
+from tests.native import ROOT, NativeRun, compile_c, run
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
+NO_VARIABLES: dict[str, str] = {}
 RELAXATION = """
 #include <stdio.h>
 static double x[64];
@@ -30,31 +29,28 @@ int main(void) {
 """
 
 
-def _run(
-    *words: str, ranks: int = 0, folder: Path, variables: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def _run(*words: str, folder: Path, ranks: int = 0, variables: dict[str, str] = NO_VARIABLES) -> NativeRun:
     assert MPIEXEC.is_file(), "mpich belongs to the package's dependencies"
     launcher = [str(MPIEXEC), "-n", str(ranks)] if ranks else []
-    command = [*launcher, sys.executable, "-m", "commanalyzer", *words]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)} | (variables or {})
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
+    return run(*launcher, sys.executable, *words, cwd=folder, env=environment)
+
+
+def _machine(*words: str, **options: Any) -> NativeRun:
+    return _run("-m", "commanalyzer", "machine", *words, **options)
 
 
 def test_two_ranks_measure_a_machine(tmp_path: Path) -> None:
     options = ["--sizes", "8,4KiB", "--repetitions", "8", "--series-time", "20ms", "--seed", "7"]
-    done = _run("machine", "measure", "-o", "two.toml", *options, ranks=2, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = _machine("measure", "-o", "two.toml", *options, ranks=2, folder=tmp_path)
+    assert done.status == 0, done.stderr
     assert "wrote two.toml" in done.stdout
     assert "all ranks share one host" in done.stdout
     machine = read_machine(tmp_path / "two.toml")
     # on a busy host a difference of two times may come out negative; such a parameter is left out, and said
-    unresolved = {
-        key for key in ("message_overhead", "gap", "latency") if f"{key} was left out" in done.stdout
-    }
+    missing = {key for key in ("message_overhead", "gap", "latency") if f"{key} was left out" in done.stdout}
     everything = {"bandwidth", "overlap", "latency", "message_overhead", "gap", "allreduce", "bcast"}
-    assert set(machine.parameters) == everything - unresolved
+    assert set(machine.parameters) == everything - missing
     assert {p.source for p in machine.parameters.values()} == {"measured"}
     for key in ("bandwidth", "allreduce", "bcast"):
         curve = machine.parameters[key].curve
@@ -67,21 +63,21 @@ def test_two_ranks_measure_a_machine(tmp_path: Path) -> None:
     assert sum(s.benchmark == "matching" for s in series) == 2
     (trips,) = (s for s in series if s.benchmark == "round_trip")
     assert np.array_equal(np.isfinite(trips.times_s).all(axis=1), [True, False])
-    shown = _run("machine", "show", "two.toml", "--all", folder=tmp_path)
-    assert shown.returncode == 0
+    shown = _machine("show", "two.toml", "--all", folder=tmp_path)
+    assert shown.status == 0
     assert "4.1 kB" in shown.stdout
 
 
 def test_rank_0_says_what_is_wrong_once(tmp_path: Path) -> None:
     (tmp_path / "there.toml").write_text("mine")
-    done = _run("machine", "measure", "-o", "there.toml", ranks=2, folder=tmp_path)
-    assert done.returncode == 1
+    done = _machine("measure", "-o", "there.toml", ranks=2, folder=tmp_path)
+    assert done.status == 1
     assert done.stderr.count("found an existing one") == 1
     assert (tmp_path / "there.toml").read_text() == "mine"
     assert list(tmp_path.iterdir()) == [tmp_path / "there.toml"]
     words = ["--program", "none.cmz", "--", "true"]
-    done = _run("machine", "measure", "-o", "new.toml", *words, ranks=2, folder=tmp_path)
-    assert done.returncode == 1
+    done = _machine("measure", "-o", "new.toml", *words, ranks=2, folder=tmp_path)
+    assert done.status == 1
     assert done.stderr.count("none.cmz") == 1
 
 
@@ -97,23 +93,15 @@ def test_a_rank_that_fails_ends_all(tmp_path: Path) -> None:
         "    campaign.kernels.collective_times = fail\n"
         "sys.exit(main(['machine', 'measure', '-o', 'm.toml', '--sizes', '8']))\n"
     )
-    done = subprocess.run(
-        [str(MPIEXEC), "-n", "2", sys.executable, str(script)],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode != 0
+    done = _run(str(script), ranks=2, folder=tmp_path)
+    assert done.status != 0
     assert "rank 1: ValueError: on purpose" in done.stderr
     assert list(tmp_path.iterdir()) == [script]
 
 
 def test_one_rank_is_no_network(tmp_path: Path) -> None:
-    done = _run("machine", "measure", "-o", "m.toml", folder=tmp_path)
-    assert done.returncode == 1
+    done = _machine("measure", "-o", "m.toml", folder=tmp_path)
+    assert done.status == 1
     assert "at least 2 ranks" in done.stderr
     assert "mpiexec -n" in done.stderr
     assert not list(tmp_path.iterdir())
@@ -121,26 +109,25 @@ def test_one_rank_is_no_network(tmp_path: Path) -> None:
 
 def test_the_launcher_of_another_library_is_noticed(tmp_path: Path) -> None:
     variables = {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "0"}
-    done = _run("machine", "measure", "-o", "m.toml", folder=tmp_path, variables=variables)
-    assert done.returncode == 1
+    done = _machine("measure", "-o", "m.toml", folder=tmp_path, variables=variables)
+    assert done.status == 1
     assert "expected 4 ranks" in done.stderr
     assert "MPICH" in done.stderr
-    others = _run(
-        "machine", "measure", "-o", "m.toml", folder=tmp_path, variables=variables | {"SLURM_PROCID": "1"}
-    )
-    assert (others.returncode, others.stderr) == (1, "")
+    others = _machine("measure", "-o", "m.toml", folder=tmp_path, variables=variables | {"SLURM_PROCID": "1"})
+    assert (others.status, others.stderr) == (1, "")
 
 
 def test_throughput_of_the_analysed_program(tmp_path: Path) -> None:
     source = tmp_path / "relax.c"
     source.write_text(RELAXATION)
     compile_c(source, tmp_path / "relax", "-O2")
-    analysed = _run("analyze", "relax.c", "--nodes", "2", "-o", "relax.cmz", "-q", folder=tmp_path)
-    assert analysed.returncode == 0, analysed.stderr
+    words = ["-m", "commanalyzer", "analyze", "relax.c", "--nodes", "2", "-o", "relax.cmz", "-q"]
+    analysed = _run(*words, folder=tmp_path)
+    assert analysed.status == 0, analysed.stderr
     (tmp_path / "base.toml").write_text('name = "base"\nbandwidth = "1GB/s"\n')
     words = ["--program", "relax.cmz", "--base", "base.toml", "--runs", "3", "--", "./relax"]
-    done = _run("machine", "measure", "-o", "m.toml", *words, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = _machine("measure", "-o", "m.toml", *words, folder=tmp_path)
+    assert done.status == 0, done.stderr
     machine = read_machine(tmp_path / "m.toml")
     assert set(machine.parameters) == {"bandwidth", "throughput"}
     (series,), _ = read_samples(tmp_path / "m.samples.json.gz")
@@ -151,8 +138,8 @@ def test_throughput_of_the_analysed_program(tmp_path: Path) -> None:
 
 
 def test_a_base_that_is_not_there(tmp_path: Path) -> None:
-    done = _run("machine", "measure", "-o", "m.toml", "--base", "no-such-machine", folder=tmp_path)
-    assert done.returncode == 1
+    done = _machine("measure", "-o", "m.toml", "--base", "no-such-machine", folder=tmp_path)
+    assert done.status == 1
     assert "no-such-machine" in done.stderr
     assert "hpdc18-opa" in done.stderr
 
@@ -177,15 +164,6 @@ def test_open_mpi_s_launcher_gets_open_mpi(tmp_path: Path) -> None:
     launcher = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
     options = ["--sizes", "8", "--repetitions", "6", "--series-time", "20ms", "-q"]
     command = [sys.executable, "-m", "commanalyzer", "machine", "measure", "-o", "m.toml", *options]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*launcher, *command],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run(*launcher, *command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert done.status == 0, done.stderr
     assert 'library = "Open MPI' in (tmp_path / "m.toml").read_text()

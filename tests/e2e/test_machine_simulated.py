@@ -3,8 +3,6 @@
 The code that measures real machines runs unchanged; only the communicator is SMPI's, see ``tests/simgrid``.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -26,11 +24,15 @@ BANDWIDTH = 1e9  # B/s
 LARGE_BYTES = 1 << 20
 
 
+def _plan(*message_bytes: int, rounds: int = 6, messages: int = 8, **more: int) -> dict[str, object]:
+    counts = {"num_repetitions": rounds, "num_messages": messages}
+    return {"message_bytes": list(message_bytes), **counts, "series_s": 1e9, **more}
+
+
 def _measured(
-    folder: Path, platform: str, num_ranks: int, sizes: list[int], mpi4py: str = ""
+    folder: Path, platform: str, ranks: int, sizes: list[int], mpi4py: str = ""
 ) -> MachineParameters:
-    plan = {"message_bytes": sizes, "num_repetitions": 6, "num_messages": 8, "series_s": 1e9}
-    series = measure_on(folder, platform, num_ranks, plan, mpi4py=mpi4py)
+    series = measure_on(folder, platform, ranks, _plan(*sizes), mpi4py=mpi4py)
     machine, _ = estimate_network(series, name="simulated", date="2026-01-31")
     return machine
 
@@ -55,8 +57,7 @@ def test_bandwidth_latency_and_broadcast_are_recovered(tmp_path: Path) -> None:
 
 def test_a_shared_backbone_is_found(tmp_path: Path) -> None:
     platform = star(3, "1GBps", "5us", backbone="1GBps")
-    plan = {"message_bytes": [8, LARGE_BYTES], "num_repetitions": 6, "num_messages": 8, "series_s": 1e9}
-    series = measure_on(tmp_path, platform, 3, plan)
+    series = measure_on(tmp_path, platform, 3, _plan(8, LARGE_BYTES))
     machine, _ = estimate_network(series, name="simulated", date="2026-01-31")
     # one pair at a time (the third rank is idle), both directions through the backbone
     assert _value(machine, "bandwidth", 3, LARGE_BYTES) == pytest.approx(BANDWIDTH / 2, rel=0.05)
@@ -67,13 +68,7 @@ def test_a_shared_backbone_is_found(tmp_path: Path) -> None:
 
 
 def test_every_round_has_the_bandwidth_of_its_pattern(tmp_path: Path) -> None:
-    plan = {
-        "message_bytes": [LARGE_BYTES],
-        "num_repetitions": 12,
-        "num_messages": 8,
-        "series_s": 1e9,
-        "seed": 5,
-    }
+    plan = _plan(LARGE_BYTES, rounds=12, seed=5)
     series = measure_on(tmp_path, two_leaves("1GBps", "5us"), 4, plan)
     for name, make in (("matching", random_matchings), ("ring", random_rings)):
         pattern = make(4, 12, 5)
@@ -91,9 +86,8 @@ def test_every_round_has_the_bandwidth_of_its_pattern(tmp_path: Path) -> None:
 
 
 def test_one_rank_of_each_host_is_measured(tmp_path: Path) -> None:
-    plan = {"message_bytes": [8], "num_repetitions": 6, "num_messages": 2, "series_s": 1e9}
     hosts = ["a", "a", "b", "b", "c", "c"]
-    series = measure_on(tmp_path, star(6, "1GBps", "5us"), 6, plan, hosts=hosts)
+    series = measure_on(tmp_path, star(6, "1GBps", "5us"), 6, _plan(8, messages=2), hosts=hosts)
     assert {s.num_ranks for s in series if s.benchmark == "matching"} == {2, 3}
     assert {s.num_ranks for s in series if s.benchmark == "round_trip"} == {3}
 

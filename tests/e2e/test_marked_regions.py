@@ -1,7 +1,5 @@
 """Regions by marks in the source are those by functions; without the tool, marks are nothing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,8 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.foundation.errors import ConfigError
-from tests.e2e.command import commanalyzer
+from tests.e2e.analysed import analyse_text
+from tests.e2e.command import succeed
 from tests.native import ROOT
 from tests.recorded import Recorded, record_source
 
@@ -57,19 +56,12 @@ def test_marks_around_a_call_are_the_region_of_the_function() -> None:
     assert by_marks.work.stores == by_function.work.stores
 
 
-def test_same_bytes_by_function_and_by_marks(tmp_path: Path) -> None:
-    source = tmp_path / "heat.c"
-    source.write_text(HEAT)
-    results = [
-        ca.analyze(source, nodes=[4], regions=[region], program_output="discard", check=True)
-        for region in ("step", "time step")
-    ]
+def test_same_bytes_by_function_and_by_marks() -> None:
+    results = [analyse_text(HEAT, nodes=4, regions=[region], check=True) for region in ("step", "time step")]
     assert results[0].best(4).comm_bytes == results[1].best(4).comm_bytes > 0
 
 
 SMOOTH = """
-#include <stdlib.h>
-#include <string.h>
 double *u, *w, *c;
 __attribute__((noinline)) void smooth(int n) {
     for (int i = 1; i <= n; i++) w[i] = c[i - 1] * u[i - 1] + c[i] * u[i] + c[i + 1] * u[i + 1];
@@ -99,12 +91,10 @@ int main(int argc, char **argv) {
     ],
     ids=["never", "computed", "constant", "filled", "several times", "every second time"],
 )
-def test_values_that_change_between_calls_cross_again(change: str, versions: int, tmp_path: Path) -> None:
+def test_values_that_change_between_calls_cross_again(change: str, versions: int) -> None:
     """Both borders of each of four blocks: the coefficients once, u once per version that a call sees."""
-    source = tmp_path / "smooth.c"
-    source.write_text(SMOOTH.replace("CHANGE", change))
     for steps, seen in ((1, 1), (6, versions)):
-        found = ca.analyze(source, [str(steps)], nodes=[4], regions=["smooth"], program_output="discard")
+        found = analyse_text(SMOOTH.replace("CHANGE", change), steps, nodes=4, regions=["smooth"])
         assert found.best(4).comm_bytes == 2 * 3 * 8 * (1 + seen)
 
 
@@ -176,14 +166,12 @@ def test_scope_ends_when_an_exception_leaves_it() -> None:
 
 
 def test_unknown_name_lists_functions_and_marks() -> None:
-    with pytest.raises(
-        ConfigError, match=r"'nothing'.*functions: begin, main, nested, work; marks: part, other"
-    ):
+    known = "functions: begin, main, nested, work; marks: part, other"
+    with pytest.raises(ConfigError, match=f"'nothing'.*{known}"):
         record_source(SEGMENTS.replace("void begin", "static void begin"), regions=("nothing",))
 
 
 def compiled(source: Path, folder: Path, *flags: str) -> bytes:
-    """Object code of ``source``."""
     driver = "c++" if source.suffix == ".cpp" else "cc"
     command = [sys.executable, "-m", "ziglang", driver, "-O2", "-g0", "-c", *flags, str(source)]
     output = folder / f"{source.stem}.o"
@@ -204,8 +192,7 @@ def test_without_the_tool_marks_compile_to_nothing(text: str, suffix: str, tmp_p
 
 def test_marks_are_seen_in_an_executable_too(tmp_path: Path) -> None:
     (tmp_path / "heat.c").write_text(HEAT)
-    built = commanalyzer(tmp_path, "cc", "-O2", "heat.c", "-o", "heat")
-    assert built.status == 0, built.err
+    succeed(tmp_path, "cc", "-O2", "heat.c", "-o", "heat")
     of_executable, of_source = (
         ca.analyze(tmp_path / name, nodes=[4], regions=["time step"], program_output="discard")
         for name in ("heat", "heat.c")

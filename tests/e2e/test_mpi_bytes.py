@@ -1,7 +1,5 @@
 """The MPI counterparts send what theory says, to the byte."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.e2e import theory_irregular as irregular
-from tests.e2e.command import commanalyzer
+from tests.e2e.command import succeed
 from tests.e2e.mpi_programs import compile_mpi, mpi_command
 
 WORD = theory.WORD_BYTES
@@ -30,8 +28,7 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Count:
             programs[name] = compile_mpi(name, folder)
         command = mpi_command(programs[name], processes, *arguments.split())
         document = folder / "counted.json"
-        done = commanalyzer(folder, "count", "--json", document, "--force", "--quiet", "--", *command)
-        assert done.status == 0, done.err
+        succeed(folder, "count", "--json", document, "--force", "--quiet", "--", *command)
         decompositions = json.loads(document.read_text(encoding="utf-8"))["decompositions"]
         (whole,) = [item for item in decompositions if item["best"]]
         return int(whole["comm_bytes"])

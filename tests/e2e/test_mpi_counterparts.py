@@ -1,7 +1,5 @@
 """The MPI counterparts print what the sequential programs print, in every shape of the process grid."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -10,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.mpi_programs import SCRIPTS, WORKLOADS, compile_mpi, mpi_command
+from tests.e2e.mpi_programs import SCRIPTS, WORKLOADS, compile_mpi, run_mpi
 from tests.native import compile_c, run
 
 # Sums over processes add in another order: the last of eleven printed digits may differ.
 ROUNDING = 1e-9
 EXACT = frozenset({"matmul"})
+Built = Callable[[str], tuple[Path, Path]]
 
 CASES: list[tuple[str, int, str, str]] = [
     ("heat2d", 4, "33 7 copy", "2x2"),
@@ -56,7 +55,6 @@ pytestmark = pytest.mark.skipif(
 
 
 def compile_sequential(name: str, folder: Path) -> Path:
-    """Compile a workload."""
     source = WORKLOADS / name / f"{name}.c"
     if source.exists():
         return compile_c(source, folder / name, "-O2", "-ffp-contract=off")
@@ -67,7 +65,7 @@ def compile_sequential(name: str, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Path]]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Sequential and MPI program of a workload, compiled on first use."""
     folder = tmp_path_factory.mktemp("mpi")
     done: dict[str, tuple[Path, Path]] = {}
@@ -78,12 +76,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Pat
         return done[name]
 
     return build
-
-
-def mpi(program: Path, processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run an MPI program to its end."""
-    command = mpi_command(program, processes, *arguments)
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def is_number(word: str) -> bool:
@@ -103,31 +95,29 @@ def compare(found: str, expected: str, rounding: float) -> None:
 
 @pytest.mark.parametrize(("name", "processes", "arguments", "shape"), CASES)
 def test_prints_what_the_sequential_program_prints(
-    built: Callable[[str], tuple[Path, Path]], name: str, processes: int, arguments: str, shape: str
+    built: Built, name: str, processes: int, arguments: str, shape: str
 ) -> None:
     sequential, parallel = built(name)
     expected = run(sequential, *arguments.split())
     assert expected.status == 0
-    found = mpi(parallel, processes, *arguments.split(), *([shape] if shape else []))
-    assert (found.returncode, found.stderr) == (0, "")
+    found = run_mpi(parallel, processes, *arguments.split(), *([shape] if shape else []))
+    assert (found.status, found.stderr) == (0, "")
     if name in EXACT:
         assert found.stdout == expected.stdout
     compare(found.stdout, expected.stdout, ROUNDING)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_process_does_the_same_in_the_same_order(
-    built: Callable[[str], tuple[Path, Path]], name: str
-) -> None:
+def test_one_process_does_the_same_in_the_same_order(built: Built, name: str) -> None:
     sequential, parallel = built(name)
     arguments = next(case[2] for case in CASES if case[0] == name).split()
-    found = mpi(parallel, 1, *arguments)
-    assert (found.returncode, found.stderr) == (0, "")
+    found = run_mpi(parallel, 1, *arguments)
+    assert (found.status, found.stderr) == (0, "")
     assert found.stdout == run(sequential, *arguments).stdout
 
 
 @pytest.mark.parametrize(
-    ("name", "processes", "arguments"),
+    ("name", "ranks", "arguments"),
     [
         ("heat2d", 2, "0"),
         ("heat2d", 4, "8 1 copy 3x1"),
@@ -141,10 +131,8 @@ def test_one_process_does_the_same_in_the_same_order(
         ("pagerank", 2, "10 kronecker"),
     ],
 )
-def test_wrong_arguments_end_with_one_message(
-    built: Callable[[str], tuple[Path, Path]], name: str, processes: int, arguments: str
-) -> None:
-    found = mpi(built(name)[1], processes, *arguments.split())
-    assert found.returncode == 2
+def test_wrong_arguments_end_with_one_message(built: Built, name: str, ranks: int, arguments: str) -> None:
+    found = run_mpi(built(name)[1], ranks, *arguments.split())
+    assert found.status == 2
     assert found.stdout == ""
     assert len(found.stderr.splitlines()) == 1

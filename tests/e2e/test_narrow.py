@@ -1,17 +1,12 @@
 """Programs on values smaller than four bytes against theory: each has its own owner and its own bytes."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-import commanalyzer as ca
+from tests.e2e.analysed import analyse_text
 
 N, STEPS, PARTS, SIDE = 128, 6, 16, 4
 
 _LIFE = """
-#include <stdio.h>
 #define N %d
 static %s g[N][N], h[N][N];
 int main(void) {
@@ -31,8 +26,6 @@ int main(void) {
 }
 """
 _BLUR = """
-#include <stdlib.h>
-#include <stdio.h>
 #define N %d
 int main(void) {
   unsigned char *in = malloc(N * N), *out = calloc(N, N);
@@ -45,25 +38,19 @@ int main(void) {
 """
 
 
-def _best(tmp_path: Path, text: str) -> tuple[str, int]:
-    (source := tmp_path / "program.c").write_text(text)
-    best = ca.analyze(source, nodes=(PARTS,), program_output="discard").best(PARTS)
-    return best.method, best.comm_bytes
-
-
 @pytest.mark.parametrize(("kind", "size"), [("unsigned char", 1), ("short", 2), ("int", 4)])
-def test_life_sends_the_edges_of_its_blocks(tmp_path: Path, kind: str, size: int) -> None:
+def test_life_sends_the_edges_of_its_blocks(kind: str, size: int) -> None:
     """All borders of a torus both ways, corners, and the partial sums of the last line, which are ints."""
-    name, found = _best(tmp_path, _LIFE % (N, kind, STEPS))
-    assert name.startswith("blocks 4x4")
+    best = analyse_text(_LIFE % (N, kind, STEPS), nodes=PARTS).best(PARTS)
+    assert best.method.startswith("blocks 4x4")
     borders = 2 * SIDE * 2 * N * STEPS
     corners = 4 * PARTS * STEPS
-    assert found == size * (borders + corners) + 4 * (PARTS - 1)
+    assert best.comm_bytes == size * (borders + corners) + 4 * (PARTS - 1)
 
 
-def test_blur_of_bytes_sends_the_edges_of_its_blocks(tmp_path: Path) -> None:
+def test_blur_of_bytes_sends_the_edges_of_its_blocks() -> None:
     """Inner borders both ways, without the rim of the image that is only read."""
     width = 64
-    _, found = _best(tmp_path, _BLUR % width)
+    found = analyse_text(_BLUR % width, nodes=PARTS).best(PARTS).comm_bytes
     most = 2 * (SIDE - 1) * 2 * (width - 2)
     assert 0.9 * most <= found <= most

@@ -1,7 +1,5 @@
 """Python functions compiled by Numba: work and communication by theory, arrays under their Python names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

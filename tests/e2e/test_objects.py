@@ -1,7 +1,5 @@
 """Arrays are told apart by the calls that allocate them, and bear the names that the source gives them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -10,12 +8,14 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from tests.e2e.analysed import analyse_text
 from tests.property.test_flows import check
 from tests.recorded import record_file, record_source
 
 PROGRAMS = Path(__file__).parent / "objects"
 FLANGS = ("flang-new-19", "flang-19", "flang")
 N = 20
+Expected = dict[str, tuple[str, int]]
 VECTOR = 8 * N
 
 
@@ -35,6 +35,10 @@ def arrays(graph: ValueGraph) -> dict[str, tuple[str, int, int]]:
     ]
     assert len({item.name for item in found}) == len(found), "names tell arrays apart"
     return {item.name: (item.function, item.line, item.size_bytes) for item in found}
+
+
+def places(graph: ValueGraph) -> dict[str, tuple[int, int]]:
+    return {name: (line, size) for name, (_, line, size) in arrays(graph).items()}
 
 
 def test_arrays_from_allocators_of_a_c_program() -> None:
@@ -86,7 +90,7 @@ def test_arrays_in_one_block() -> None:
         "made.x": ("init_mesh(&made", VECTOR),
         "made.y": ("m->y = block", 2 * VECTOR),
     }
-    found = {key: (line, size) for key, (_, line, size) in arrays(recorded.graph).items()}
+    found = places(recorded.graph)
     assert found == {key: (declared("pools.c", text), size) for key, (text, size) in expected.items()}
     statics = {o.name: (o.line, o.size_bytes) for o in recorded.graph.objects if o.kind is HomeKind.GLOBAL}
     statics.pop("commanalyzer.output", None)  # what is printed
@@ -141,11 +145,9 @@ def test_arrays_in_one_block() -> None:
         ),
     ],
 )
-def test_members_and_containers_of_cplusplus_programs(
-    name: str, expected: dict[str, tuple[str, int]]
-) -> None:
+def test_members_and_containers_of_cplusplus_programs(name: str, expected: Expected) -> None:
     result = ca.analyze(PROGRAMS / name, args=[str(N)], nodes=[2], program_output="discard")
-    found = {key: (line, size) for key, (_, line, size) in arrays(result.graph).items()}
+    found = places(result.graph)
     pushed = found.pop("pushed", None)
     if name == "containers.cpp":  # its elements live where they were pushed: blocks of 1, 2, 4, ... elements
         assert pushed is not None and pushed[0] == declared(name, "pushed.push_back")
@@ -158,14 +160,12 @@ def test_allocatables_of_a_fortran_program() -> None:
         pytest.skip("no flang")
     name = "allocatables.f90"
     result = ca.analyze(PROGRAMS / name, args=[str(N)], nodes=[2], fc=flang, program_output="discard")
-    found = {key: (line, size) for key, (_, line, size) in arrays(result.graph).items()}
+    found = places(result.graph)
     assert found == {
         "fields::u": (declared(name, "allocate(u("), N * VECTOR),
         "fields::v": (declared(name, "allocate(u("), (N + 1) * VECTOR),
-        "fields::edge": (
-            declared(name, "allocate(edge("),
-            VECTOR + 8,
-        ),  # its size stands behind a pointer's array
+        # its size stands behind a pointer's array
+        "fields::edge": (declared(name, "allocate(edge("), VECTOR + 8),
         "fields::coarse%p": (declared(name, "allocate(g%p"), VECTOR),
         "fields::coarse%q": (declared(name, "allocate(g%p"), 2 * VECTOR),
         "fine%p": (declared(name, "allocate(g%p"), VECTOR),
@@ -190,22 +190,16 @@ def test_what_the_compiler_makes_of_a_loop_over_a_range_is_a_temporary() -> None
     assert {item.name for item in objects if item.kind is HomeKind.STACK} == {"temporary"}
 
 
-def test_a_division_names_an_array_by_its_member(tmp_path: Path) -> None:
+def test_a_division_names_an_array_by_its_member() -> None:
     """``m_x`` is enough where only one object has such a member; a full name goes before that."""
-    result = ca.analyze(
-        PROGRAMS / "domain.cpp",
-        args=[str(N)],
-        nodes=[2],
-        decompose=["m_x=block:2", "domain.m_force=block:2"],
-        program_output="discard",
-    )
+    rules = ["m_x=block:2", "domain.m_force=block:2"]
+    result = ca.analyze(PROGRAMS / "domain.cpp", [N], nodes=2, decompose=rules, program_output="discard")
     assert any("m_x=block:2" in d.method for d in result.decompositions)
 
 
-def test_points_are_divided_not_the_members_of_their_structures(tmp_path: Path) -> None:
+def test_points_are_divided_not_the_members_of_their_structures() -> None:
     """Red and black points: in each of three sweeps, a colour reads what the other made beside two cuts."""
-    (tmp_path / "points.c").write_text(
-        """#include <stdio.h>
+    text = """
         struct { double u, c[4]; } g[32][32];
         int main(void) {
           for (int i = 0; i < 32; i++) for (int j = 0; j < 32; j++) {
@@ -218,9 +212,8 @@ def test_points_are_divided_not_the_members_of_their_structures(tmp_path: Path) 
                          + g[i][j].c[2] * g[i][j - 1].u + g[i][j].c[3] * g[i][j + 1].u - g[i][j].u;
           printf("%g\\n", g[9][9].u);
         }"""
-    )
-    found = ca.analyze(tmp_path / "points.c", nodes=4, program_output="discard").decomposition(4)
+    found = analyse_text(text, nodes=4).decomposition(4)
     assert found.grid == (2, 2)
     with pytest.raises(ca.CommAnalyzerError, match="32x160"):
-        ca.analyze(tmp_path / "points.c", decompose=["g[32x160]=block:2x2"], program_output="discard")
+        analyse_text(text, decompose="g[32x160]=block:2x2")
     assert found.comm_bytes == found.communication.high_bytes == 8 * 3 * 2 * 2 * 30

@@ -1,10 +1,7 @@
 """The command profile: transparency, files, errors; counts and misses beside those of valgrind."""
 
-from __future__ import annotations
-
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,8 @@ import pytest
 from commanalyzer.profiles.document import read_profile
 from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.recording.runtime.build import build_native
-from tests.e2e.command import commanalyzer
+from tests.e2e.command import commanalyzer, refuse, succeed
+from tests.native import run
 from tests.unit.profiles.run.running import profile_of
 
 # random accesses and scans over 1,000 lines, all of them volatile; the result is the exit status
@@ -33,14 +31,12 @@ int main(void) {
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
 
 
-def _valgrind(folder: Path, *options: str) -> str:
+def _printed(folder: Path, *options: str) -> str:
     source = folder / "walk.c"
     source.write_text(WALK)
     native = build_native(compile_sources([source]))
-    done = subprocess.run(
-        ["valgrind", *options, str(native)], capture_output=True, text=True, cwd=folder, timeout=300
-    )
-    assert done.returncode == 7, done.stderr
+    done = run("valgrind", *options, native, cwd=folder, timeout_s=300)
+    assert done.status == 7, done.stderr
     return done.stderr
 
 
@@ -52,10 +48,8 @@ def _number(text: str, name: str) -> int:
 
 def test_output_and_status_are_the_programs(tmp_path: Path) -> None:
     (tmp_path / "walk.c").write_text(WALK)
-    done = commanalyzer(
-        tmp_path, "profile", "walk.c", "-o", "walk.pisa", "--scale", "n=1000", "-q", "--allow-failure"
-    )
-    assert done.status == 0, done.err
+    options = ("--scale", "n=1000", "-q", "--allow-failure")
+    done = succeed(tmp_path, "profile", "walk.c", "-o", "walk.pisa", *options)
     assert done.out.startswith("1\n")
     profile = read_profile(tmp_path / "walk.pisa")
     assert profile.application == "walk"
@@ -64,17 +58,14 @@ def test_output_and_status_are_the_programs(tmp_path: Path) -> None:
     assert rank.library_calls == {"printf": 1}
     assert rank.footprint.lines == 1000
     assert [entry.window for entry in rank.parallelism] == [54, 0]
-    again = commanalyzer(tmp_path, "profile", "walk.c", "-o", "walk.pisa")
-    assert again.status == 1
-    assert "overwrite it with --force" in again.err
+    refuse(tmp_path, "profile", "walk.c", "-o", "walk.pisa", says="overwrite it with --force")
 
 
 def test_what_belongs_to_another_run_is_refused(tmp_path: Path) -> None:
     source = WALK.replace("return 7", "return 0")
     (tmp_path / "walk.c").write_text(source)
     (tmp_path / "other.c").write_text(source.replace("1000 * 64", "1002 * 64"))
-    made = commanalyzer(tmp_path, "analyze", "walk.c", "--nodes", "2", "-o", "walk.cmz", "-q")
-    assert made.status == 0, made.err
+    succeed(tmp_path, "analyze", "walk.c", "--nodes", "2", "-o", "walk.cmz", "-q")
     speed = ("--profile", "w.pisa", "--processor", "p.toml", "--throughput", "1GFlop/s")
     for arguments, said in (
         (("profile", "walk.c", "--nodes", "4"), "expected --division with --nodes"),
@@ -90,9 +81,7 @@ def test_what_belongs_to_another_run_is_refused(tmp_path: Path) -> None:
 def test_accesses_are_those_that_lackey_counts(tmp_path: Path) -> None:
     """Lackey also counts the start of the process and the library: some 10^5 instructions."""
     rank = profile_of(WALK, tmp_path)
-    text = _valgrind(
-        tmp_path, "--tool=lackey", "--basic-counts=no", "--trace-mem=no", "--detailed-counts=yes"
-    )
+    text = _printed(tmp_path, "--tool=lackey", "--basic-counts=no", "--trace-mem=no", "--detailed-counts=yes")
     row = re.search(r"I8\s+([\d,]+)\s+([\d,]+)", text)  # accesses of one byte: nearly all are the program's
     assert row is not None, text
     loads, stores = (int(cell.replace(",", "")) for cell in row.groups())
@@ -107,7 +96,7 @@ def test_misses_are_those_that_cachegrind_simulates(tmp_path: Path, lines: int) 
     rank = profile_of(WALK, tmp_path)
     reuse = rank.reuse(64)
     assert reuse is not None
-    text = _valgrind(
+    text = _printed(
         tmp_path, "--tool=cachegrind", "--cache-sim=yes", f"--D1={64 * lines},{lines},64",
         "--cachegrind-out-file=/dev/null",
     )  # fmt: skip

@@ -1,7 +1,5 @@
 """``why`` and ``diff``: questions about saved results, and their exit codes."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -16,11 +14,11 @@ from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import NO_LOOP
 from commanalyzer.result.comparison.difference import Change
+from tests.e2e.command import HEAT
+from tests.native import ROOT
 from tests.samples import sample_decomposition, sample_result
 from tests.simgrid.tools import needs_simgrid
 
-ROOT = Path(__file__).resolve().parents[2]
-HEAT = ROOT / "workloads" / "heat2d" / "heat2d.c"
 RULES = {grid: f"b={grid}, a={grid}" for grid in ("block2d", "block1d")}
 N, STEPS, WORD = 32, 4, 8
 
@@ -222,10 +220,8 @@ def test_why_adds_up_to_what_was_counted_event_by_event(tmp_path: Path) -> None:
     assert found.decomposition.is_replayed
     assert found.comm_bytes == found.decomposition.comm_bytes == moved + sums
     text = source.read_text().splitlines()
-    assert [(text[t.line - 1].split()[0], t.needed_bytes) for t in found.lines] == [
-        ("if", moved),
-        ("sum", sums),
-    ]
+    needed = {text[t.line - 1].split()[0]: t.needed_bytes for t in found.lines}
+    assert list(needed.items()) == [("if", moved), ("sum", sums)]
     pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
     result, matrix = load(tmp_path / "paths.cmz"), found.decomposition.communication.comm_bytes
     assert [causes_of(result, 4, pair).comm_bytes for pair in pairs] == [matrix[pair] for pair in pairs]

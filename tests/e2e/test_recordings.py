@@ -3,14 +3,13 @@
 The programs log their begin and end, the plain run first.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.recording.record import RecordedProgram, record
 from commanalyzer.request import AnalysisRequest, ProgramOutput
@@ -72,25 +71,18 @@ class Seen:
         return self.program.store.graph()
 
 
-class Stages:
+class Stages(SilentProgress):
     """Progress that notes the recordings."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
 
     def stage(self, name: str, steps: int = 1) -> None:
-        """A stage begins."""
         if name.startswith("record"):
             self.names.append(name)
 
-    def advance(self, steps: int = 1) -> None:
-        """Do nothing."""
 
-
-def recorded(
-    body: str, folder: Path, *, stdin: Path | None = None, output: ProgramOutput = "discard"
-) -> Seen:
-    """Record the program with this body of ``main``."""
+def recorded(body: str, folder: Path, stdin: Path | None = None, output: ProgramOutput = "discard") -> Seen:
     log, source = folder / "log", folder / "program.c"
     log.unlink(missing_ok=True)
     source.write_text(_FRAME % {"body": body, "log": log})
@@ -108,7 +100,6 @@ def recorded(
 
 
 def words_of(graph: ValueGraph) -> set[str]:
-    """Names of the workspaces."""
     return {graph.objects[number].name for number in np.unique(graph.home_object[graph.is_temporary])}
 
 

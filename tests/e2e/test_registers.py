@@ -1,19 +1,13 @@
 """Scalars that live in registers: conjugate gradients must not connect every element with every other."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-import commanalyzer as ca
 from commanalyzer.graph.value_graph import HomeKind
 from commanalyzer.result.results import AnalysisResult
+from tests.e2e.analysed import analyse_text
 
 N, ITERATIONS, PARTS = 1024, 4, 4
 SOURCE = """
-#include <stdio.h>
-#include <stdlib.h>
 static double dot(int n, const double *a, const double *b) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += a[i] * b[i];
@@ -40,10 +34,8 @@ int main(void) {
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> AnalysisResult:
-    source = tmp_path_factory.mktemp("cg") / "cg.c"
-    source.write_text(SOURCE)
-    return ca.analyze(Path(source), nodes=[PARTS], program_output="discard", check=True)
+def result() -> AnalysisResult:
+    return analyse_text(SOURCE, nodes=PARTS, check=True)
 
 
 def test_flows_are_linear_in_the_problem(result: AnalysisResult) -> None:

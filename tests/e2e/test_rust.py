@@ -1,7 +1,5 @@
 """Rust through ``rustc --emit=llvm-bc``: linked with Rust's own libraries, the allocator in C."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

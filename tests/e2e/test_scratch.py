@@ -5,8 +5,6 @@ bytes, however the row that is being made is kept, and however it gets into A. A
 scratch row, all results would live at m places: everything is sent, and nothing is balanced.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -17,13 +15,12 @@ import commanalyzer as ca
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
+from tests.e2e.analysed import analyse_text
 
 M, PARTS = 8, 4
 PLAIN = 8 * M * M * (PARTS - 1)
 
 _FRAME = """
-#include <stdlib.h>
-#include <string.h>
 #define R %(rows)d
 #define M 8
 #define STEPS %(steps)d
@@ -54,6 +51,16 @@ int main(void) {
 _INITIAL = "for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = (r * k) % 7;"
 _BACK = "for (int k = 0; k < M; k++) A[r][k] = line[k];"
 _MADE = "product(line, A[r]); "
+_LINE = "static double line[M];"
+_TWICE = """
+  for (int k = 1; k < M; k++) line[k] = A[r][k] + A[r][k - 1];
+  for (int k = 1; k < M; k++) A[r][k] = line[k];
+"""
+_IN_PLACE = """
+  memcpy(line, A[r], sizeof line);
+  for (int k = 1; k < M; k++) line[k] = line[k] + 0.5 * line[k - 1] * C[k][k];
+  for (int k = M - 2; k >= 0; k--) line[k] = line[k] + 0.25 * line[k + 1] * C[k][k + 1];
+"""
 _ONE = """
   double now[M];
   for (int k = 0; k < M; k++) now[k] = 1.5 * A[r][k];
@@ -68,22 +75,18 @@ __attribute__((noinline)) static void make(double *to, const double *from, int p
 """
 
 KINDS = {
-    "static": ("static double line[M];", "", _MADE + _BACK),
+    "static": (_LINE, "", _MADE + _BACK),
     "global": ("double line[M];", "", _MADE + _BACK),
     "heap": ("", "double *line = malloc(M * sizeof *line);", _MADE + _BACK),
     "stack": ("", "", "double line[M]; " + _MADE + _BACK),
-    "member": (
-        "static struct { int count; double row[M]; } work;",
-        "double *line = work.row;",
-        _MADE + _BACK,
-    ),
-    "memcpy": ("static double line[M];", "", _MADE + "memcpy(A[r], line, sizeof line);"),
+    "member": ("static struct { int n; double row[M]; } at;", "double *line = at.row;", _MADE + _BACK),
+    "memcpy": (_LINE, "", _MADE + "memcpy(A[r], line, sizeof line);"),
     "structure": (
         "struct row { double value[M]; }; static struct row kept;",
         "",
         "product(kept.value, A[r]); *(struct row *)A[r] = kept;",
     ),
-    "scaled": ("static double line[M];", "", _MADE + "for (int k = 0; k < M; k++) A[r][k] = 1.01 * line[k];"),
+    "scaled": (_LINE, "", _MADE + "for (int k = 0; k < M; k++) A[r][k] = 1.01 * line[k];"),
     "table": (
         "static double line[M]; static const double tables[2][M] = {{1, 2, 3}, {4, 5, [7] = 6}};",
         "const double *w = tables[A[1][1] > 9];",
@@ -91,44 +94,23 @@ KINDS = {
         "for (int k = 0; k < M; k++) line[k] = line[k] * w[k] + 0.5 * A[r][k]; product(A[r], line);",
     ),
     "one scalar": (_ONE_MADE, "", _ONE),
-    "two phases": (
-        "static double line[M];",
-        "",
-        _MADE + _BACK + " for (int k = 1; k < M; k++) line[k] = A[r][k] + A[r][k - 1]; "
-        "for (int k = 1; k < M; k++) A[r][k] = line[k];",
-    ),
+    "two phases": (_LINE, "", _MADE + _BACK + _TWICE),
     "swapped": (
         "",
         "double *line = malloc(8 * M), *next = malloc(8 * M);",
         _MADE + _BACK + "double *held = line; line = next; next = held;",
     ),
-    "in place": (
-        "static double line[M];",
-        "",
-        "memcpy(line, A[r], sizeof line);"
-        "for (int k = 1; k < M; k++) line[k] = line[k] + 0.5 * line[k - 1] * C[k][k];"
-        "for (int k = M - 2; k >= 0; k--) line[k] = line[k] + 0.25 * line[k + 1] * C[k][k + 1];" + _BACK,
-    ),
+    "in place": (_LINE, "", _IN_PLACE + _BACK),
 }
 
 
 def analysed(
-    folder: Path,
-    kind: tuple[str, str, str],
-    *,
-    steps: int = 1,
-    rows: int = 120,
-    phase: str = "",
-    initial: str = _INITIAL,
-    suffix: str = ".c",
+    kind: tuple[str, str, str], *, steps: int = 1, rows: int = 120, phase: str = "", initial: str = _INITIAL
 ) -> ca.AnalysisResult:
-    declared, before, element = kind
-    source = folder / f"program{suffix}"
-    parts = {"declared": declared, "before": before, "phase": phase, "element": element, "initial": initial}
-    source.write_text(_FRAME % {"rows": rows, "steps": steps, **parts})
-    return ca.analyze(
-        source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard", check=True
-    )
+    parts = dict(zip(("declared", "before", "element"), kind, strict=True))
+    sizes = {"rows": rows, "steps": steps}
+    text = _FRAME % (parts | sizes | {"phase": phase, "initial": initial})
+    return analyse_text(text, nodes=PARTS, regions=["kernel"], check=True)
 
 
 def is_plain(result: ca.AnalysisResult, expected: int = PLAIN) -> None:
@@ -141,11 +123,11 @@ def is_plain(result: ca.AnalysisResult, expected: int = PLAIN) -> None:
 
 @pytest.mark.parametrize("steps", [1, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_scratch_of_every_kind_costs_the_matrix_only(kind: str, steps: int, tmp_path: Path) -> None:
-    is_plain(analysed(tmp_path, KINDS[kind], steps=steps))
+def test_scratch_of_every_kind_costs_the_matrix_only(kind: str, steps: int) -> None:
+    is_plain(analysed(KINDS[kind], steps=steps))
 
 
-def test_values_that_were_first_made_in_the_scratch(tmp_path: Path) -> None:
+def test_values_that_were_first_made_in_the_scratch() -> None:
     """All values that anybody reads are known by the name of the scratch, from the first one on."""
     initial = """
       for (int r = 0; r < R; r++) {
@@ -153,22 +135,21 @@ def test_values_that_were_first_made_in_the_scratch(tmp_path: Path) -> None:
         for (int k = 0; k < M; k++) A[r][k] = line[k];
       }
     """
-    is_plain(analysed(tmp_path, KINDS["static"], steps=3, initial=initial))
+    is_plain(analysed(KINDS["static"], steps=3, initial=initial))
 
 
-def test_few_elements_beside_arrays_that_are_rewritten_often(tmp_path: Path) -> None:
-    declared, before, element = KINDS["static"]
+def test_few_elements_beside_arrays_that_are_rewritten_often() -> None:
     often = """
       if (t == 0)
         for (int round = 0; round < 100; round++)
           for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = 0.5 * A[r][k] + C[k][k];
     """
-    is_plain(analysed(tmp_path, (declared, before, element), rows=8, phase=often))
+    is_plain(analysed(KINDS["static"], rows=8, phase=often))
 
 
-def test_with_few_elements_both_readings_are_in_the_bracket(tmp_path: Path) -> None:
+def test_with_few_elements_both_readings_are_in_the_bracket() -> None:
     """Six rows may be stages of one array: what that would move is in the bracket, and said."""
-    result = analysed(tmp_path, KINDS["static"], rows=6)
+    result = analysed(KINDS["static"], rows=6)
     best = result.best(PARTS)
     assert best.comm_bytes <= PLAIN
     assert best.imbalance <= 1.05
@@ -205,12 +186,8 @@ int main() {
 """
 
 
-def test_a_vector_that_is_a_member_of_an_object(tmp_path: Path) -> None:
-    source = tmp_path / "program.cpp"
-    source.write_text(_VECTOR)
-    is_plain(
-        ca.analyze(source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard")
-    )
+def test_a_vector_that_is_a_member_of_an_object() -> None:
+    is_plain(analyse_text(_VECTOR, suffix=".cpp", nodes=PARTS, regions=["kernel"]))
 
 
 _ARRAYS = """
@@ -236,13 +213,9 @@ _SAVED = "for (int i = 0; i < N; i++) saved[t][i] = a[i];"
 
 
 @pytest.mark.parametrize("also", ["", _SAVED])
-def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path: Path) -> None:
+def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str) -> None:
     """Three-point stencil with a copy back: two words per cut and step, however many steps are saved."""
-    source = tmp_path / "program.c"
-    source.write_text(_ARRAYS.replace("SAVED", also))
-    result = ca.analyze(
-        source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard"
-    )
+    result = analyse_text(_ARRAYS.replace("SAVED", also), nodes=PARTS, regions=["kernel"])
     assert not result.graph.is_temporary.any()
     best = result.best(PARTS)
     assert best.comm_bytes == pytest.approx(8 * 2 * 40 * (PARTS - 1), rel=0.05)
@@ -250,7 +223,6 @@ def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path:
 
 
 _RING = """
-#include <string.h>
 enum { N = 64 };
 double u[N], left[N], right[N];
 __attribute__((noinline)) void turn(void) {
@@ -270,20 +242,16 @@ int main(void) {
 """
 
 
-def test_what_the_user_divides_is_an_array(tmp_path: Path) -> None:
+def test_what_the_user_divides_is_an_array() -> None:
     """Values that are copied to two places are those of an array."""
-    source = tmp_path / "ring.c"
-    source.write_text(_RING)
-    result = ca.analyze(source, nodes=PARTS, regions=["turn"], decompose=("u=block:4",), jobs=1)
+    result = analyse_text(_RING, nodes=PARTS, regions=["turn"], decompose="u=block:4")
     found = next(d for d in result.decompositions if "u=block:4" in d.method).communication
     assert found.low_bytes == found.high_bytes == 3 * PARTS * 2 * 8
 
 
-def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must(tmp_path: Path) -> None:
+def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must() -> None:
     """A ring of four blocks sends one value each way across each cut in every step; fewer is no answer."""
-    source = tmp_path / "ring.c"
-    source.write_text(_RING)
-    analyze = partial(ca.analyze, source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1)
+    analyze = partial(analyse_text, _RING, nodes=PARTS, regions=["turn"])
     result, plain = analyze(), 3 * PARTS * 2 * 8
     best = result.best(PARTS)
     assert best.communication.low_bytes == best.communication.high_bytes == plain
@@ -298,7 +266,7 @@ def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must(tmp_
 def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Path) -> None:
     """Nothing but copies ever stores to these arrays: values of 8 bytes in two words."""
     source = tmp_path / "ring.c"
-    source.write_text(_RING)
+    source.write_text(f"#include <string.h>\n{_RING}")
     request = AnalysisRequest(
         (source,), nodes=(PARTS,), regions=("turn",), program_output="discard", private=("u",)
     )

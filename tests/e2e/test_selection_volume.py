@@ -1,7 +1,5 @@
 """What global minima and their arguments move, against MPI's reductions: to one part and back to all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

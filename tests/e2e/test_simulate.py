@@ -1,12 +1,10 @@
 """``commanalyzer simulate`` as a user runs it, against hand computation and a simulated MPI program."""
 
-from __future__ import annotations
-
 import json
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +12,8 @@ import commanalyzer as ca
 from commanalyzer.machine.simulation.platforms import LinkParameters, make_platform
 from commanalyzer.machine.simulation.run import replayed_time
 from commanalyzer.machine.simulation.schedule import make_schedule
-from tests.e2e.command import HEAT, commanalyzer, leftovers
+from tests.e2e.command import HEAT, Done, commanalyzer, leftovers
+from tests.native import run
 from tests.simgrid.programs import CASES, build, step_time
 from tests.simgrid.tools import needs_simgrid, needs_smpicc
 
@@ -24,54 +23,48 @@ MACHINE = ("--bandwidth", "1GB/s", "--latency", "2us", "--throughput", "1GFlop/s
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved prediction for 4 nodes."""
     path = tmp_path_factory.mktemp("result") / "heat2d.cmz"
     found = ca.analyze(HEAT, [N, STEPS], nodes=[4], regions=["heat_solve"], program_output="discard")
     ca.save(found, path)
     return path
 
 
+def simulate(saved: Path, folder: Path, platform: str, *words: object, **options: Any) -> Done:
+    return commanalyzer(folder, "simulate", saved, "--platform", platform, *words, **options)
+
+
 @needs_simgrid
 def test_a_prediction_is_simulated_beside_its_bounds(saved: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
-    done = commanalyzer(
-        tmp_path, "simulate", saved, "--platform", "star", *MACHINE, "--keep", keep, "--json", "s.json"
-    )
+    done = simulate(saved, tmp_path, "star", *MACHINE, "--keep", keep, "--json", "s.json")
     assert done.status == 0, done.err
     assert "heat2d.c on star, hosts in order" in done.out
     document = json.loads((tmp_path / "s.json").read_text())
-    (run,) = document["runs"]
+    (found,) = document["runs"]
     assert document["schema"] == "commanalyzer.simulation/1"
     assert document["throughput_flop_per_s"] == pytest.approx(1e9)
-    assert 0.0 < run["efficiency"] <= 1.02 * run["efficiency_bound_with_latency"]
-    assert run["efficiency_bound_with_latency"] < run["efficiency_bound"]
+    assert 0.0 < found["efficiency"] <= 1.02 * found["efficiency_bound_with_latency"]
+    assert found["efficiency_bound_with_latency"] < found["efficiency_bound"]
     flops = ca.load(saved).work.flops
-    assert run["serial_s"] == pytest.approx(flops / 1e9)
-    assert run["efficiency"] == pytest.approx(run["serial_s"] / (4 * run["parallel_s"]))
+    assert found["serial_s"] == pytest.approx(flops / 1e9)
+    assert found["efficiency"] == pytest.approx(found["serial_s"] / (4 * found["parallel_s"]))
     names = sorted(path.name for path in (keep / "4-nodes").iterdir())
-    assert names == [
-        "hosts.txt",
-        "platform.xml",
-        *(f"rank-{r}.trace" for r in range(4)),
-        "timeline.json",
-        "traces.txt",
-    ]
+    ranks = [f"rank-{r}.trace" for r in range(4)]
+    assert names == ["hosts.txt", "platform.xml", *ranks, "timeline.json", "traces.txt"]
     events = json.loads((keep / "4-nodes" / "timeline.json").read_text())["traceEvents"]
     spans = [event for event in events if event["ph"] == "X"]
     assert sum(s["args"]["bytes"] for s in spans) == ca.load(saved).decomposition(4).comm_bytes
-    assert max(s["ts"] + s["dur"] for s in spans) == pytest.approx(run["parallel_s"] * 1e6)
+    assert max(s["ts"] + s["dur"] for s in spans) == pytest.approx(found["parallel_s"] * 1e6)
     assert {s["tid"] for s in spans} == {0, 1, 2, 3}
     files = ["-platform", "platform.xml", "-hostfile", "hosts.txt", "-replay", "traces.txt"]
-    alone = subprocess.run(
-        ["smpirun", "-np", "4", *files], cwd=keep / "4-nodes", capture_output=True, text=True, check=True
-    )
+    alone = run("smpirun", "-np", 4, *files, cwd=keep / "4-nodes")
     # Rank 0 says when it has finished, with six decimals.
     ended_s = float(re.findall(r"Simulation time (\S+)", alone.stdout + alone.stderr)[0])
-    assert ended_s == pytest.approx(run["parallel_s"], abs=1e-6)
-    again = commanalyzer(tmp_path, "simulate", saved, "--platform", "star", *MACHINE, "--json", "-")
+    assert ended_s == pytest.approx(found["parallel_s"], abs=1e-6)
+    again = simulate(saved, tmp_path, "star", *MACHINE, "--json", "-")
     assert json.loads(again.out)["runs"] == document["runs"]
     assert leftovers(tmp_path) == []
-    refused = commanalyzer(tmp_path, "simulate", saved, "--platform", "star", *MACHINE, "--keep", keep)
+    refused = simulate(saved, tmp_path, "star", *MACHINE, "--keep", keep)
     assert refused.status == 1 and "expected a new or empty folder" in refused.err
 
 
@@ -80,25 +73,23 @@ def test_a_platform_file_gives_the_same_as_the_topology(saved: Path, tmp_path: P
     link = LinkParameters(1e9, 2e-6, 1e9)
     (tmp_path / "mine.xml").write_text(make_platform("fat-tree", 4, link).xml)
     options = ("--json", "-", "--placement", "random")
-    from_file = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", *options)
-    made = commanalyzer(tmp_path, "simulate", saved, "--platform", "fat-tree", *MACHINE, *options)
+    from_file = simulate(saved, tmp_path, "mine.xml", *options)
+    made = simulate(saved, tmp_path, "fat-tree", *MACHINE, *options)
     assert from_file.status == 0, from_file.err
     assert json.loads(from_file.out)["runs"] == json.loads(made.out)["runs"]
-    told = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", *MACHINE, "--overlap", "0.5")
+    told = simulate(saved, tmp_path, "mine.xml", *MACHINE, "--overlap", "0.5")
     assert "bandwidth, latency, throughput: not used" in told.err and "do not overlap" in told.err
-    few = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", "--hosts", "hosts")
+    few = simulate(saved, tmp_path, "mine.xml", "--hosts", "hosts")
     assert few.status == 1 and "hosts: expected a readable file" in few.err
 
 
 def test_what_is_missing_is_said(saved: Path, tmp_path: Path) -> None:
-    without = commanalyzer(
-        tmp_path, "simulate", saved, "--platform", "star", *MACHINE, extra={"PATH": str(tmp_path)}
-    )
+    without = simulate(saved, tmp_path, "star", *MACHINE, extra={"PATH": str(tmp_path)})
     assert without.status == 1
     assert "expected SimGrid's smpirun" in without.err and "libsimgrid-dev" in without.err
-    machine = commanalyzer(tmp_path, "simulate", saved, "--platform", "star", "--bandwidth", "1GB/s")
+    machine = simulate(saved, tmp_path, "star", "--bandwidth", "1GB/s")
     assert machine.status == 1 and "latency" in machine.err
-    unknown = commanalyzer(tmp_path, "simulate", saved, "--platform", "ring")  # nor a machine
+    unknown = simulate(saved, tmp_path, "ring")  # nor a machine
     assert unknown.status == 1 and "star, fat-tree, torus, dragonfly" in unknown.err
 
 

@@ -1,7 +1,5 @@
 """Programs that touch few words of a huge address range: exact flows, memory by what is touched."""
 
-from __future__ import annotations
-
 from tests.recorded import record_source
 from tests.unit.recording.instrument.test_several_values import check
 

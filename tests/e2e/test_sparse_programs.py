@@ -1,7 +1,5 @@
 """Sparse programs: rows through pointers, columns without order; volumes by theory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from commanalyzer import AnalysisResult, analyze
@@ -10,7 +8,6 @@ FOLDER = Path(__file__).parent / "sparse"
 
 
 def divided(name: str, args: tuple[int, ...], region: str, nodes: int) -> AnalysisResult:
-    """Result of one program."""
     return analyze(FOLDER / name, args, nodes=nodes, regions=[region], program_output="discard")
 
 

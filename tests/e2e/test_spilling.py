@@ -1,7 +1,5 @@
 """Recordings that are larger than the memory limit finish, with the same result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

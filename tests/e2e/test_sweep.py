@@ -3,11 +3,8 @@
 The program appends its n to a file whenever it runs: twice per analysis, plain and recorded.
 """
 
-from __future__ import annotations
-
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +19,7 @@ import pytest
 
 from commanalyzer.scaling.sweep.table import NAMES, SweepTable, load_table
 from tests.e2e.command import Done, commanalyzer, surroundings, words
+from tests.native import run
 
 # Points of a line, averaged from one array into the other and copied back: 3 steps.
 LINE_C = """
@@ -244,12 +242,8 @@ def test_a_slurm_script_analyses_and_gathers(folder: Path) -> None:
     assert "#SBATCH --array=1\n" in script and "#SBATCH --mem=2G\n" in script
     assert runs(folder) == {24: 2}
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    bash = shutil.which("bash")
-    assert bash is not None
-    submitted = subprocess.run(
-        [bash, "job.sh"], cwd=folder, env={**surroundings(folder), "PATH": path}, check=False, timeout=120
-    )
-    assert submitted.returncode == 0
+    submitted = run("bash", "job.sh", cwd=folder, env={**surroundings(folder), "PATH": path})
+    assert submitted.status == 0
     assert runs(folder) == {24: 2, 32: 2}, (folder / "tasks.log").read_text()
     assert_theory(load_table(folder / "out"))
     assert load_table(folder / "out").column("n").tolist() == [24, 32]

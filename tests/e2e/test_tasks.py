@@ -1,7 +1,5 @@
 """The 30 kernels of the task applications: mappers and bytes by theory, an oracle, the exact counter."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -162,6 +160,5 @@ def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
 
 
 def _reads(graph: ValueGraph) -> list[tuple[int, int]]:
-    """Source and sink of each flow."""
     row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.source_ptr))
     return list(zip(graph.rows.source.tolist(), graph.rows.row_sink[row_of].tolist(), strict=True))

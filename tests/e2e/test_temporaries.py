@@ -5,8 +5,6 @@ the forces of its nodes. Divided at one node, a step moves two words: the positi
 part, and what the other part adds to its force.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 
@@ -50,28 +48,22 @@ __attribute__((noinline)) static void stress(const double *b, double *s) {
 }
 """
 _SCATTER = "f[e] += s[0]; f[e + 1] += s[1];"
+_ALLOCATED = "double *at = malloc(16), *b = malloc(16), *s = malloc(16);"
+_ACCUMULATED = """double at[2], b[2], s[2]; gather(e, at); strain(at, b); s[0] = s[1] = 0;
+  for (int k = 0; k < 2; k++) { s[0] += b[k] * at[k]; s[1] += b[k]; }
+"""
 _STEPS = "gather(e, at); strain(at, b); stress(b, s); " + _SCATTER
 
 PROGRAMS = {
     "local arrays": ("", "", "double at[2], b[2], s[2]; " + _STEPS),
     "a heap buffer": ("", "double *at = malloc(48), *b = at + 2, *s = at + 4;", _STEPS),
     "a static buffer": ("static double at[2], b[2], s[2];", "", _STEPS),
-    "allocated per element": (
-        "",
-        "",
-        "double *at = malloc(16), *b = malloc(16), *s = malloc(16);" + _STEPS + "free(s); free(b); free(at);",
-    ),
-    "accumulated": (
-        "",
-        "",
-        "double at[2], b[2], s[2]; gather(e, at); strain(at, b); s[0] = s[1] = 0;"
-        "for (int k = 0; k < 2; k++) { s[0] += b[k] * at[k]; s[1] += b[k]; }" + _SCATTER,
-    ),
+    "allocated per element": ("", "", _ALLOCATED + _STEPS + "free(s); free(b); free(at);"),
+    "accumulated": ("", "", _ACCUMULATED + _SCATTER),
 }
 
 
 def program(name: str, steps: int) -> str:
-    """Source text of a variant."""
     declared, before, element = PROGRAMS[name]
     values = {"steps": steps, "globals": declared + _COMPUTE, "before": before, "element": element}
     return _FRAME % values
@@ -115,11 +107,8 @@ def test_a_step_moves_the_shared_node_and_its_force(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_and_flows_do_not_grow_with_time_steps(name: str) -> None:
     few, many = (named_graph(program(name, steps)) for steps in (4, 9))
-    assert (few.num_vertices, few.num_rows, few.num_flows) == (
-        many.num_vertices,
-        many.num_rows,
-        many.num_flows,
-    )
+    sizes = [(graph.num_vertices, graph.num_rows, graph.num_flows) for graph in (few, many)]
+    assert sizes[0] == sizes[1]
     per_element = int(many.is_temporary.sum()) / N
     assert per_element == int(per_element) >= 2
     degree = np.bincount(many.rows.source, minlength=many.num_vertices)

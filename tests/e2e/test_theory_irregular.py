@@ -1,7 +1,5 @@
 """The formulas of ``theory_irregular`` against counting, and the numbers that the READMEs quote."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recording changes nothing that a program does, and counts what an interpreter counts."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,7 +12,7 @@ from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.interpreter.run import interpret
 from commanalyzer.recording.runtime.build import build_instrumented, build_native
-from tests.native import ROOT
+from tests.native import ROOT, NativeRun, run
 from tests.recorded import record_file
 
 NAMES = ("heat2d", "stencil3d", "matmul", "spmv", "kmeans")
@@ -36,12 +34,8 @@ def workload(name: str) -> Path:
     return ROOT / "workloads" / name / f"{name}.c"
 
 
-def observed(program: Path, arguments: list[str], trace: Path | None = None) -> tuple[int, bytes, bytes]:
-    environment = {} if trace is None else {"COMMANALYZER_TRACE": str(trace)}
-    done = subprocess.run(
-        [str(program), *arguments], env=environment, capture_output=True, check=False, timeout=60
-    )
-    return done.returncode, done.stdout, done.stderr
+def observed(program: Path, arguments: list[str], trace: Path | None = None) -> NativeRun:
+    return run(program, *arguments, env={} if trace is None else {"COMMANALYZER_TRACE": str(trace)})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,7 +53,7 @@ def test_output_and_status_are_those_of_the_plain_program(name: str, tmp_path: P
         reference = [other]
     for _, arguments in [item for item in ENDINGS if item[0] == name]:
         expected = observed(plain, arguments)
-        assert expected[1] or expected[0] == 2, "nothing to compare"
+        assert expected.stdout or expected.status == 2, "nothing to compare"
         assert observed(recorded, arguments, tmp_path / "trace") == expected
         assert all(observed(program, arguments) == expected for program in reference)
 

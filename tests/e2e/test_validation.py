@@ -1,7 +1,5 @@
 """``commanalyzer validate``: a quick part of the table, and the counts in its data file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -10,21 +8,14 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from commanalyzer.checking.validation import run
 from commanalyzer.checking.validation.cases import CaseProgram, read_cases
 from commanalyzer.checking.validation.jobs import build_mpi
-from commanalyzer.checking.validation.run import (
-    CaseRow,
-    CaseSelection,
-    counted_run,
-    own_decomposition,
-    request_for,
-    validate,
-)
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.recording.record import record
 from tests.e2e import irregular_models as models
 from tests.e2e import theory
-from tests.e2e.command import commanalyzer
+from tests.e2e.command import refuse, succeed
 from tests.native import ROOT
 
 CASES = ROOT / "workloads" / "validation.toml"
@@ -46,8 +37,8 @@ def entry(name: str) -> CaseProgram:
 def test_counted_bytes_and_those_predicted_at_the_same_blocks_are_those_of_theory(
     name: str, nodes: int, expected: int
 ) -> None:
-    (row,) = validate([entry(name)], CaseSelection((name,), (nodes,), quick=True), SilentProgress())
-    assert isinstance(row, CaseRow)
+    (row,) = run.validate([entry(name)], run.CaseSelection((name,), (nodes,), quick=True), SilentProgress())
+    assert isinstance(row, run.CaseRow)
     assert row.counted_bytes == expected
     assert row.own is not None
     assert row.own.predicted_bytes == expected
@@ -61,18 +52,18 @@ def test_hydro3d_is_read_as_its_mpi_program_divides_it_where_memory_is_in_doubt(
     (workload, _), nodes = [item for item in read_cases(CASES) if item.name == "hydro3d"], 8
     arguments = workload.sizes[0]
     build_mpi(workload.mpi_sources, tmp_path / "mpi", workload.flags)
-    counted = counted_run(workload, arguments, nodes, tmp_path / "mpi").decomposition(nodes)
-    found = record(request_for(workload, arguments, (nodes,)), SilentProgress())
+    counted = run.counted_run(workload, arguments, nodes, tmp_path / "mpi").decomposition(nodes)
+    found = record(run.request_for(workload, arguments, (nodes,)), SilentProgress())
     assert found.other is not None
-    own = own_decomposition(workload, arguments, nodes, found.store.graph(), counted.communication.comm_bytes)
+    measured = counted.communication.comm_bytes
+    own = run.own_decomposition(workload, arguments, nodes, found.store.graph(), measured)
     assert own is not None
     assert own.predicted_bytes - own.excess("predicted") == counted.comm_bytes > 0
 
 
 def test_the_command_writes_markdown_and_html(tmp_path: Path) -> None:
     options = ["--workloads", "fem2d", "--quick", "--cases", CASES]
-    done = commanalyzer(tmp_path, "validate", *options, "-o", tmp_path, "-q")
-    assert done.status == 0, done.err
+    succeed(tmp_path, "validate", *options, "-o", tmp_path, "-q")
     markdown = (tmp_path / "ACCURACY.md").read_text(encoding="utf-8")
     line = next(x for x in markdown.splitlines() if x.startswith("| fem2d | 16 5 permuted | 2x2 | 4 |"))
     # 2 D words per step, D = (N + q)^2 - (N + 1)^2, and what the data file says beside them.
@@ -97,8 +88,7 @@ def test_a_case_that_fails_is_named_and_does_not_end_the_others(tmp_path: Path) 
     )
     cases = tmp_path / "cases.toml"
     cases.write_text(block.replace('["spmv/', f'["{ROOT}/workloads/spmv/'), encoding="utf-8")
-    done = commanalyzer(tmp_path, "validate", "--nodes", "4", "--cases", cases, "-o", tmp_path / "out.md")
-    assert done.status == 0, done.err
+    succeed(tmp_path, "validate", "--nodes", "4", "--cases", cases, "-o", tmp_path / "out.md")
     document = (tmp_path / "out.md").read_text(encoding="utf-8")
     assert "## Not compared" in document
     assert "* **spmv** 512 diagonal 9 10: " in document
@@ -114,9 +104,7 @@ def test_a_case_that_fails_is_named_and_does_not_end_the_others(tmp_path: Path) 
     ],
 )
 def test_wrong_options_end_with_one_message(tmp_path: Path, options: list[str], message: str) -> None:
-    done = commanalyzer(tmp_path, "validate", "--cases", CASES, *options)
-    assert done.status == 1
-    assert message in done.err
+    refuse(tmp_path, "validate", "--cases", CASES, *options, says=message)
 
 
 def least_words(owner: np.ndarray, origin: np.ndarray, target: np.ndarray) -> tuple[int, int]:

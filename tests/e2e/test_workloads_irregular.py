@@ -1,9 +1,6 @@
 """cg, adi, pic and pagerank compute what their READMEs say, and recording them changes nothing."""
 
-from __future__ import annotations
-
 import itertools
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +11,9 @@ from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.runtime.build import build_instrumented, build_native
+from tests import native
 from tests.e2e import irregular_models as models
 from tests.e2e import theory_irregular as theory
-from tests.native import ROOT
 
 SOURCES = {"cg": "cg.c", "adi": "adi.c", "pic": "pic.c", "pagerank": "pagerank.cpp"}
 RUNS: dict[str, list[list[str]]] = {
@@ -40,7 +37,7 @@ class Programs(dict[str, tuple[Path, Path, Path]]):
         self._folder = folder
 
     def __missing__(self, name: str) -> tuple[Path, Path, Path]:
-        frontend = compile_sources([ROOT / "workloads" / name / SOURCES[name]])
+        frontend = compile_sources([native.ROOT / "workloads" / name / SOURCES[name]])
         module = parse_module(frontend.ir_text)
         recorded = build_instrumented(rewrite(module, plan_module(module, PlanOptions())), frontend)
         self[name] = (build_native(frontend), recorded, self._folder / f"{name}.trace")
@@ -53,12 +50,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 
 
 def run(program: Path, arguments: list[str], trace: Path | None = None) -> tuple[int, str, str]:
-    """Exit status and output."""
-    environment = {} if trace is None else {"COMMANALYZER_TRACE": str(trace)}
-    done = subprocess.run(
-        [str(program), *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
-    return done.returncode, done.stdout, done.stderr
+    done = native.run(program, *arguments, env={} if trace is None else {"COMMANALYZER_TRACE": str(trace)})
+    return done.status, done.stdout, done.stderr
 
 
 def printed(programs: Programs, name: str, *arguments: object) -> dict[str, float]:
@@ -89,14 +82,12 @@ def test_output_and_status_are_those_of_the_plain_program(programs: Programs, na
 
 
 @pytest.mark.parametrize("order", ["natural", "permuted"])
-@pytest.mark.parametrize(("n", "dimensions", "iterations"), [(9, 2, 6), (5, 3, 4)])
-def test_cg_agrees_with_dense_algebra(
-    programs: Programs, n: int, dimensions: int, iterations: int, order: str
-) -> None:
-    x, residual = models.conjugate_gradients(n, dimensions, iterations)
-    found = printed(programs, "cg", n, f"{dimensions}d", order, iterations)
-    assert found["entries"] == np.count_nonzero(models.poisson(n, dimensions))
-    assert found["entries"] == theory.cg_entries(n, dimensions)
+@pytest.mark.parametrize(("n", "dims", "steps"), [(9, 2, 6), (5, 3, 4)])
+def test_cg_agrees_with_dense_algebra(programs: Programs, n: int, dims: int, steps: int, order: str) -> None:
+    x, residual = models.conjugate_gradients(n, dims, steps)
+    found = printed(programs, "cg", n, f"{dims}d", order, steps)
+    assert found["entries"] == np.count_nonzero(models.poisson(n, dims))
+    assert found["entries"] == theory.cg_entries(n, dims)
     assert found["residual"] == pytest.approx(residual, rel=1e-8)
     assert found["sum"] == pytest.approx(x.sum(), rel=1e-8)
     assert found["first"] == pytest.approx(x[0], rel=1e-8)
@@ -128,13 +119,11 @@ def test_pic_has_unit_charges_unless_told(programs: Programs) -> None:
     assert printed(programs, "pic", 8, 3, 20, 4) == printed(programs, "pic", 8, 3, 20, 4, 1)
 
 
-@pytest.mark.parametrize(("charge", "is_heated"), [(1.0, True), (0.03, False)])
-def test_pic_heats_the_plasma_of_a_short_debye_length(
-    programs: Programs, charge: float, is_heated: bool
-) -> None:
+@pytest.mark.parametrize(("charge", "is_hot"), [(1.0, True), (0.03, False)])
+def test_pic_heats_plasma_of_a_short_debye_length(programs: Programs, charge: float, is_hot: bool) -> None:
     """Kinetic energy per particle: 1/12 at first, from velocities that are uniform in [-0.5, 0.5]."""
     kinetic = printed(programs, "pic", 32, 8, 200, 4, charge)["kinetic"] / (32 * 32 * 8)
-    assert kinetic > 10.0 if is_heated else kinetic == pytest.approx(1 / 12, rel=0.02)
+    assert kinetic > 10.0 if is_hot else kinetic == pytest.approx(1 / 12, rel=0.02)
 
 
 def test_pic_particles_change_cells() -> None:

@@ -9,8 +9,6 @@ Units: *words* are values (8 bytes for the doubles of all programs); functions t
 Parts divide the index space evenly unless a function says otherwise.
 """
 
-from __future__ import annotations
-
 import math
 
 WORD_BYTES = 8

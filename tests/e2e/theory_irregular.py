@@ -3,8 +3,6 @@
 Conventions, units and the reading of programs are those of :mod:`tests.e2e.theory`.
 """
 
-from __future__ import annotations
-
 from tests.e2e import theory
 
 # --- cg ---------------------------------------------------------------------------------------------------

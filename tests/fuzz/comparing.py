@@ -1,7 +1,5 @@
 """Runs one program without recording and with both recordings and says whether it behaved the same."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Numbers are doubles kept small by a bounded update, integers are unsigned; every
 size. The same seed gives the same program.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 _HEADERS = """#include <algorithm>
@@ -180,5 +178,4 @@ class _Writer:
 
 
 def cpp_program(seed: int) -> str:
-    """Source text of program number ``seed``."""
     return _Writer(seed).text()

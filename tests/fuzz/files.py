@@ -8,8 +8,6 @@ a file failed; it is kept. Of the others it is said how many were refused, and h
 file before the change (nothing that was printed or written differs), or as something else.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -379,14 +377,11 @@ def _problem(status: int, log: Path) -> str:
 
 
 def main() -> int:
-    """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--files", type=int, default=100, help="of each kind")
     parser.add_argument("--seed", type=int, default=1, help="of the first file")
     parser.add_argument("--kind", choices=sorted(KINDS), action="append", help="repeatable; all if left out")
-    parser.add_argument(
-        "--keep", type=Path, default=Path("file-failures"), help="where failing files are kept"
-    )
+    parser.add_argument("--keep", type=Path, default=Path("file-failures"), help="folder for failing files")
     options = parser.parse_args()
     failures = 0
     for name in options.kind or KINDS:

@@ -5,8 +5,6 @@ with ``FENV_ACCESS`` also rounding modes, exceptions and flushing to zero. They 
 without its sign, which compilers choose. The same seed gives the same program.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 _HEAD = """#include <fenv.h>
@@ -92,5 +90,4 @@ class _Writer:
 
 
 def floating_program(seed: int) -> str:
-    """Source text of program number ``seed``."""
     return _Writer(seed).text()

@@ -1,7 +1,5 @@
 """Changes of files that know their structure: trees of JSON and TOML, cells of CSV, arrays of HDF5, bytes."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Callable
@@ -16,18 +14,8 @@ from tests.sealed import change, put
 Tree: TypeAlias = Any
 NUMBERS = (0, 1, -1, 2**31, 2**44, 2**62, 2**63, -(2**63) - 1, 10**400, 0.5, 1e308, -0.0)
 _ODD: tuple[Any, ...] = (
-    float("inf"),
-    float("nan"),
-    None,
-    True,
-    "",
-    "x" * 70_000,
-    "1e9999",
-    "=1+1",
-    [],
-    {},
-    "\x00",
-    "ä/../..",
+    *(float("inf"), float("nan"), None, True, "", "x" * 70_000, "1e9999", "=1+1", [], {}),
+    *("\x00", "ä/../.."),
 )
 _EXTREMES = (0, 1, -1, 2, 255, 2**31 - 1, 2**31, 2**44, 2**53, 2**62, 2**63 - 1, -(2**63))
 

@@ -8,8 +8,6 @@ libcsmith-dev``). Of ``cpp``, the seed decides what the tool is given: the sourc
 program that does not end in time is skipped. Exit status 1 when one failed; its source is kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess
@@ -31,7 +29,6 @@ FLAGS = ("-g", "-ffp-contract=fast", "-ffast-math", "-mfma", "-frounding-math")
 
 
 def has_csmith() -> bool:
-    """Csmith and its headers are installed."""
     return shutil.which("csmith") is not None and (INCLUDE / "csmith.h").exists()
 
 

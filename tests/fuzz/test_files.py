@@ -1,7 +1,5 @@
 """A small sample of changed files of every kind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A small sample of the random programs: of each kind of input, and those that once behaved differently."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fuzz.run import LEVELS, cpp, csmith, floating, has_csmith

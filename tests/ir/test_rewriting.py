@@ -1,7 +1,5 @@
 """Plans applied to small modules: hooks in order, valid IR out, never twice."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 do not divide the extents as well.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 
@@ -30,7 +28,6 @@ def deal(i: Index, parts: int) -> Index:
 
 
 def dealt(n: int, parts: int) -> list[int]:
-    """Parts of ``n`` indices that are dealt out."""
     return [int(part) for part in deal(np.arange(n), parts)]
 
 
@@ -271,7 +268,6 @@ def _quadtree(least: int, most: int) -> tuple[tuple[int, ...], ...]:
 
 
 def quadtree_nodes(least: int, most: int) -> int:
-    """Number of nodes of the tree."""
     return len(_quadtree(least, most))
 
 
@@ -284,7 +280,6 @@ def _quadtree_owners(least: int, most: int, parts: int) -> Index:
 
 
 def quadtree_owner(i: Index, least: int, most: int, parts: int) -> Index:
-    """Owner of node ``i``."""
     return _quadtree_owners(least, most, parts)[i]
 
 

@@ -7,8 +7,6 @@ are inlined (``-DAPART=``), so that each array is an object of its own. Values i
 (registers, temporaries) follow: as the portfolio does it, to their readers, to their sources, or to both.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

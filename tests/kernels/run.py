@@ -1,7 +1,5 @@
 """One kernel analysed: what was found beside what its plain division sends."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -68,7 +66,6 @@ class _Stages(SilentProgress):
         self.divide_at = time.process_time()
 
     def stage(self, name: str, steps: int = 1) -> None:
-        """Called at the beginning of each stage."""
         del steps
         if name == _DIVIDE:
             self.divide_at = time.process_time()

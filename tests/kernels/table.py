@@ -4,8 +4,6 @@ Input: ``workloads/kernels/kernels.toml``. Formulas are Python expressions of th
 number of parts p, the grid p1 x p2 x p3 and the functions of ``formulas``.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import tomllib
@@ -90,7 +88,6 @@ class Kernel:
         return {**names, "p": math.prod(grid), "p1": padded[0], "p2": padded[1], "p3": padded[2]}
 
     def extents(self, array: DeclaredArray, size: int) -> tuple[int, ...]:
-        """Return the shape of an array."""
         return tuple(int(evaluate(extent, self.scope(size, (1,)))) for extent in array.shape)
 
     def owners(self, array: DeclaredArray, size: int, grid: tuple[int, ...]) -> NDArray[np.int64]:
@@ -130,7 +127,6 @@ def bare_name(name: str) -> str:
 
 @cache
 def kernels() -> tuple[Kernel, ...]:
-    """All kernels, in the order of the table."""
     table = tomllib.loads((FOLDER / "kernels.toml").read_text(encoding="utf-8"))
     return tuple(_kernel(entry, table.get("missed", {})) for entry in table["kernel"])
 

@@ -28,12 +28,10 @@ class CType(Enum):
 
     @property
     def is_floating(self) -> bool:
-        """The type is ``double`` or ``float``."""
         return self in (CType.DOUBLE, CType.FLOAT)
 
     @property
     def bound(self) -> int:
-        """Largest magnitude of an element."""
         return {CType.SHORT: 1 << 15, CType.BYTE: 255}.get(self, ELEMENT_BOUND)
 
 
@@ -83,15 +81,12 @@ class Scope:
     has_points: bool = False
 
     def inside(self, loop: LoopVariable) -> Scope:
-        """The scope of the body of a loop."""
         return replace(self, loops=(*self.loops, loop))
 
     def with_array(self, array: Array) -> Scope:
-        """The scope of a block that declares ``array``."""
         return replace(self, arrays=(*self.arrays, array))
 
     def of_type(self, *ctypes: CType) -> tuple[Array, ...]:
-        """Arrays with one of the given element types."""
         return tuple(a for a in self.arrays if a.ctype in ctypes)
 
 
@@ -110,7 +105,6 @@ class Expr:
     bound: int = 0
 
     def render(self) -> str:
-        """C text."""
         return self.pattern.format(*(operand.render() for operand in self.operands))
 
 
@@ -130,7 +124,6 @@ class Stmt:
     other: tuple[Stmt, ...] = ()
 
     def render(self, indent: int = 1) -> list[str]:
-        """Lines of C text."""
         pad = "    " * indent
         head = self.pattern.format(*(operand.render() for operand in self.operands))
         lines = [pad + line for line in head.split("\n")]
@@ -155,7 +148,6 @@ class Function:
     noinline: bool = False
 
     def render(self) -> list[str]:
-        """Lines of C text."""
         lines = [f"{'NOINLINE ' if self.noinline else ''}static double {self.name}(double x, double y) {{"]
         if self.guard is not None:
             condition, early = self.guard
@@ -216,7 +208,6 @@ class Program:
     has_points: bool
 
     def render(self) -> str:
-        """C source text, ending with a newline."""
         main = [line for s in self.body for line in s.render()]
         helpers = [line for f in self.functions for line in f.render()]
         used = "\n".join(main + helpers)
@@ -242,12 +233,12 @@ class Program:
                 f"    for (int k = 0; k < {POINTS}; k++)"
                 " { points[k].x = 0.5 * k; points[k].n = k; points[k].w = 1.0f; }"
             )
-        return [
-            *lines,
+        scalars = [
             "    double s0 = 0.0, s1 = 1.0;",
             "    int t0 = 0, t1 = 1;",
             "    unsigned u0 = 1u, u1 = 2u;",
         ]
+        return lines + scalars
 
     def _output(self) -> list[str]:
         lines = [line for a in self.arrays if a.storage is not Storage.VIEW for line in _checksum(a)]

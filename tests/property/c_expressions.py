@@ -4,8 +4,6 @@ Choices are drawn first and only the chosen alternative is built: every scope is
 alternatives as strategies would cost far more than the drawing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -17,13 +15,8 @@ T = TypeVar("T")
 
 _DOUBLE_CONSTANTS = ("0.5", "1.0", "-0.25", "2.0", "0.0", "1.5")
 _DOUBLE_BINARY = (
-    "({0} + {1})",
-    "({0} - {1})",
-    "(0.5 * {0} * {1})",
-    "({0} / (1.0 + fabs({1})))",
-    "fmin({0}, {1})",
-    "fmax({0}, {1})",
-    "fma({0}, 0.5, {1})",
+    *("({0} + {1})", "({0} - {1})", "(0.5 * {0} * {1})", "({0} / (1.0 + fabs({1})))"),
+    *("fmin({0}, {1})", "fmax({0}, {1})", "fma({0}, 0.5, {1})"),
 )
 _DOUBLE_UNARY = ("sqrt(fabs({0}))", "exp(-fabs({0}))", "fabs({0})", "(-({0}))", "(double)(float){0}")
 
@@ -69,7 +62,6 @@ def indices(draw: st.DrawFn, scope: Scope, size: int) -> Expr:
 
 @st.composite
 def _element(draw: st.DrawFn, scope: Scope, arrays: Sequence[Array]) -> Expr:
-    """An element of one of ``arrays``."""
     array = pick(draw, arrays)
     cast = "(int)" if array.ctype is CType.LONG else ""
     bound = 0 if array.ctype.is_floating else array.ctype.bound
@@ -100,7 +92,6 @@ def ints(draw: st.DrawFn, scope: Scope, depth: int) -> Expr:
 
 @st.composite
 def _compound_int(draw: st.DrawFn, scope: Scope, depth: int) -> Expr:
-    """An operation on smaller expressions."""
     kind = pick(
         draw, ["+", "-", "*", "&", "|", "^", "?", "truth", "clamp", *["to_int", "step"] * scope.calls]
     )
@@ -137,7 +128,6 @@ def _result_bound(operator: str, a: int, b: int) -> int:
 
 @st.composite
 def doubles(draw: st.DrawFn, scope: Scope, depth: int) -> Expr:
-    """Expressions of type ``double``."""
     if depth > 0 and draw(st.booleans()):
         return draw(_compound_double(scope, depth))
     arrays = scope.of_type(CType.DOUBLE, CType.FLOAT)
@@ -155,7 +145,6 @@ def doubles(draw: st.DrawFn, scope: Scope, depth: int) -> Expr:
 
 @st.composite
 def _compound_double(draw: st.DrawFn, scope: Scope, depth: int) -> Expr:
-    """An operation on smaller expressions."""
     kinds = ["binary"] * 3 + ["unary", "choice", "integer"]
     kinds += ["helper"] * (scope.calls and bool(scope.functions))
     kinds += ["pointer"] * (scope.calls and bool(scope.of_type(CType.DOUBLE)))

@@ -1,7 +1,5 @@
 """Strategies for statements of the generated C programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import strategies as st
@@ -53,7 +51,6 @@ def blocks(draw: st.DrawFn, scope: Scope, most: int, simple: bool = False) -> tu
 
 @st.composite
 def statements(draw: st.DrawFn, scope: Scope) -> Stmt:
-    """Statements that may stand in ``scope``."""
     if len(scope.loops) >= len(_TRIPS):
         return draw(_simple(scope))
     loops = 4 if not scope.loops else 2
@@ -63,7 +60,6 @@ def statements(draw: st.DrawFn, scope: Scope) -> Stmt:
 
 @st.composite
 def _simple(draw: st.DrawFn, scope: Scope) -> Stmt:
-    """Statements without a block."""
     kinds: list[Strategy] = [*[_stores] * 4, *[_scalar_updates] * 2, _bulk, _recurrences]
     kinds += [_counts] * bool(scope.of_type(*_INTEGERS))
     kinds += [_pointer_calls] * bool(scope.of_type(CType.DOUBLE))
@@ -115,7 +111,6 @@ def _exits(draw: st.DrawFn, scope: Scope) -> Stmt:
 
 @st.composite
 def _exchanges(draw: st.DrawFn, scope: Scope) -> Stmt:
-    """Exchange of the two pointers."""
     return pick(draw, [_braced("double *r = p;\np = q;\nq = r;")])
 
 
@@ -187,7 +182,6 @@ def _pointer_calls(draw: st.DrawFn, scope: Scope) -> Stmt:
 
 @st.composite
 def _structures(draw: st.DrawFn, scope: Scope) -> Stmt:
-    """Assignment of a structure and of its members."""
     kind = pick(draw, ["copy", "x", "w", "n", "temporary"])
     place = draw(indices(scope, POINTS))
     if kind == "x":

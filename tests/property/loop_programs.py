@@ -3,8 +3,6 @@
 Every loop runs in every time step, so that it can be known from before; the sizes are known at run time only.
 """
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.property.c_expressions import pick

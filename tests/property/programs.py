@@ -5,8 +5,6 @@ tracked (:data:`~tests.property.c_ast.INT_LIMIT`), helpers in expressions have n
 is initialised, and loops run at most 8 x 6 x 4 times.
 """
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.property.c_ast import LIBRARY, Array, CType, Expr, Function, Program, Scope, Storage

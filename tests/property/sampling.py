@@ -1,7 +1,5 @@
 """How many random programs are drawn, and whether they are the same ones in every run."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import HealthCheck, Phase, settings

@@ -1,7 +1,5 @@
 """The native recording and the interpreter agree on every value-flow chain of generated programs."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from commanalyzer.recording.interpreter.run import interpret

@@ -1,7 +1,5 @@
 """Laws of random data: what must hold whatever they are."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

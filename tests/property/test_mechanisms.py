@@ -1,7 +1,5 @@
 """What makes recording fast changes no graph: each mechanism off gives the interpreter's chains, too."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.recording.instrument.mechanisms import names, without

@@ -1,7 +1,5 @@
 """The generated programs are what they promise to be: defined, terminating, deterministic, varied."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

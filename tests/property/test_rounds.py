@@ -1,7 +1,5 @@
 """Rounds that change at times, as few of them do: their chains are those of the interpreter."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.property.loop_programs import loop_program

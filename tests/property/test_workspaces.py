@@ -1,7 +1,5 @@
 """Memory that is declared a workspace: native recording and interpreter agree on what flows through it."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from pathlib import Path

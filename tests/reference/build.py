@@ -3,8 +3,6 @@
 Input: a :class:`Trace` and the site table of the module that wrote it. Output: :class:`ValueGraph`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,30 +11,15 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.flows import Fold, SourceRole
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import Rows, Site, ValueGraph
-from commanalyzer.recording.abi import (
-    ADDRESS,
-    CONTROL,
-    EXTENT_GLOBAL,
-    NOTHING,
-    REGISTER,
-    ROW_FILL,
-    ROW_REGISTER,
-    ROW_TEMPORARY,
-    ROW_UPDATE,
-    WORD_MASK,
-)
+from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
+from tests.reference.arrays import Bool, Int32, Int64, UInt8
 from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import FlatRows, expand_rows, fill_lengths, pointer, segment_positions
 from tests.reference.families import without_families
 from tests.reference.homes import Extents, WordIndex, number_homes
 from tests.reference.naming import name_homes
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt8 = NDArray[np.uint8]
-Bool = NDArray[np.bool_]
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -102,22 +85,22 @@ class _Rows:
     self_label: Int64
 
     @classmethod
-    def read(cls, trace: Trace, table: SiteTable) -> _Rows:
+    def read(cls, trace: Trace, table: SiteTable) -> "_Rows":
         flags = trace.heads["flags"].astype(np.int64)
         site = trace.heads["site"].astype(np.int64)
         width = np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64)
         fold = np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64)
         own = np.array([s.self_label for s in table.sites] or [0], dtype=np.int64)
-        is_update = (flags & ROW_UPDATE) != 0
+        is_update = (flags & abi.ROW_UPDATE) != 0
         return cls(
             trace.cells["count"].astype(np.int64) % (1 << 40),
             trace.cells["count"].astype(np.int64) >> 40,
             site,
             trace.heads["sink"].astype(np.int64),
-            (flags & ROW_REGISTER) != 0,
-            (flags & ROW_FILL) != 0,
+            (flags & abi.ROW_REGISTER) != 0,
+            (flags & abi.ROW_FILL) != 0,
             is_update,
-            ((flags & (ROW_REGISTER | ROW_TEMPORARY)) != 0) & ~is_update,
+            ((flags & (abi.ROW_REGISTER | abi.ROW_TEMPORARY)) != 0) & ~is_update,
             width[site],
             fold[site],
             own[site],
@@ -136,22 +119,21 @@ def _without_literals(flat: FlatRows, trace: Trace, table: SiteTable) -> FlatRow
     """What is read from constant variables has no source."""
     constant = [n for n, record in enumerate(table.globals) if record.is_constant]
     extents = np.asarray(trace.extents)
-    is_literal = (extents["kind"] == EXTENT_GLOBAL) & np.isin(extents["object"], constant)
+    is_literal = (extents["kind"] == abi.EXTENT_GLOBAL) & np.isin(extents["object"], constant)
     row = Extents(trace).row_of(_words(flat.label))
     dropped = _is_memory_label(flat.label) & np.append(is_literal, False)[row]
     return replace(flat, label=np.where(dropped, np.uint64(0), flat.label))
 
 
 def _is_memory_label(label: NDArray[np.uint64]) -> Bool:
-    return np.asarray((label != 0) & ((label & np.uint64(REGISTER)) == 0))
+    return np.asarray((label != 0) & ((label & np.uint64(abi.REGISTER)) == 0))
 
 
 def _words(label: NDArray[np.uint64]) -> Int64:
-    return np.asarray((label & np.uint64(WORD_MASK)).astype(np.int64))
+    return np.asarray((label & np.uint64(abi.WORD_MASK)).astype(np.int64))
 
 
 def _stores(rows: _Rows) -> Int64:
-    """Rows that store to a home."""
     return np.flatnonzero(~rows.defines & ~rows.is_update & ~rows.is_fill)
 
 
@@ -165,12 +147,12 @@ def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
 def _sources(flat: FlatRows, index: WordIndex, vertex_of_row: Int32) -> tuple[Int32, UInt8]:
     """Vertex (-1 for none) and role of every label."""
     label, words, in_memory = flat.label, _words(flat.label), _is_memory_label(flat.label)
-    named = ~in_memory & ((label & np.uint64(NOTHING)) != NOTHING) & (label != 0)
+    named = ~in_memory & ((label & np.uint64(abi.NOTHING)) != abi.NOTHING) & (label != 0)
     source = np.full(len(label), -1, np.int32)
     source[in_memory] = index.vertex_of(words[in_memory])
     source[named] = vertex_of_row[words[named]]
-    role = np.where(label & np.uint64(CONTROL), int(SourceRole.CONTROL), 0).astype(np.uint8)
-    role[(label & np.uint64(ADDRESS)) != 0] = int(SourceRole.ADDRESS)
+    role = np.where(label & np.uint64(abi.CONTROL), int(SourceRole.CONTROL), 0).astype(np.uint8)
+    role[(label & np.uint64(abi.ADDRESS)) != 0] = int(SourceRole.ADDRESS)
     return source, role
 
 

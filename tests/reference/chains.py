@@ -1,19 +1,12 @@
 """Sources of rows in final form: vertices instead of labels, self-sources out, no source twice in a term."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.foundation.flows import Fold
+from tests.reference.arrays import Bool, Int32, Int64, UInt8
 from tests.reference.expand import FlatRows, pointer
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt8 = NDArray[np.uint8]
-Bool = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

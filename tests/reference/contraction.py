@@ -1,7 +1,5 @@
 """Edges and merges of a value graph with sorts and sparse matrices: the oracle of the compiled passes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plain-Python counters, written from the definitions with dicts and sets: the oracle of the fast ones."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Distances between elements of arrays, by sorting lists of all flows: what the tallies must agree with."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -4,26 +4,14 @@ Input: a :class:`Trace`. Output: :class:`FlatRows`. Labels are still those of th
 their first occurrence; time and memory are linear.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.recording.abi import (
-    COMPACT_BITS,
-    COMPACT_FIRST,
-    CONTROL,
-    REGISTER,
-    ROW_COMPACT,
-    ROW_FILL,
-    ROW_WIDE,
-)
+from commanalyzer.recording import abi
 from commanalyzer.recording.trace import Trace
-
-UInt64 = NDArray[np.uint64]
-Int64 = NDArray[np.int64]
+from tests.reference.arrays import Int64, UInt64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +35,8 @@ class FlatRows:
 
 
 def expand_rows(trace: Trace) -> FlatRows:
-    """Write out all labels of ``trace``."""
     flags = trace.heads["flags"].astype(np.int64)
-    is_fill = (flags & ROW_FILL) != 0
+    is_fill = (flags & abi.ROW_FILL) != 0
     num_plain = np.where(is_fill, 0, trace.heads["num_labels"].astype(np.int64))
     groups = np.asarray(trace.groups)
     group_row = groups["row"].astype(np.int64)
@@ -86,20 +73,22 @@ def fill_lengths(trace: Trace, rows: Int64) -> Int64:
 
 def _first_units(trace: Trace) -> Int64:
     flags = trace.heads["flags"].astype(np.int64)
-    units = trace.heads["num_labels"].astype(np.int64) * np.where((flags & ROW_WIDE) != 0, 2, 1)
+    units = trace.heads["num_labels"].astype(np.int64) * np.where((flags & abi.ROW_WIDE) != 0, 2, 1)
     return np.asarray(np.cumsum(units) - units)
 
 
 def expanded(units: Int64) -> Int64:
     """Labels that the units of compact rows stand for."""
     bits = units & 0xFFFFFFFF
-    value, roles = bits & ((1 << COMPACT_BITS) - 1), bits >> COMPACT_BITS & 3
-    return np.asarray(value + np.where(bits >> 31 == 1, REGISTER, COMPACT_FIRST) + roles * CONTROL)
+    value, roles = bits & ((1 << abi.COMPACT_BITS) - 1), bits >> abi.COMPACT_BITS & 3
+    return np.asarray(
+        value + np.where(bits >> 31 == 1, abi.REGISTER, abi.COMPACT_FIRST) + roles * abi.CONTROL
+    )
 
 
 def _write_plain(trace: Trace, flags: Int64, num_plain: Int64, row_start: Int64, label: UInt64) -> None:
     first_unit = _first_units(trace)
-    wide = (flags & ROW_WIDE) != 0
+    wide = (flags & abi.ROW_WIDE) != 0
     sink = np.asarray(trace.heads["sink"])
     units = np.asarray(trace.labels)
     bits = units.view(np.uint32)
@@ -110,7 +99,7 @@ def _write_plain(trace: Trace, flags: Int64, num_plain: Int64, row_start: Int64,
     target = np.repeat(row_start[narrow_rows], lengths) + position
     # modulo 2^64, because differences may be negative
     label[target] = np.repeat(sink[narrow_rows], lengths) + difference.astype(np.uint64)
-    is_compact = np.repeat(flags[narrow_rows] & ROW_COMPACT != 0, lengths)
+    is_compact = np.repeat(flags[narrow_rows] & abi.ROW_COMPACT != 0, lengths)
     label[target[is_compact]] = expanded(difference[is_compact]).astype(np.uint64)
     lengths = num_plain[wide_rows]
     position = segment_positions(lengths)

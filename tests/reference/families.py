@@ -3,8 +3,6 @@
 Rows are called by their numbers in the trace, those of families with sums by the numbers behind these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -3,8 +3,6 @@
 Slow and direct on purpose: named registers are dissolved until nothing changes, one Python object per source.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,18 +4,12 @@ A word is a home when a value is stored to it or it is read, unless nobody store
 begins less than 16 bytes before it, in the same extent, covers it: then it is a part of that value.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.recording.trace import Trace
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt8 = NDArray[np.uint8]
+from tests.reference.arrays import Int32, Int64, UInt8
 
 
 class Extents:

@@ -1,7 +1,5 @@
 """Hubs by a list of all edges of the contracted graph: the oracle of the passes over slices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from commanalyzer.foundation.flows import SourceRole

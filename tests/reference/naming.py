@@ -1,9 +1,6 @@
 """Names for vertices: the variable, allocation or register that each home belongs to."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.graph.naming import Names
 from commanalyzer.graph.reading.tables import Tables
@@ -11,10 +8,8 @@ from commanalyzer.graph.value_graph import HomeObject
 from commanalyzer.recording.abi import ROW_TEMPORARY
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
+from tests.reference.arrays import Int32, Int64
 from tests.reference.homes import Extents, WordIndex
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 def name_homes(

@@ -1,7 +1,5 @@
 """The paper's singletons and size of a graph by sets of neighbours: the oracle of the passes over slices."""
 
-from __future__ import annotations
-
 from statistics import fmean, median
 
 from commanalyzer.foundation.flows import SourceRole

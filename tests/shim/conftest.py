@@ -1,8 +1,5 @@
 """Builds what the tests of the shim run: a layout probe, the shim's IR, a driver of single hooks."""
 
-from __future__ import annotations
-
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +11,7 @@ from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.abi import HOOKS
 from commanalyzer.recording.trace import Trace, read_trace
+from tests.native import run
 
 _HERE = Path(__file__).resolve().parent
 _C_TYPES = {"void": "void", "i32": "uint32_t", "i64": "uint64_t", "ptr": "void *"}
@@ -27,12 +25,11 @@ def compile_c(*arguments: str) -> None:
     toolchain = bundled_toolchain()
     include = str(shim_directory() / "include")
     command = [*toolchain.cc, *toolchain.target_flags, "-I", include, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+    done = run(*command, timeout_s=300)
+    assert done.status == 0, done.stderr
 
 
 def sources() -> list[str]:
-    """C files of the shim."""
     return sorted(str(path) for path in (shim_directory() / "src").glob("*.c"))
 
 
@@ -63,14 +60,7 @@ class Driver:
         workspace: bytes | None = None,
         memory_bytes: int | None = None,
     ) -> tuple[dict[str, int], Trace]:
-        """Numbers that the scenario printed, and its trace.
-
-        Args:
-            scenario: Its name in the driver.
-            status: Expected exit status.
-            workspace: List of pieces.
-            memory_bytes: What the process may use.
-        """
+        """Numbers that the scenario printed, and its trace; ``workspace`` is its list of pieces."""
         path = self.folder / f"{scenario}.trace"
         environment = {"COMMANALYZER_TRACE": str(path)}
         if workspace is not None:
@@ -78,15 +68,8 @@ class Driver:
             Path(environment["COMMANALYZER_WORKSPACE"]).write_bytes(workspace)
         if memory_bytes is not None:
             environment["COMMANALYZER_MEMORY"] = str(memory_bytes)
-        done = subprocess.run(
-            [str(self.program), scenario],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+        done = run(self.program, scenario, env=environment)
+        assert done.status == status, (done.status, done.stdout, done.stderr)
         pairs = (line.split() for line in done.stdout.splitlines())
         return {name: int(number) for name, number in pairs}, read_trace(path)
 

@@ -4,11 +4,8 @@ The bundled compiler inserts the checks but has no runtime; a clang that has one
 is linked as a shared library, in front of which the shim's process-wide ``free`` and ``realloc`` stand.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +15,7 @@ import pytest
 
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 from commanalyzer.recording.runtime.build import INLINED, separate_sources
+from tests import native
 
 FLAGS = (
     *("-std=gnu11", "-O1", "-g", "-fno-builtin", "-fno-strict-aliasing", "-fsanitize=address,undefined"),
@@ -40,9 +38,7 @@ def runtime_folder() -> Path | None:
     if shutil.which("clang") is None:
         return None
     name = "libclang_rt.asan-x86_64.so"
-    printed = subprocess.run(
-        ["clang", f"-print-file-name={name}"], capture_output=True, text=True, check=False
-    ).stdout.strip()
+    printed = native.run("clang", f"-print-file-name={name}").stdout.strip()
     return Path(printed).parent if Path(printed).is_absolute() and Path(printed).exists() else None
 
 
@@ -54,17 +50,9 @@ def require_runtime() -> Path:
     return folder
 
 
-def run(program: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that needs the shared runtime."""
-    variables = {
-        **os.environ,
-        "LD_LIBRARY_PATH": str(require_runtime()),
-        "ASAN_OPTIONS": _OPTIONS,
-        **environment,
-    }
-    return subprocess.run(
-        [str(program), *arguments], env=variables, capture_output=True, text=True, check=False, timeout=120
-    )
+def run(program: Path, *arguments: str, **environment: str) -> native.NativeRun:
+    own = {"LD_LIBRARY_PATH": str(require_runtime()), "ASAN_OPTIONS": _OPTIONS}
+    return native.run(program, *arguments, env={**os.environ, **own, **environment})
 
 
 def compile_checked(source: Path, output: Path, *flags: str) -> Path:
@@ -122,5 +110,5 @@ def build_shim(folder: Path) -> SanitizedShim:
 
 
 def _require(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+    done = native.run(*command, timeout_s=300)
+    assert done.status == 0, done.stderr

@@ -1,7 +1,5 @@
 """The recorder's files are layers: each uses only files that its page names further down."""
 
-from __future__ import annotations
-
 import re
 
 from commanalyzer.program.frontend.toolchain import shim_directory

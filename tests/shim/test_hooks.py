@@ -1,7 +1,5 @@
 """Signatures of the compiled hooks against the table that instrumented code is printed from."""
 
-from __future__ import annotations
-
 import pytest
 
 from commanalyzer.program.ir.model import Function, Module

@@ -1,7 +1,5 @@
 """Sizes, offsets and constants of the C header against ``commanalyzer.recording.abi``."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -14,47 +12,22 @@ from commanalyzer.recording import abi
 from tests.shim.conftest import compile_c
 
 _RECORDS: dict[str, np.dtype[np.void]] = {
-    "ca_cell": abi.CELL,
-    "ca_head": abi.HEAD,
-    "ca_group": abi.GROUP,
-    "ca_run": abi.RUN,
-    "ca_copy": abi.COPY,
-    "ca_extent": abi.EXTENT,
-    "ca_workspace": abi.WORKSPACE,
-    "ca_piece": abi.PIECE,
-    "ca_statistics": abi.STATISTICS,
-    "ca_trace_header": abi.HEADER,
+    f"ca_{name.lower()}": getattr(abi, name)
+    for name in ("CELL", "HEAD", "GROUP", "RUN", "COPY", "EXTENT", "WORKSPACE", "PIECE", "STATISTICS")
 }
-_CONSTANTS = {
-    "CA_ABI_VERSION": abi.ABI_VERSION,
-    "CA_EXACT": abi.EXACT,
+_RECORDS["ca_trace_header"] = abi.HEADER
+_SAME_NAMES = """
+ABI_VERSION EXACT ADDRESS CONTROL EXACT_SMALL TRACE_MAGIC
+ROW_WIDE ROW_FILL ROW_REGISTER ROW_TEMPORARY ROW_UPDATE ROW_FAMILY ROW_COMPACT
+COMPACT_BITS COMPACT_FIRST FAMILY_SUM NOTHING
+ORDER_INSIDE ORDER_OUTSIDE ORDER_EARLIER ORDER_VERSIONS
+EXTENT_GLOBAL EXTENT_HEAP EXTENT_STACK EXTENT_PART EXTENT_BLOCK
+"""
+_CONSTANTS: dict[str, int] = {
+    **{f"CA_{name}": getattr(abi, name) for name in _SAME_NAMES.split()},
     "CA_REG": abi.REGISTER,
-    "CA_ADDRESS": abi.ADDRESS,
-    "CA_CONTROL": abi.CONTROL,
     "CA_ADDRESS_MASK / CA_WORD_BYTES": abi.WORD_MASK,
-    "CA_EXACT_SMALL": abi.EXACT_SMALL,
-    "CA_TRACE_MAGIC": abi.TRACE_MAGIC,
     "CA_NUM_SECTIONS": len(abi.SECTIONS),
-    "CA_ROW_WIDE": abi.ROW_WIDE,
-    "CA_ROW_FILL": abi.ROW_FILL,
-    "CA_ROW_REGISTER": abi.ROW_REGISTER,
-    "CA_ROW_TEMPORARY": abi.ROW_TEMPORARY,
-    "CA_ROW_UPDATE": abi.ROW_UPDATE,
-    "CA_ROW_FAMILY": abi.ROW_FAMILY,
-    "CA_ROW_COMPACT": abi.ROW_COMPACT,
-    "CA_COMPACT_BITS": abi.COMPACT_BITS,
-    "CA_COMPACT_FIRST": abi.COMPACT_FIRST,
-    "CA_FAMILY_SUM": abi.FAMILY_SUM,
-    "CA_NOTHING": abi.NOTHING,
-    "CA_ORDER_INSIDE": abi.ORDER_INSIDE,
-    "CA_ORDER_OUTSIDE": abi.ORDER_OUTSIDE,
-    "CA_ORDER_EARLIER": abi.ORDER_EARLIER,
-    "CA_ORDER_VERSIONS": abi.ORDER_VERSIONS,
-    "CA_EXTENT_GLOBAL": abi.EXTENT_GLOBAL,
-    "CA_EXTENT_HEAP": abi.EXTENT_HEAP,
-    "CA_EXTENT_STACK": abi.EXTENT_STACK,
-    "CA_EXTENT_PART": abi.EXTENT_PART,
-    "CA_EXTENT_BLOCK": abi.EXTENT_BLOCK,
 }
 
 

@@ -7,8 +7,6 @@ calls every hook. In instrumented programs everything is checked: the program's 
 that are inlined into it, and the rest of the shim. Blocks that the shim hands out have no red zones.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -77,7 +75,7 @@ def test_hooks_run_clean(checked_driver: Path, scenario: str, tmp_path: Path) ->
         (tmp_path / "workspace").write_bytes(listed(SCRATCH))
         environment["COMMANALYZER_WORKSPACE"] = str(tmp_path / "workspace")
     done = sanitized.run(checked_driver, scenario, **environment)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (0, "")
     assert (tmp_path / "trace").stat().st_size > 4096
 
 
@@ -101,16 +99,15 @@ def test_instrumented_programs_run_clean(
     assert expected.stderr == ""
     trace, workspace = tmp_path / "trace", tmp_path / "workspace"
     first = sanitized.run(recording, *arguments, COMMANALYZER_TRACE=str(trace))
-    assert (first.returncode, first.stdout, first.stderr) == (expected.returncode, expected.stdout, "")
+    assert (first.status, first.stdout, first.stderr) == (expected.status, expected.stdout, "")
     recorded = read_trace(trace)
     graph = build_store(recorded, plan.sites).graph()
     assert graph.num_rows > 0
     mask = ~graph.is_register & (graph.home_object > 0)
     write_workspaces(workspace, GraphStore.of(graph), mask, plan.sites, recorded)
-    second = sanitized.run(
-        recording, *arguments, COMMANALYZER_TRACE=str(trace), COMMANALYZER_WORKSPACE=str(workspace)
-    )
-    assert (second.returncode, second.stdout, second.stderr) == (expected.returncode, expected.stdout, "")
+    named = {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_WORKSPACE": str(workspace)}
+    second = sanitized.run(recording, *arguments, **named)
+    assert (second.status, second.stdout, second.stderr) == (expected.status, expected.stdout, "")
     read_trace(trace)  # complete; where all values come from constants, such a recording has no rows
 
 

@@ -1,7 +1,5 @@
 """Columns that outgrow the memory: the trace is the same whether they move to the disk or not."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from commanalyzer.recording.trace import Trace

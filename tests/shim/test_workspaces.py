@@ -3,8 +3,6 @@
 ``field[8]`` to ``field[15]`` of the driver's global are a workspace unless the list says otherwise.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from commanalyzer.recording import abi

@@ -5,8 +5,6 @@ Python's lock around foreign calls, Python functions can be ranks: the measureme
 simulated time and a simulated network.
 """
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 from collections.abc import Callable, Sequence

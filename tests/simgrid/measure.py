@@ -4,8 +4,6 @@ FOLDER holds ``platform.xml``, ``deployment.xml`` and ``job.json`` (options of S
 ``samples.json.gz`` is written there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -25,7 +23,6 @@ from tests.simgrid.communicator import SmpiCommunicator, run_ranks
 
 
 def main(folder: Path) -> None:
-    """Measure and exit."""
     job = json.loads((folder / "job.json").read_text())
     plan = MeasurementPlan(**job["plan"] | {"message_bytes": tuple(job["plan"]["message_bytes"])})
 

@@ -1,7 +1,5 @@
 """The flow model beside SimGrid's replay of the same phase."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from commanalyzer.foundation.errors import ConfigError

@@ -1,29 +1,22 @@
 """Platforms with known bandwidth and latency, and measurements on them."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from commanalyzer.machine.measuring.phase_campaign import MeasuredPhase, read_points
 from commanalyzer.machine.measuring.samples import Series, read_samples
+from tests.native import ROOT, run
 
-ROOT = Path(__file__).resolve().parents[2]
 _HEAD = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
 """
 # Times are then exactly latency + bytes / bandwidth: no factors fitted to some cluster, no flow control.
 IDEAL = (
-    "--cfg=network/model:CM02",
-    "--cfg=network/TCP-gamma:1e15",
-    "--cfg=network/crosstraffic:0",
-    "--cfg=network/weight-S:0",
-    "--cfg=smpi/wtime:0",
-    "--log=root.thresh:warning",
+    *("--cfg=network/model:CM02", "--cfg=network/TCP-gamma:1e15", "--cfg=network/crosstraffic:0"),
+    *("--cfg=network/weight-S:0", "--cfg=smpi/wtime:0", "--log=root.thresh:warning"),
 )
 
 
@@ -117,12 +110,5 @@ def campaign_on(
 
 
 def _run(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.simgrid.measure", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run(sys.executable, "-m", "tests.simgrid.measure", folder, cwd=ROOT, timeout_s=300)
+    assert done.status == 0, done.stderr

@@ -1,7 +1,5 @@
 """MPI counterparts of workloads on simulated clusters: built with SimGrid's compilers, timed by its clock."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile
@@ -20,8 +18,8 @@ from commanalyzer.division.views import volume_view
 from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.machine.simulation.platforms import Platform
 from commanalyzer.machine.simulation.smpirun import smpirun
+from tests.native import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 WORKLOADS = ROOT / "workloads"
 _TIMEOUT_S = 900.0
@@ -62,12 +60,10 @@ class Case:
 
     @property
     def sources(self) -> list[Path]:
-        """Sequential program."""
         return sorted((WORKLOADS / self.name).glob("*.cpp" if self.is_cpp else "*.c"))
 
     @property
     def mpi_sources(self) -> list[Path]:
-        """MPI program."""
         own = sorted((WORKLOADS / self.name / "mpi").glob("*.c*"))
         if not self.is_cpp:
             return own

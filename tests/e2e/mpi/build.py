@@ -1,13 +1,12 @@
 """Builds the MPI programs of these tests, and finds the MPI libraries that are there."""
 
-from __future__ import annotations
-
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.native import run
 
 SOURCES = Path(__file__).resolve().parent
 _AS_ANYONE = {
@@ -33,15 +32,9 @@ class Mpi:
         return {"MPICH_CC": compiler, "OMPI_CC": "cc", **_AS_ANYONE}
 
     def compile(self, source: Path, program: Path, *flags: str) -> Path:
-        """Compile one C program."""
-        done = subprocess.run(
-            [self.compiler, "-O1", str(source), "-o", str(program), *flags],
-            env={**os.environ, **self.environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        environment = {**os.environ, **self.environment}
+        done = run(self.compiler, "-O1", source, "-o", program, *flags, env=environment)
+        assert done.status == 0, done.stderr
         return program
 
 

@@ -5,9 +5,6 @@ recorder sees. Expected flows are theory: 20 from ``x[i]`` and 20 from ``x[i + 1
 Arrays below 64 KiB are compared, larger ones are watched.
 """
 
-from __future__ import annotations
-
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +16,8 @@ from numpy.typing import NDArray
 from commanalyzer.graph.build import build_store
 from commanalyzer.graph.value_graph import ValueGraph
 from commanalyzer.program.frontend.compile import compile_sources
-from commanalyzer.recording.runtime.launch import run_target
 from commanalyzer.recording.trace import read_trace
-from tests.recorded import LIMITS, instrumented
+from tests.recorded import instrumented, run_to_end
 
 SOURCE = Path(__file__).parent / "behind_the_back.c"
 COMPARED, WATCHED = 1 << 13, 1 << 15
@@ -44,14 +40,7 @@ def run() -> Run:
     def flows(way: str, size: int, place: str) -> Flows:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace"
-            done = run_target(
-                executable,
-                (way, str(size), place),
-                stdin=subprocess.DEVNULL,
-                limits=LIMITS,
-                environment={"COMMANALYZER_TRACE": str(path)},
-                capture=True,
-            )
+            done = run_to_end(executable, way, str(size), place, COMMANALYZER_TRACE=str(path))
             assert done.exit_status == 0
             return _flows(build_store(read_trace(path), plan.sites).graph())
 

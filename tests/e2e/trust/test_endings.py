@@ -1,7 +1,5 @@
 """Programs that end in unusual places, or go on elsewhere, are recorded whole, or what is lost is said."""
 
-from __future__ import annotations
-
 import subprocess
 from functools import cache
 from pathlib import Path
