@@ -361,11 +361,9 @@ def test_a_loop_that_is_only_repeated_sends_what_it_makes() -> None:
     assert found.imbalance < 1.03
 
 
-<<<<<<< HEAD
-def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array(tmp_path: Path) -> None:
-    (tmp_path / "steps.c").write_text(COEFFICIENTS)
+def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array() -> None:
     alike = ["u=cyclic", "c=cyclic"]  # c may follow u, one to the left: then nothing is sent
-    found = ca.analyze(tmp_path / "steps.c", nodes=(4,), decompose=alike, program_output="discard")
+    found = analyse_text(COEFFICIENTS, nodes=4, decompose=alike)
     sent = {d.method: d.comm_bytes for d in found.decompositions}
     assert (sent[", ".join(alike)], sent["slabs 4 of u, others follow"]) == (63 * 10 * WORD, 0)
 
@@ -394,14 +392,8 @@ int main(void) {
 """
 
 
-def test_the_transpose_of_an_array_follows_it(tmp_path: Path) -> None:
+def test_the_transpose_of_an_array_follows_it() -> None:
     """Rows of one array, columns of the other: sums along the lines of the latter cross each cut."""
-    (tmp_path / "transposes.c").write_text(TRANSPOSES)
-    found = ca.analyze(tmp_path / "transposes.c", nodes=(4,), program_output="discard").decomposition(4)
+    found = analyse_text(TRANSPOSES, nodes=4).decomposition(4)
     assert found.grid and found.comm_bytes == found.communication.high_bytes == (2 * 32 * 3 + 3) * WORD
     assert found.imbalance < 1.03
-=======
-def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array() -> None:
-    found = analyse_text(COEFFICIENTS, nodes=4).decompositions
-    assert next(d for d in found if d.method == "slabs 4").comm_bytes == 3 * 10 * WORD
->>>>>>> helper-tests2

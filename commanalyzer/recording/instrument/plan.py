@@ -77,6 +77,7 @@ def _steps(values: FunctionValues, pointer: str, passed: dict[str, None]) -> boo
         return False
     made = definition.instruction
     if made.opcode in ("phi", "select"):
+        passed[pointer] = None
         pointers = (operand.text for operand in made.operands if operand.type.kind == "ptr")
         return any(_steps(values, text, passed) for text in pointers)
     if made.opcode != "getelementptr" or made.element_type is None:
