@@ -34,16 +34,10 @@ _BESIDE = 4  # after all of a family, some of them, and those that do work: with
 
 @dataclass(frozen=True, slots=True)
 class CutArrays:
-    """Arrays of one shape and where they are cut.
-
-    Attributes:
-        blocks: The arrays.
-        grid: Number of blocks along each dimension.
-        spread: Where they are cut.
-    """
+    """Arrays of one shape and where they are cut."""
 
     blocks: Blocks
-    grid: tuple[int, ...]
+    grid: tuple[int, ...]  # number of blocks along each dimension
     spread: Spread
 
     @property
@@ -61,23 +55,16 @@ class CutArrays:
 class Cut:
     """A regular division and what it costs by a sketch; the same list for graphs of all sizes.
 
-    Attributes:
-        pieces: Arrays that are cut; all other values follow.
-        part: int32[S], part of each value of the sketch.
-        load: float64[p], work of each part.
-        comm_bytes: Bytes by the guess; where nothing guesses them, the surface of the blocks.
-        imbalance: Largest part's work over the mean.
-        keeps_terms: The arrays are the factors of sums, which follow.
-        name: ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
-            cut, or the array that has most of it.
+    Names are ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
+    cut, or the array that has most of it.
     """
 
-    pieces: tuple[CutArrays, ...]
-    part: Int32
-    load: Float64
-    comm_bytes: float
-    imbalance: float
-    keeps_terms: bool = False
+    pieces: tuple[CutArrays, ...]  # all other values follow
+    part: Int32  # [S], of each value of the sketch
+    load: Float64  # [p], work of each part
+    comm_bytes: float  # by the guess; where nothing guesses them, the surface of the blocks
+    imbalance: float  # largest part's work over the mean
+    keeps_terms: bool = False  # the arrays are the factors of sums, which follow
     name: str = ""
 
     @property
@@ -106,10 +93,8 @@ class Cut:
 class Layouts:
     """Regular divisions of one graph.
 
-    Args:
-        families: Arrays with shapes.
-        sketch: What guesses their costs; ``None`` for the surface of blocks.
-        sums: Sums of products, where these are known.
+    Without a ``sketch``, which guesses their costs, the surface of blocks does; ``sums`` of products are
+    where known.
     """
 
     def __init__(
@@ -141,8 +126,7 @@ class Layouts:
     def cuts(self, num_parts: int, allowed: float) -> list[Cut]:
         """Return the divisions that may be best, for each number of cut dimensions the likeliest first.
 
-        Args:
-            allowed: Limit of the largest part's work over the mean.
+        A part may have ``allowed`` times the mean work.
         """
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
         ways: dict[tuple[int, bool], list[Cut]] = defaultdict(list)
