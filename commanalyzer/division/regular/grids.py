@@ -48,9 +48,7 @@ all (reflected wrap mapping: Geist, Heath, in Hypercube Multiprocessors, SIAM 19
 class Blocks:
     """Divisions of one family into blocks: what does not depend on the process grid is computed once.
 
-    Args:
-        family: Arrays of related shapes.
-        followed_flops: float64[V], work on each element with what follows it; on itself if not given.
+    ``followed_flops`` (float64[V]) is work on each element with what follows it; on itself if not given.
     """
 
     def __init__(
@@ -64,17 +62,11 @@ class Blocks:
         self._along: dict[_Weight, tuple[Float64, ...]] = {}
 
     def cuts(
-        self,
-        grid: tuple[int, ...],
-        spread: Spread = "points",
-        sizes: tuple[int, ...] = (),
+        self, grid: tuple[int, ...], spread: Spread = "points", sizes: tuple[int, ...] = ()
     ) -> tuple[Int64, ...]:
         """Return what each coordinate adds to the number of the part, for every extents of the family.
 
-        Args:
-            grid: Number of blocks along each dimension.
-            spread: Where to cut.
-            sizes: Points of blocks that are dealt out in turn, whatever ``spread`` says; none to cut.
+        Blocks of ``sizes`` points are dealt out in turn, whatever ``spread`` says; none to cut.
         """
         strides = np.cumprod((1, *grid[:0:-1]))[::-1]
         if sizes:
