@@ -36,16 +36,8 @@ def partition_hypergraph(
 ) -> Int32:
     """Return int32[N], a balanced partition of the vertices with a small connectivity metric.
 
-    Args:
-        hypergraph: At least one net.
-        num_parts: Number of parts p >= 2.
-        seed: Seed, not negative.
-        imbalance: Allowed excess of the largest part's work over the mean.
-        caller: What calls Mt-KaHyPar; None to call it here.
-        limit: How long it may take.
-
-    Raises:
-        PartitionError: If there are fewer vertices than parts or Mt-KaHyPar fails.
+    There are at least one net and two parts; ``imbalance`` is the allowed excess of the largest part's work
+    over the mean. Raises ``PartitionError`` if there are fewer vertices than parts or Mt-KaHyPar fails.
     """
     if not 2 <= num_parts <= hypergraph.num_vertices:
         raise PartitionError(
