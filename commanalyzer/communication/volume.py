@@ -56,12 +56,8 @@ _REUSED = 8  # flows per value: each is used many times over
 def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
     """Return the communication matrix of one decomposition in the ``volume`` model.
 
-    Args:
-        part: int32[V], owner of every vertex, hubs included.
-        hubs: bool[V], vertices that do not decide where a term is computed; None for none.
-
-    Raises:
-        ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
+    ``part`` (int32[V]) owns every vertex, hubs included, which do not decide where a term is computed. Raises
+    ``ConfigError`` if it does not cover the vertices with parts in [0, p).
     """
     return charge_volume(graph, part, num_parts, hubs).communication(graph)
 
