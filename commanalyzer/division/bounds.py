@@ -31,7 +31,7 @@ from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Float64, Int64, Rows, sink_of_source
+from commanalyzer.graph.value_graph import Bool, Float64, Int64, Rows, count_of_source, sink_of_source
 
 _MOST = 0.95  # of the points inside have all neighbours
 _REACH = {2: 2, 3: 1}  # steps that are looked for, by dimensions: of more, each table takes 4 bytes per value
@@ -182,8 +182,7 @@ def _needed(graph: AnyGraph) -> Int64:
     for piece in row_slices(graph):
         starts = ~piece.row_accumulates
         np.add.at(rounds, piece.row_sink[starts], piece.row_count[starts])
-        entries = np.diff(piece.source_ptr[piece.term_ptr])
-        np.maximum.at(reads, piece.source, np.repeat(piece.row_count, entries))
+        np.maximum.at(reads, piece.source, count_of_source(piece))
     return np.maximum(rounds, reads)
 
 

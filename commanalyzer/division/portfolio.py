@@ -482,7 +482,9 @@ class Portfolio:
         given = division.values()
         free, parts = given < 0, [part]
         if self._by_task is not None:
-            parts.append(self._followed_by_task(division.elements(), num_parts))
+            view, elements = self._by_task.view, division.elements()
+            coarse = self._by_task.followed(view.on_coarse(elements), num_parts)  # each task is whole
+            parts.append(view.completed(coarse, elements, num_parts))
         is_many = np.count_nonzero(free) >= _FOLLOWERS * len(part)
         if is_many:
             tiling = self.view.tiling
@@ -507,9 +509,3 @@ class Portfolio:
                 costs.append(found)
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
         return parts[best_of(volumes, excess, allowed)]
-
-    def _followed_by_task(self, given: Int32, num_parts: int) -> Int32:
-        """Owners where each task is whole beside what it exchanges most with."""
-        assert self._by_task is not None
-        view = self._by_task.view
-        return view.completed(self._by_task.followed(view.on_coarse(given), num_parts), given, num_parts)

@@ -172,8 +172,7 @@ class Latest(Generic[Entry]):
         """Return what is known of ``part`` int32[V]."""
         key = _key(part, num_parts)
         with self._lock:
-            entry, _ = self._entries.get(key, (None, 0))
-        return entry
+            return self._entries.get(key, (None, 0))[0]
 
     def note(self, part: Int32, num_parts: int, entry: Entry, nbytes: int = 0) -> None:
         """Remember ``entry`` of ``part`` int32[V], and forget that of the owners noted longest ago.

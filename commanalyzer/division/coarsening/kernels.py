@@ -142,17 +142,11 @@ def shared_bytes(volume: Any, readers: Any) -> Any:
 
 
 @compiled_in_place
-def first_slot(key: Any, mask: Any) -> Any:
-    """Return where ``key`` is looked for first; both of its halves reach the lowest bits."""
-    mixed = np.uint64(key) * MULTIPLIER
-    return np.int64(mixed ^ (mixed >> np.uint64(32))) & mask
-
-
-@compiled_in_place
 def slot(keys: Any, key: Any) -> Any:
     """Return the slot of ``key``, or the empty one where it belongs."""
     mask = len(keys) - 1
-    h = first_slot(key, mask)
+    mixed = np.uint64(key) * MULTIPLIER
+    h = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask  # both halves of the key reach the lowest bits
     while keys[h] != key and keys[h] != EMPTY:
         h = (h + 1) & mask
     return h

@@ -27,13 +27,7 @@ from commanalyzer.division.coarsening.kernels import flow_bytes
 from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, groups_of, tiles_of
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
-from commanalyzer.division.refinement.refine import (
-    LEAST_GAIN,
-    MOST_COUNTS,
-    connectivity,
-    most_work,
-    refine,
-)
+from commanalyzer.division.refinement.refine import LEAST_GAIN, MOST_COUNTS, connectivity, most_work, refine
 from commanalyzer.foundation.compiled import compiled_in_place
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph

@@ -58,7 +58,8 @@ class Blocks:
         self._followed_flops = graph.work_flops if followed_flops is None else followed_flops
         self.members = tuple(family)
         self.extents = family[0].extents
-        self._groups = _by_extents(family)
+        ordered = sorted(family, key=lambda s: s.extents)
+        self._groups = [(e, list(m)) for e, m in itertools.groupby(ordered, key=lambda s: s.extents)]
         self._along: dict[_Weight, tuple[Float64, ...]] = {}
 
     def cuts(
@@ -177,11 +178,6 @@ def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
         turn, place = np.divmod(np.arange(extent), count)
         found.append(np.where(turn % 2 == 1, count - 1 - place, place))
     return np.concatenate(found)
-
-
-def _by_extents(family: Sequence[Shaped]) -> list[tuple[tuple[int, ...], list[Shaped]]]:
-    ordered = sorted(family, key=lambda s: s.extents)
-    return [(e, list(members)) for e, members in itertools.groupby(ordered, key=lambda s: s.extents)]
 
 
 def _cuts(work: Float64, count: int) -> Int64:

@@ -183,7 +183,9 @@ class Layouts:
         found = [even[i] for i in chosen]
         for i in rank[:_STARTS]:
             grid, cuts = grids[i], even[i].pieces[0].cuts()
-            for spread in _uneven(even[i], allowed):
+            # where points are uneven, by work and one by one
+            spreads: tuple[Spread, ...] = ("work", "cyclic") if even[i].imbalance > allowed else ("work",)
+            for spread in spreads:
                 piece = CutArrays(blocks, grid, spread)
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))
@@ -237,13 +239,12 @@ class Layouts:
 
     def _guess(self, pieces: tuple[CutArrays, ...], num_parts: int, known: Cut | None = None) -> Cut:
         """Return what ``pieces`` cost; all but the last of them are those of ``known``."""
+        piece = pieces[-1]
         if self._sketch is None:
-            piece = pieces[-1]
             area = surface(piece.grid, piece.blocks.extents)
             return Cut(pieces, np.zeros(0, np.int32), np.zeros(num_parts), area, 1.0)
         part = np.full(len(self._sketch.value), -1, np.int32) if known is None else known.part.copy()
         load = np.zeros(num_parts) if known is None else known.load.copy()
-        piece = pieces[-1]
         places, cuts = self._known[tuple(map(id, piece.blocks.members))][1], piece.cuts()
         places.enter(cuts, part, load)
         total = float(load.sum())
@@ -334,8 +335,3 @@ def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: 
         near = guess.score(allowed) <= _NEARLY * ranked[0].score(allowed) + unseen
         if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
-
-
-def _uneven(guess: Cut, allowed: float) -> Sequence[Spread]:
-    """Other ways to cut: where points are uneven, by work and one by one."""
-    return ("work", "cyclic") if guess.imbalance > allowed else ("work",)

@@ -88,7 +88,10 @@ def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
     vertex = np.flatnonzero(usable).astype(np.int32)
     if not len(vertex):
         return ()
-    vertex = _by_place(vertex, home[vertex], offset[vertex])
+    where, at = home[vertex], offset[vertex]
+    rises = (where[1:] > where[:-1]) | ((where[1:] == where[:-1]) & (at[1:] >= at[:-1]))
+    if not rises.all():  # they are usually numbered by object and offset
+        vertex = vertex[np.lexsort((at, where))]
     start = group_starts(home[vertex])
     ends = np.append(start[1:], len(vertex))
     found: list[Array] = []
@@ -106,14 +109,6 @@ def elements_of(arrays: Sequence[Array], num_vertices: int) -> Bool:
     for array in arrays:  # one step per array
         found[array.vertex] = True
     return found
-
-
-def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
-    """Return vertices ordered by object and offset; they are usually numbered like that."""
-    rises = (home[1:] > home[:-1]) | ((home[1:] == home[:-1]) & (offset[1:] >= offset[:-1]))
-    if rises.all():
-        return vertex
-    return vertex[np.lexsort((offset, home))]
 
 
 def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
