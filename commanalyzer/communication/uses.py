@@ -37,12 +37,6 @@ class PairUses:
     terms: Int64  # [K], terms of all rows, each as often as its row happened; empty likewise
 
 
-def none_used() -> PairUses:
-    """Return no pairs."""
-    key, count = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    return PairUses(key, key, count, count, count, count)
-
-
 def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
     """Return int8[V] (wider for more parts), read-only: owners of values, ``~owner`` of hubs.
 

@@ -135,7 +135,8 @@ def build_tiling(
     own = np.arange(graph.num_vertices, dtype=np.int32)
     best: _Placed | None = None
     if near.num_anchors > wanted:
-        best = _least_cut(graph, removed, arrays, families, near, wanted, scattered=scattered)
+        found = _candidates(graph, removed, arrays, families, near, wanted)
+        best = _least_cut(graph, removed, found, near, wanted, scattered=scattered)
     if best is None:
         return by_anchor(near, removed, near.task_anchor if len(near.task_anchor) else near.anchor)
     followed = replace(best.near, task_anchor=np.zeros(0, np.int32))  # only needed here
@@ -167,24 +168,15 @@ class _Placed:
 
 
 def _least_cut(
-    graph: AnyGraph,
-    removed: Bool,
-    arrays: Sequence[Array],
-    families: Sequence[Sequence[Shaped]],
-    near: Neighbours,
-    wanted: int,
-    *,
-    scattered: bool,
+    graph: AnyGraph, removed: Bool, found: Iterator[_Placed], near: Neighbours, wanted: int, scattered: bool
 ) -> _Placed | None:
-    """Return the tiles that cut the least bytes; ``None`` where values should stay vertices.
+    """Return which of ``found`` tiles cut the least bytes; ``None`` where values should stay vertices.
 
     Tasks are laid on those that do so without them: that asks for the links of all tasks.
     """
     loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     complete = scattered and loose
-    best, least, between = _least(
-        graph, _candidates(graph, removed, arrays, families, near, wanted), complete
-    )
+    best, least, between = _least(graph, found, complete)
     if len(near.task_anchor):
         tasks, tile = replace(near, anchor=near.task_anchor), tiles_of(graph, best.groups, wanted)
         tile = with_tasks(graph, removed, tasks.anchor, near.readers, tile)
