@@ -39,8 +39,8 @@ class Costs:
     kahypar_loose_s_per_part: float = 1.5e-6
     refine_s: float = 4e-7  # one pass of single moves, per pin
     refine_s_per_part: float = 5e-8
-    # All rows are passed over to refine borders; flows in lines: 25 s for 29 million (3-D stencil, 4 to 64
-    # parts).
+    # Passes over all rows that refining borders takes; flows in lines: 25 s for 29 million (3-D stencil, 4 to
+    # 64 parts).
     border_s_per_flow: float = 8e-7
     # Of a refinement where everything is at a border; on meshes, they take next to nothing.
     passes: float = 6.0
@@ -128,7 +128,7 @@ class Budget:
 
     seconds: float  # CPU time
     spent_s: float = 0.0  # of it, by estimates
-    # Methods that would take more than was left: seconds.
+    # Methods that would have taken more than was left, and how long, seconds.
     left_out: dict[str, float] = field(default_factory=dict)
 
     def take(self, name: str, expected_s: float, *, is_needed: bool = False) -> Limit | None:

@@ -86,7 +86,8 @@ class Portfolio:
     """Candidates of one graph; what does not depend on the number of parts is computed once.
 
     Hubs are ``removed`` (bool[V]), ``count`` says what owners cost, ``wanted`` are the coarse vertices to aim
-    at, 0 for as many as are divided well. Raises ``ConfigError`` for a number of parts that is not analysed.
+    at, 0 for as many as are divided well. Raises ``ConfigError`` if the user asks for a number of parts that
+    is not analysed.
     """
 
     def __init__(

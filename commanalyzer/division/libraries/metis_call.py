@@ -22,7 +22,8 @@ def divide(
 ) -> NDArray[np.int32]:
     """Return int32[N], parts of a graph in compressed sparse rows by METIS's k-way method, with its options.
 
-    Raises ``RuntimeError``, ``ValueError`` or ``TypeError`` if METIS fails.
+    ``pointer`` is [N + 1], ``neighbour`` and the weights of edges are [2 E]. Raises ``RuntimeError``,
+    ``ValueError`` or ``TypeError`` if METIS fails.
     """
     index = pymetis.zero_copy_dtype()
     if index != np.int64:

@@ -93,8 +93,8 @@ class Cut:
 class Layouts:
     """Regular divisions of one graph.
 
-    Without a ``sketch``, which guesses their costs, the surface of blocks does; ``sums`` of products are
-    where known.
+    Without a ``sketch``, which guesses their costs, the surface of blocks does; ``sums`` are those of
+    products, where known.
     """
 
     def __init__(

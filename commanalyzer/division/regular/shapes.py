@@ -50,7 +50,7 @@ class Array:
     vertex: Int32  # [K], values that live there
     index: Int32 | Int64  # [K], element number of each, one for members of a structure
     counts: tuple[int, ...]  # possible numbers of elements, the likeliest first
-    # Elements from each plane, then row to the next: declared or allocated one by one.
+    # Elements from each plane, then row to the next, where declared or allocated one by one.
     rows: tuple[int, ...] = ()
 
 
