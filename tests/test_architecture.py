@@ -22,7 +22,7 @@ BUDGETS = {
     "checking": 1_649,
     "cli": 3_878,
     "communication": 2_876,
-    "division": 6_829,
+    "division": 6_834,
     "foundation": 1_115,
     "graph": 5_614,
     "kernels": 6_801,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_487,
+    "tests": 41_488,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

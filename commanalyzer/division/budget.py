@@ -85,6 +85,9 @@ class SearchPolicy:
     # Times the bytes of a regular division: what it counts for where nothing shows the shape of its array
     # ("as 100x100"). Which points of a graph without order are together decides about less.
     alike: float = 1.01
+    # The same where arrays of the shape that is cut follow: a transpose saves several times, halos of another
+    # width some percent, which is no reason to cut arrays of one shape in two ways.
+    apart: float = 1.1
     # Times the bytes of the best that was counted: regular divisions guessed to send more are not. Guesses
     # were at most 1.9 times what was counted (of a time step that is found over lists).
     guessed: float = 2.0

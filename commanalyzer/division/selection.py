@@ -102,7 +102,9 @@ def shown_bytes(method: str, comm_bytes: int) -> float:
 
     A shape that nothing shows has to save a little, and so has what leaves arrays of the shape to follow.
     """
-    return comm_bytes * (SEARCH.alike if " as " in method or ", others follow" in method else 1.0)
+    if ", others follow" in method and not is_of_one_array(method):
+        return comm_bytes * SEARCH.apart
+    return comm_bytes * (SEARCH.alike if " as " in method else 1.0)
 
 
 def best_of(comm_bytes: Sequence[float], imbalance: Sequence[float], allowed: float) -> int:
