@@ -1,0 +1,204 @@
+"""What decides whether an element is stored at all (``if (n == 3) alive[i] = 1;``) is a source of it.
+
+``alive[i] = n == 3 ? 1 : alive[i]`` says the same, and compilers write one for the other where they may. So
+that both have the same flows, a store under a condition on elements of arrays stores what the condition
+selects in the canonical module, with the same value on both sides. Where nothing is stored instead, and the
+program has just accessed that place, it is said to store what is there: the owner has to decide in either
+case. (It is recorded, not done: memory may be read-only.)
+
+Only conditions of the round count, as elsewhere: not those of loops around, of loop trips, of ways out of a
+loop, or those of a store that adds to what is there or keeps an extremum.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from commanalyzer.program.ir.cfg import ControlFlow, control_flow, reached
+from commanalyzer.program.ir.loops.combinations import extremum_stores
+from commanalyzer.program.ir.loops.guards import loop_guards
+from commanalyzer.program.ir.model import DESCRIPTOR, Function, Instruction, Module, Operand
+from commanalyzer.program.ir.parsing.parser import parse_module
+
+GUARD, KEPT = "commanalyzer.guard", "commanalyzer.guard.kept"
+_BRANCHES = frozenset({"br", "switch"})
+
+
+def with_guarded_stores(module: Module) -> Module:
+    """Module in which stores under conditions on elements store what these select."""
+    before: dict[int, list[str]] = defaultdict(list)
+    stored: dict[int, tuple[str, str]] = {}
+    for function in module.functions:
+        _Guards(function, control_flow(function), before, stored).write()
+    if not stored:
+        return module
+    lines = list(module.lines)
+    for line, (old, new) in stored.items():
+        lines[line] = lines[line].replace(old, new, 1)
+    for line, added in before.items():
+        lines[line] = "\n".join([*added, lines[line]])
+    return parse_module("\n".join(lines))
+
+
+@dataclass(slots=True)
+class _Guards:
+    """Guarded stores of one function; lines are written ``before`` others, and operands ``stored``."""
+
+    function: Function
+    cfg: ControlFlow
+    before: dict[int, list[str]]
+    stored: dict[int, tuple[str, str]]
+    blocks: Mapping[str, tuple[Instruction, ...]] = field(init=False)
+    defined: Mapping[str, tuple[str, Instruction]] = field(init=False)
+    trips: frozenset[str] = field(init=False)
+    bits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of each block: registers that guard it
+
+    def __post_init__(self) -> None:
+        self.blocks = {block.label: block.instructions for block in self.function.blocks}
+        self.defined = {i.name: (label, i) for label, code in self.blocks.items() for i in code if i.name}
+        self.trips = loop_guards(self.function, self.cfg)
+
+    def write(self) -> None:
+        """Write all of them."""
+        extrema = {e.store.first_line for e in extremum_stores(self.function, self.cfg)}
+        for label in self.cfg.reverse_postorder:
+            chosen = [s for s in self.blocks[label] if s.first_line not in extrema and self._is_plain(s)]
+            if not chosen or not (bits := self._bits(label)):
+                continue
+            for store in chosen:
+                value = store.operands[0]
+                self.stored[store.first_line] = _typed(value), self._selected(store, bits, value)
+            for other in self._otherwise(label):
+                self._keep(chosen, label, other)
+
+    def _is_plain(self, store: Instruction) -> bool:
+        """A scalar is stored, and not added to what is there."""
+        if store.opcode != "store" or store.flags & {DESCRIPTOR, "volatile", "atomic"}:
+            return False
+        value, pointer = store.operands
+        _, made = self.defined.get(value.text, ("", None))
+        goes_on = False
+        if made is not None and made.opcode not in ("select", "phi"):
+            others = [o for o in made.operands if not self._is_loaded(o, pointer)]
+            is_sum = made.opcode in ("add", "fadd") or any(o.is_local for o in others)
+            goes_on = is_sum and len(others) < len(made.operands)
+        return value.type.kind in ("int", "float") and not goes_on
+
+    def _is_loaded(self, value: Operand, pointer: Operand) -> bool:
+        _, made = self.defined.get(value.text, ("", None))
+        return made is not None and made.opcode == "load" and made.operands[0] == pointer
+
+    def _bits(self, label: str) -> tuple[str, ...]:
+        """Registers that say whether a block of a round is executed, as far as elements of arrays decide."""
+        if label in self.bits:
+            return self.bits[label]
+        above, cfg = self.cfg.immediate_dominator[label], self.cfg
+        inner, found = cfg.innermost_loop.get(label), tuple[str, ...]()
+        if above is not None and not cfg.is_loop_header(label) and cfg.innermost_loop.get(above) == inner:
+            found = self._bits(above)
+            if not cfg.postdominates(label, above):
+                found += self._decided(label, above)
+        self.bits[label] = found
+        return found
+
+    def _decided(self, label: str, above: str) -> tuple[str, ...]:
+        """Registers that say whether ``label`` is executed behind ``above``, its immediate dominator."""
+        before = self.cfg.predecessors[label]
+        asked = {x for p in before for x in self._up(p, above) if self._selects(x)}
+        conditions = {x: self.blocks[x][-1].operands[0] for x in asked}
+        if not any(self._is_of_elements(condition) for condition in conditions.values()):
+            return ()
+        place = self.blocks[label][0].first_line
+        if len(before) == 1:
+            condition = conditions[above]
+            if condition.type.text == "i1":
+                return (condition.text,)
+            return (self._added(place, f"icmp eq {_typed(condition)}, 0"),)
+        ways = ", ".join(f"[ {number}, %{p} ]" for number, p in enumerate(before))
+        way = self._added(place, f"phi i32 {ways}")
+        behind = next(i for i in self.blocks[label] if i.opcode != "phi")
+        return (self._added(behind.first_line, f"icmp eq i32 {way}, 0"),)
+
+    def _up(self, block: str, top: str) -> Iterator[str]:
+        for label in self.cfg.dominator_chain(block):
+            yield label
+            if label == top:
+                return
+
+    def _selects(self, label: str) -> bool:
+        """The block's condition decides between two ways on in the round."""
+        end, loop = self.blocks[label][-1], self.cfg.loop_of(label)
+        return (
+            end.opcode in _BRANCHES
+            and len(set(end.targets)) > 1
+            and label not in self.trips
+            and (loop is None or loop.blocks.issuperset(end.targets))
+            and all(self.blocks[target][-1].opcode != "unreachable" for target in end.targets)
+        )
+
+    def _is_of_elements(self, condition: Operand) -> bool:
+        """It is computed from something that was loaded from a computed place."""
+
+        def inputs(name: str) -> list[str]:
+            _, made = self.defined.get(name, ("", None))
+            return [] if made is None or made.opcode == "load" else [o.text for o in made.operands]
+
+        found = (self.defined.get(name, ("", None))[1] for name in reached([condition.text], inputs))
+        return any(
+            i is not None and i.opcode == "load" and i.type.kind != "ptr" and self._varies(i.operands[0].text)
+            for i in found
+        )
+
+    def _varies(self, pointer: str) -> bool:
+        """The place depends on a number, or is one of several."""
+        _, made = self.defined.get(pointer, ("", None))
+        if made is None or made.opcode not in ("getelementptr", "phi", "select", "load"):
+            return False
+        is_computed = any(o.is_local for o in made.operands[1:])
+        return made.opcode in ("phi", "select") or is_computed or self._varies(made.operands[0].text)
+
+    def _otherwise(self, label: str) -> list[str]:
+        """The empty blocks that are executed instead of a block, if all ways around it are such."""
+        cfg, joins = self.cfg, self.cfg.successors[label]
+        others = [p for p in cfg.predecessors[joins[0]] if p != label] if len(joins) == 1 else []
+        inner = {cfg.innermost_loop.get(block) for block in (label, *others)}
+        are_empty = all(len(self.blocks[p]) == 1 and cfg.successors[p] == joins for p in others)
+        return others if are_empty and len(inner) == 1 else []
+
+    def _keep(self, stores: list[Instruction], label: str, other: str) -> None:
+        """Store in ``other`` what is where ``stores`` of a block would store, if that was just accessed."""
+        bits, end = self._bits(other), self.blocks[other][-1]
+        if not bits:
+            return
+        inner = self.cfg.innermost_loop.get(label)
+        above = [b for b in self.cfg.dominator_chain(other) if self.cfg.innermost_loop.get(b) == inner]
+        accessed = {i.operands[-1] for b in above for i in self.blocks[b] if i.opcode in ("load", "store")}
+        for pointer, store in {s.operands[1]: s for s in stores if s.operands[1] in accessed}.items():
+            type_ = store.operands[0].type
+            held = Operand(
+                type_, self._added(end.first_line, f"load {type_.text}, {_typed(pointer)}, align 1")
+            )
+            value = self._selected(end, bits, held, KEPT)
+            self.before[end.first_line].append(f"  store {value}, {_typed(pointer)}, align 1")
+
+    def _selected(
+        self, place: Instruction, bits: tuple[str, ...], value: Operand, prefix: str = GUARD
+    ) -> str:
+        """The value, in front of an instruction, as one that some bits select."""
+        first, *rest = bits
+        for bit in rest:
+            first = self._added(place.first_line, f"xor i1 {first}, {bit}")
+        either = f"select i1 {first}, {_typed(value)}, {_typed(value)}"
+        return f"{value.type.text} {self._added(place.first_line, either, prefix)}"
+
+    def _added(self, line: int, code: str, prefix: str = GUARD) -> str:
+        """Name of a register that ``code`` in front of a line defines."""
+        name = f"%{prefix}.{line}.{len(self.before[line])}"
+        self.before[line].append(f"  {name} = {code}")
+        return name
+
+
+def _typed(operand: Operand) -> str:
+    return f"{operand.type.text} {operand.text}"
