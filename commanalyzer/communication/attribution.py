@@ -18,34 +18,22 @@ from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, LoopPlac
 
 @dataclass(frozen=True, slots=True)
 class LineTraffic:
-    """Communication of one source line.
+    """Communication of one source line."""
 
-    Attributes:
-        file: Source file; empty for values that no line makes (inputs).
-        line: Source line, 0 when unknown.
-        functions: Functions that contain the line (inlined copies count as one), sorted.
-        needed_bytes: Bytes that other nodes send because this line reads them, or combines them there.
-        made_bytes: Bytes of values made by this line that are sent to other nodes.
-        advice: What would help, as far as it is known; a loop's.
-    """
-
-    file: str
-    line: int
-    functions: tuple[str, ...]
-    needed_bytes: float
-    made_bytes: float
-    advice: tuple[str, ...] = ()
+    file: str  # empty for values that no line makes (inputs)
+    line: int  # 0 when unknown
+    functions: tuple[str, ...]  # that contain the line (inlined copies count as one), sorted
+    needed_bytes: float  # that other nodes send because this line reads them, or combines them there
+    made_bytes: float  # of values made by this line that are sent to other nodes
+    advice: tuple[str, ...] = ()  # what would help, as far as it is known; a loop's
 
 
 def traffic_of_lines(
     graph: ValueGraph, part: Int32, charges: Charges, *, by_loop: bool = False
 ) -> tuple[LineTraffic, ...]:
-    """Return all lines that cause communication, those that need most first.
+    """Return all lines that cause communication of values owned by ``part``, those that need most first.
 
-    Args:
-        part: int32[V], owner of each vertex.
-        charges: Transfers between the parts.
-        by_loop: The lines where loops begin stand for all that is in these; what is in none has no line.
+    With ``by_loop``, the lines where loops begin stand for all that is in these; what is in none has no line.
     """
     named = [s.loop if by_loop else LoopPlace(s.function, s.file, s.line) for s in graph.sites]
     functions: dict[tuple[str, int], set[str]] = {}
@@ -91,19 +79,15 @@ def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, co
 
 
 def _share(total: Float64, transfer: Int64, size_bytes: Int64, entry: Int64, line: Int64) -> Bool:
-    """Add to each line its part of the transfers; return bool[K], transfers without a flow.
+    """Add to each line its part of the transfers, float64[count]; return bool[K], transfers without a flow.
 
-    Args:
-        total: float64[count], added to.
-        transfer: int64[K], key of each transfer; equal keys share their flows.
-        size_bytes: int64[K], bytes of each.
-        entry: int64[S], key of the transfer that a flow would need.
-        line: int64[S], line of each flow.
+    ``transfer`` and ``size_bytes`` are int64[K], key and bytes of each; equal keys share their flows.
+    ``entry`` and ``line`` are int64[S], key of the transfer that a flow would need, and its line.
     """
     keys, inverse = np.unique(transfer, return_inverse=True)
-    amount = np.bincount(inverse, size_bytes, len(keys)) if len(keys) else np.zeros(0)
     if not len(keys):
         return np.zeros(0, dtype=np.bool_)
+    amount = np.bincount(inverse, size_bytes, len(keys))
     at = np.minimum(np.searchsorted(keys, entry), len(keys) - 1)
     hit = keys[at] == entry
     reached, reader = np.divmod(np.unique(at[hit] * len(total) + line[hit]), len(total))

@@ -21,20 +21,14 @@ from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, row_of_t
 
 @dataclass(frozen=True, slots=True)
 class TermWork:
-    """What of the work of a graph does not depend on owners.
+    """What of the work of a graph does not depend on owners."""
 
-    Attributes:
-        terms: float64[V], terms that all versions of a value combine, at least one per version; the work of
-            the value is shared among them.
-        rest: float64[V], work of each value beyond that of terms that another part may compute.
-        num_terms: Number of these terms; 0 where the graph has no work.
-        has_work: Whether there is any work in the graph; without, there is one for each value.
-    """
-
+    # [V], terms that all versions of a value combine, at least one per version; the work of the value is
+    # shared among them
     terms: Float64
-    rest: Float64
-    num_terms: int
-    has_work: bool
+    rest: Float64  # [V], work of each value beyond that of terms that another part may compute
+    num_terms: int  # of these; 0 where the graph has no work
+    has_work: bool  # any in the graph; without, there is one for each value
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -75,12 +69,10 @@ def work_by_value(
 ) -> Float64:
     """Return float64[V], floating-point operations that are done where each value is owned.
 
-    Args:
-        work: Its :func:`term_work`.
-        removed: bool[V], hubs: they have no say in where a term is computed.
-        folded: Sinks and parts that combine contributions to them; other terms are computed by the owner.
-        readers: int32[V], ``GraphTotals.readers``, where terms whose operands several parts own are computed
-            at the rarest of them; None where the sink's owner computes these.
+    Hubs, ``removed`` (bool[V]), have no say in where a term is computed. ``folded`` are sinks and parts that
+    combine contributions to them; other terms are computed by the owner. ``readers`` (int32[V]) are those of
+    ``GraphTotals`` where terms whose operands several parts own are computed at the rarest of them; None
+    where the sink's owner computes these.
     """
     if not work.num_terms:
         return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest
@@ -103,12 +95,8 @@ def imbalance_with_folds(
     """Return :func:`imbalance_of_work` of :func:`work_by_value`; last digits differ, by the order of sums.
 
     Takes no pass over the rows: only terms that are combined are computed elsewhere than where their sink is.
-
-    Args:
-        work: Its :func:`term_work`.
-        removed: bool[V], hubs.
-        folded: int32[K] twice, sinks and parts that combine contributions to them.
-        fold_terms: int64[K], number of these terms, each as often as its row happened.
+    ``folded`` are int32[K] twice; ``fold_terms``, int64[K], is the number of these terms, each as often as
+    its row happened.
     """
     if not work.has_work:
         return imbalance_of_work(np.where(removed, 0.0, work.rest), part, num_parts)
@@ -163,11 +151,7 @@ def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) 
 
 
 def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
-    """Return the largest part's work over the mean, 1.0 is perfect.
-
-    Args:
-        work: float64[V], as :func:`work_by_value` attributes it.
-    """
+    """Return the largest part's work over the mean, 1.0 is perfect; ``work`` as of :func:`work_by_value`."""
     return _imbalance(np.bincount(part, work, num_parts).astype(np.float64))
 
 

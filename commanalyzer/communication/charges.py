@@ -25,22 +25,16 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 @dataclass(frozen=True, slots=True)
 class Charges:
-    """Everything that is communicated: values sent to their readers, partial results sent to their owner.
-
-    Attributes:
-        expand: Values sent to the parts that read them (lambda - 1 of the value's net), in ascending order of
-            value and receiver.
-        fold: Combined contributions sent to the owner of a reduction.
-        fold_terms: int64, terms whose operands the sender of each of these has, each as often as its row
-            happened: they are computed there instead of by the owner.
-        splits_terms: Terms whose operands several parts own may be computed at the rarest of them.
-    """
+    """Everything that is communicated: values sent to their readers, partial results sent to their owner."""
 
     num_parts: int
+    # Values to parts that read them (lambda - 1 of a value's net), by ascending value, receiver.
     expand: Transfers
-    fold: Transfers
+    fold: Transfers  # combined contributions to the owner of a reduction
+    # Terms whose operands the sender of each of these has, each as often as its row happened: they are
+    # computed there instead of by the owner.
     fold_terms: Int64
-    splits_terms: bool = False
+    splits_terms: bool = False  # terms whose operands several parts own may be computed at the rarest of them
 
     @property
     def nbytes(self) -> int:
@@ -69,12 +63,7 @@ class Charges:
     def exchanges(
         self, graph: AnyGraph, totals: GraphTotals | None = None, hubs: Bool | None = None
     ) -> Exchanges:
-        """Return the transfers by pair of parts and array.
-
-        Args:
-            totals: Its totals; computed if not given.
-            hubs: bool[V], values that are told apart; None for none.
-        """
+        """Return the transfers by pair of parts and array; ``hubs`` (bool[V]) are told apart."""
         return Exchanges.of((self.fold, self.expand), self.num_parts, graph, totals or totals_of(graph), hubs)
 
     def communication(self, graph: AnyGraph, totals: GraphTotals | None = None) -> Communication:
@@ -85,8 +74,7 @@ class Charges:
 def charges_of(graph: AnyGraph, part: Int32, num_parts: int, listed: Int64) -> Charges:
     """Return what was :meth:`~Charges.listed`, of the same owners: an owner sends values, or receives sums.
 
-    Raises:
-        GraphInvariantError: If it is not of this graph, or of other owners.
+    Raises ``GraphInvariantError`` if it is not of this graph, or of other owners.
     """
     value, sender, receiver, count = listed.T
     if len(value) and (value.max() >= graph.num_vertices or listed[:, 1:3].max() >= num_parts):
@@ -104,10 +92,9 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     """Return the transfers of values to the parts that read them.
 
     Per (value, part): at least as often as the row that reads it most, at most as often as all reading rows
-    together, and never more often than the value had versions (one that never changes is sent once).
-    The upper end leaves out partial results of values that are not read between them: where no row reads more
+    together, and never more often than the value had versions (one that never changes is sent once). The
+    upper end leaves out partial results of values that are not read between them: where no row reads more
     versions than such a value had rounds, readers see the end of each round, as they do after a reduction.
-
     The likeliest number is between: :func:`commanalyzer.communication.kernels.likeliest`.
 
     The counts of ``uses`` become those of the transfers.

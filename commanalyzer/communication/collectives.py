@@ -23,14 +23,7 @@ from commanalyzer.graph.value_graph import Bool, Int32
 def with_collectives(
     communication: Communication, charges: Charges, exchanges: Exchanges, graph: AnyGraph, hubs: Bool
 ) -> Communication:
-    """``communication`` that also says what of it belongs to hubs.
-
-    Args:
-        communication: Communication of ``charges``.
-        charges: Every transfer of the decomposition.
-        exchanges: The same, hubs told apart.
-        hubs: bool[V], hub values.
-    """
+    """``communication`` that also says what of it belongs to ``hubs`` (bool[V]), apart in ``exchanges``."""
     if not exchanges.is_hub.any():
         return replace(communication, collectives=())
     found = (

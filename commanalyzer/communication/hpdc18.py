@@ -23,17 +23,11 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8) -> Communication:
     """Return the communication matrix by Algorithm 4.
 
-    Edges between parts are pruned to one per (source value, reading part); edges of singletons are taken out
-    and each singleton is charged a collective per round: from its owner part to all others (source),
-    from all others to it (sink), or both (reduction).
-
-    Args:
-        graph: Value graph with dissolved registers.
-        part: int32[V], owner of every vertex; the owner of a singleton is the root of its collective.
-        singletons: Result of :func:`.singletons.find_singletons` on the same graph.
-
-    Raises:
-        ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
+    Edges between parts are pruned to one per (source value, reading part); edges of singletons, found by
+    :func:`.singletons.find_singletons` on the same graph without registers, are taken out and each singleton
+    is charged a collective per round: from its owner part to all others (source), from all others to it
+    (sink), or both (reduction). Raises ``ConfigError`` if ``part`` (int32[V]) does not cover the vertices
+    with parts in [0, p).
     """
     totals = totals_of(graph)
     charges = charge_hpdc18(graph, part, num_parts, singletons, totals)
@@ -67,11 +61,7 @@ def with_singletons(
 
 
 def charge_hpdc18(
-    graph: AnyGraph,
-    part: Int32,
-    num_parts: int,
-    singletons: UInt8,
-    totals: GraphTotals,
+    graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8, totals: GraphTotals
 ) -> Charges:
     """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`."""
     check_parts(graph, part, num_parts)

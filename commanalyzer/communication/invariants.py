@@ -17,15 +17,9 @@ from commanalyzer.program.frontend.decisions import USES
 def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool | None = None) -> None:
     """Check that every flow between parts is covered by a transfer, and that every transfer has a flow.
 
-    A flow from value v to a sink t in another part is covered if v is expanded to t's part, or if some
-    part folds into t and holds v or receives it.
-
-    Args:
-        charges: Transfers of the counter.
-        removed: bool[V], singletons whose flows are booked elsewhere; None for none.
-
-    Raises:
-        GraphInvariantError: If a flow is not covered or a transfer has no reason.
+    A flow from value v to a sink t in another part is covered if v is expanded to t's part, or if some part
+    folds into t and holds v or receives it. Flows of ``removed`` (bool[V]), singletons, are booked elsewhere.
+    Raises ``GraphInvariantError`` if a flow is not covered or a transfer has no reason.
     """
     removed = stand_for(graph, *USES) if removed is None else removed | stand_for(graph, *USES)
     found = [_lost(rows, part, charges, removed) for rows in row_slices(graph)]
@@ -69,11 +63,7 @@ def _check_senders(part: Int32, charges: Charges) -> None:
 
 
 def check_matrix(charges: Charges, communication: Communication) -> None:
-    """Check that the matrix holds exactly the bytes of the transfers and the singletons.
-
-    Raises:
-        GraphInvariantError: If the sums differ.
-    """
+    """Raise ``GraphInvariantError`` unless the matrix holds exactly the bytes of transfers and singletons."""
     itemised = charges.comm_bytes + communication.singleton_bytes
     if itemised != communication.total_bytes:
         raise GraphInvariantError(

@@ -36,15 +36,12 @@ OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class ReadersPolicy:
-    """Which versions readers see, of which only is known how many.
+    """Which versions readers see, of which only is known how many."""
 
-    Attributes:
-        same: Readers of more than this share of the versions see the same ones, as in a loop over steps;
-            others draw independently. Two that see more than half each share some, whatever they see. Of
-            gramschmidt, ssor, cells, fft, and kmeans on 4 and 16 nodes, likeliest bytes do not change at 2/3,
-            and fall by up to 7 % at 1/3 (bench.brackets), half of them away from what is exact.
-    """
-
+    # Readers of more than this share of the versions see the same ones, as in a loop over steps; others draw
+    # independently. Two that see more than half each share some, whatever they see. Of gramschmidt, ssor,
+    # cells, fft, and kmeans on 4 and 16 nodes, likeliest bytes do not change at 2/3, and fall by up to 7 % at
+    # 1/3 (bench.brackets), half of them away from what is exact.
     same: float = 0.5
 
 
@@ -221,10 +218,8 @@ def scan_rows(
 ) -> Any:
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
-    Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
-
-    ``begin`` is the row to begin with, ``first_row`` the number of row 0 among the rows of all slices,
-    ``is_open`` bool[R] the output.
+    Rows with a term that another part may compute are only marked in ``is_open`` (bool[R]): what they need is
+    a choice. ``first_row`` is the number of row 0 among the rows of all slices.
     """
     code, (removed, versions, sated) = owners.code, skipped
     for r in range(begin, len(rows.row_sink)):

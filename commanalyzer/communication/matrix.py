@@ -1,8 +1,7 @@
 """Communication of one decomposition: the value that the counters produce and reports read.
 
-Paper Section 4.2.3: entry (i, j) of the matrix is what part i sends to part j during the analysed region.
-
-What the byte counter saw of an MPI program, besides the matrices: calls, self-sends, gaps.
+Paper Section 4.2.3: entry (i, j) of the matrix is what part i sends to part j during the analysed region. Of
+an MPI program, also what its byte counter saw besides the matrices: calls, self-sends, gaps.
 """
 
 from __future__ import annotations
@@ -23,50 +22,29 @@ OFF = "outside"  # what is sent while MPI_Pcontrol(0) holds
 
 @dataclass(frozen=True, slots=True)
 class CallCounts:
-    """Calls of one kind on one communicator in one region, all ranks together.
+    """Calls of one kind on one communicator in one region, all ranks together."""
 
-    Attributes:
-        region: Names of the open regions, outermost first; empty outside all marks.
-        layer: One of ``LAYERS``.
-        name: MPI function.
-        communicator: Its name, or its members as world ranks.
-        root: World rank of the root, -1 without one.
-        operations: Calls; a collective counts once, not once per rank.
-        given_bytes: Count times datatype size as passed by the ranks, summed over them.
-        charged_bytes: Bytes between different ranks: what is in the matrix.
-        self_bytes: Bytes that a rank sends to itself; in no matrix.
-        unknown_bytes: Bytes to or from processes outside MPI_COMM_WORLD; in no matrix.
-    """
-
-    region: tuple[str, ...]
-    layer: str
-    name: str
-    communicator: str
-    root: int
-    operations: int
-    given_bytes: int
-    charged_bytes: int
-    self_bytes: int
-    unknown_bytes: int
+    region: tuple[str, ...]  # names of the open regions, outermost first; empty outside all marks
+    layer: str  # one of ``LAYERS``
+    name: str  # MPI function
+    communicator: str  # its name, or its members as world ranks
+    root: int  # world rank of the root, -1 without one
+    operations: int  # calls; a collective counts once, not once per rank
+    given_bytes: int  # count times datatype size as passed by the ranks, summed over them
+    charged_bytes: int  # between different ranks: what is in the matrix
+    self_bytes: int  # that a rank sends to itself; in no matrix
+    unknown_bytes: int  # to or from processes outside MPI_COMM_WORLD; in no matrix
 
 
 @dataclass(frozen=True, slots=True)
 class CountedRun:
-    """How an MPI program was counted.
+    """How an MPI program was counted."""
 
-    Attributes:
-        mpi: MPI library, from its launcher.
-        ranks: Size of MPI_COMM_WORLD.
-        calls: One entry per (region, call, communicator, root), most bytes first.
-        regions: Names of the marked regions, sorted.
-        region: Region that the best decomposition covers; empty for the whole run.
-    """
-
-    mpi: str
-    ranks: int
-    calls: tuple[CallCounts, ...]
-    regions: tuple[str, ...] = ()
-    region: str = ""
+    mpi: str  # library, from its launcher
+    ranks: int  # size of MPI_COMM_WORLD
+    calls: tuple[CallCounts, ...]  # one entry per (region, call, communicator, root), most bytes first
+    regions: tuple[str, ...] = ()  # names of the marked regions, sorted
+    region: str = ""  # that the best decomposition covers; empty for the whole run
 
     @property
     def self_bytes(self) -> int:
@@ -81,23 +59,15 @@ class CountedRun:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """Exchange of the hub values of one array with the parts that use them.
+    """Exchange of the hub values of one array with the parts that use them."""
 
-    Attributes:
-        kind: ``bcast`` (root sends its values to their readers) or ``reduce`` (contributions to the root).
-        name: Name of the array.
-        root: Part that owns the values.
-        partners: Most parts that any of the values is exchanged with.
-        rounds: Most often that any of the values is exchanged with one part.
-        comm_bytes: All bytes, as in the matrix: one copy per partner and round.
-    """
-
+    # Root sends its values to their readers, or contributions go to the root.
     kind: Literal["bcast", "reduce"]
-    name: str
-    root: int
-    partners: int
-    rounds: int
-    comm_bytes: int
+    name: str  # of the array
+    root: int  # part that owns the values
+    partners: int  # most parts that any of the values is exchanged with
+    rounds: int  # most often that any of the values is exchanged with one part
+    comm_bytes: int  # all, as in the matrix: one copy per partner and round
 
     @property
     def round_bytes(self) -> float:
@@ -107,36 +77,22 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """Bytes and messages between parts, for the whole analysed region.
+    """Bytes and messages between p parts, for the whole analysed region (paper Algorithm 4, COMM_MAT)."""
 
-    Attributes:
-        comm_bytes: int64[p, p], bytes from row part to column part; the diagonal is zero.
-        messages: int64[p, p], messages (one per pair and round).
-        low_bytes: Provable lower end of the total where collapsed versions leave doubt.
-        high_bytes: Upper end of the total; equal to ``low_bytes`` when the count is exact.
-        singleton_bytes: Part of the total that is singleton (collective) communication, ``hpdc18`` only.
-        collectives: Part of the total that belongs to hub values; ``None`` when it was not told apart.
-        peer_bytes: int64[p, p], bytes without those of ``collectives``; ``None`` when that is all of them or
-            not known.
-        peer_messages: int64[p, p], messages without those of ``collectives``; ``None`` likewise.
-        phase_bytes: int64[K, p, p], bytes that are exchanged in phase k of every step, where a phase cannot
-            start before the one before has ended; what is in no phase may overlap any. ``None`` where fewer
-            than two phases are known.
-        phase_messages: int64[K, p, p], messages likewise.
-
-    Reference: paper Algorithm 4 (COMM_MAT).
-    """
-
-    comm_bytes: NDArray[np.int64]
-    messages: NDArray[np.int64]
-    low_bytes: int
-    high_bytes: int
-    singleton_bytes: int = 0
+    comm_bytes: NDArray[np.int64]  # [p, p], from row part to column part; the diagonal is zero
+    messages: NDArray[np.int64]  # [p, p], one per pair and round
+    low_bytes: int  # provable lower end of the total where collapsed versions leave doubt
+    high_bytes: int  # upper end of the total; equal to ``low_bytes`` when the count is exact
+    singleton_bytes: int = 0  # of the total, singleton (collective) communication, ``hpdc18`` only
+    # Of hub values; ``None`` when these were not told apart.
     collectives: tuple[Collective, ...] | None = None
+    # Without ``collectives``; ``None`` when that is all, or not known.
     peer_bytes: NDArray[np.int64] | None = None
-    peer_messages: NDArray[np.int64] | None = None
+    peer_messages: NDArray[np.int64] | None = None  # likewise
+    # [K, p, p], exchanged in phase k of every step, where a phase cannot start before the one before has
+    # ended; what is in no phase may overlap any. ``None`` where fewer than two phases are known.
     phase_bytes: NDArray[np.int64] | None = None
-    phase_messages: NDArray[np.int64] | None = None
+    phase_messages: NDArray[np.int64] | None = None  # likewise
 
     def __repr__(self) -> str:
         return f"Communication(p={self.num_parts}, {self.total_bytes} B, {self.total_messages} messages)"

@@ -38,15 +38,9 @@ def replayed(
 ) -> Charges:
     """Return ``charges`` with the numbers of transfers that the run needs, both ends of each bracket.
 
-    Args:
-        charges: What was counted for these owners.
-        kept: bool[R], the rows of the recording that became those of ``graph``.
-        timeline: When its rows happened.
-        hubs: bool[V], values that do not decide where a term is computed.
-        totals: Totals of ``graph``.
-
-    Raises:
-        GraphInvariantError: If a value is needed that was not counted.
+    ``kept`` (bool[R]) are the rows of the recording that became those of ``graph``, ``timeline`` says when
+    they happened; ``hubs`` (bool[V]) do not decide where a term is computed. Raises ``GraphInvariantError``
+    if a value is needed that was not counted.
     """
     number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     row = np.where(timeline.row >= 0, number[timeline.row], -1).astype(np.int32)

@@ -111,19 +111,14 @@ def _run(rows: Any, row: Any, told: Any, pairs: Any, state: Any, earlier: Any, r
 
 @compiled
 def replay(rows: Any, timeline: Any, told: Any, pairs: Any, earlier: Any, result: Any) -> None:
-    """Go through all events and count what crosses.
+    """Go through all events, with rows and sinks of the counted graph, and count what crosses.
 
-    Args:
-        rows: Rows of the counted graph.
-        timeline: Columns of a :class:`~commanalyzer.graph.timeline.Timeline`; rows, sinks of the
-            counted graph.
-        told: Owners, and values whose flows are left out (may be empty).
-        pairs: Values with receivers, and sinks with contributors: pointer int64[V + 1] and parts of each.
-        earlier: bool[V], values of which earlier versions are read.
-        result: int64 each, zeros: how often a value was sent; how often partial results were made, and read;
-            bool, pairs that some row needs; int64[N, 2], pairs and versions that were sent of values of
-            ``earlier``, with repetitions; int64[2], operands that are no pair, and entries that would have
-            been written.
+    ``told`` are owners, and values whose flows are left out (may be empty). ``pairs`` are values with
+    receivers, and sinks with contributors: pointer int64[V + 1] and parts of each. Of ``earlier`` values
+    (bool[V]) earlier versions are read. In ``result``, zeros, are int64: how often a value was sent; how
+    often partial results were made, and read; bool, pairs that some row needs; int64[N, 2], pairs and
+    versions that were sent of values of ``earlier``, with repetitions; int64[2], operands that are no pair,
+    and entries that would have been written.
     """
     event, row_of, sink_of, fill, vertex = timeline
     version, is_open = np.ones(len(earlier), np.int64), np.zeros(len(earlier), np.bool_)

@@ -1,13 +1,9 @@
 """What counting needs of all rows of a graph, whatever the owners: computed once, for all decompositions.
 
-Values that decide how long all go on: who contributes to one has to know it, too.
-
-A tolerance test on a sum sends the parts of the sum to one node, and the sum back to all that have parts of
-it (an all-reduce): 2 (p - 1) words per test. Who gets the value anyway, or what was made of it alone, is not
-sent it again.
-
-Input: a graph in which values are stored to what :mod:`commanalyzer.program.frontend.decisions` adds to a
-program.
+Also values that decide how long all go on, by what :mod:`commanalyzer.program.frontend.decisions` adds to a
+program: who contributes to one has to know it, too. A tolerance test on a sum sends the parts of the sum to
+one node, and the sum back to all that have parts of it (an all-reduce): 2 (p - 1) words per test. Who gets
+the value anyway, or what was made of it alone, is not sent it again.
 """
 
 from __future__ import annotations
@@ -32,19 +28,12 @@ _LONGEST = 4  # a sum, its root, the same relative to another one, stored: what 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Decisions of a program.
+    """Decisions of a program."""
 
-    Attributes:
-        is_variable: bool[V], what only stands for a decision: nothing is sent to it.
-        path: int32[D, k], a value that decides, the one it was made of alone, and so on; -1 behind the end.
-        count: int64[D], how often.
-        made: int32[2, E], values that were made of one of these alone, and of which.
-    """
-
-    is_variable: Bool
-    path: Int32
-    count: Int64
-    made: Int32
+    is_variable: Bool  # [V], what only stands for a decision: nothing is sent to it
+    path: Int32  # [D, k], a value that decides, the one it was made of alone, and so on; -1 behind the end
+    count: Int64  # [D], how often
+    made: Int32  # [2, E], values that were made of one of these alone, and of which
 
     @classmethod
     def of(cls, graph: AnyGraph) -> Decisions | None:
@@ -152,29 +141,22 @@ def _sums(path: NDArray[Whole], count: Int64) -> tuple[NDArray[Whole], Int64]:
 
 @dataclass(frozen=True, slots=True)
 class GraphTotals:
-    """Sums over the rows of each sink.
+    """Sums over the rows of each sink."""
 
-    Attributes:
-        rounds: int32[V] (int64[V] where they are more), versions that start a new round: made without reading
-            the previous version. The input version is one of them. Successive ``x += term`` versions belong
-            to the round they continue.
-        site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
-        readers: int32[V], terms that read the value (flows from it), their complement where ``read`` is more
-            than ``rounds`` and one.
-        reads: int64[2, V], how often the row that read it most did, and all rows together.
-        read: int64[V], versions that are read, in the order in which rows happened first: where they are
-            more than start rounds, what reads the value sees partial results.
-        remains: bool[V], in memory, or made once: may be needed where nobody is seen to read it.
-        decisions: Decisions of the program; None if there are none.
-    """
-
+    # [V], versions that start a new round: made without reading the previous version. The input version is
+    # one of them. Successive ``x += term`` versions belong to the round they continue. Wide where they are
+    # many.
     rounds: Int32 | Int64
-    site: Int32
+    site: Int32  # [V], site that most often stores to the vertex (the latest on a tie), -1 for none
+    # [V], terms that read the value (flows from it), their complement where ``read`` is more than ``rounds``
+    # and one.
     readers: Int32
-    reads: Int64
+    reads: Int64  # [2, V], how often the row that read it most did, and all rows together
+    # [V], versions that are read, in the order in which rows happened first: where they are more than start
+    # rounds, what reads the value sees partial results.
     read: Int64
-    remains: Bool
-    decisions: Decisions | None = None
+    remains: Bool  # [V], in memory, or made once: may be needed where nobody is seen to read it
+    decisions: Decisions | None = None  # None if there are none
 
     def __post_init__(self) -> None:
         for column in (self.rounds, self.site, self.readers, self.reads, self.read, self.remains):

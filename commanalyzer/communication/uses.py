@@ -27,30 +27,14 @@ _OWNER_TYPES = (np.int8, np.int16, np.int32)
 
 @dataclass(frozen=True, slots=True)
 class PairUses:
-    """Uses collapsed to distinct (value, part) pairs in ascending order of (value, part).
+    """Uses collapsed to distinct (value, part) pairs in ascending order of (value, part)."""
 
-    Attributes:
-        value: int32[K], vertex.
-        part: int32[K], part.
-        most: int64[K], largest count of a row.
-        total: int64[K], sum of the counts of all distinct rows.
-        fresh: int64[K], sum of the counts of the rows that start a new version of their
-            sink; empty where it was not asked for.
-        terms: int64[K], terms of all rows, each as often as its row happened; empty likewise.
-    """
-
-    value: Int32
-    part: Int32
-    most: Int64
-    total: Int64
-    fresh: Int64
-    terms: Int64
-
-
-def none_used() -> PairUses:
-    """Return no pairs."""
-    key, count = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    return PairUses(key, key, count, count, count, count)
+    value: Int32  # [K], vertex
+    part: Int32  # [K]
+    most: Int64  # [K], largest count of a row
+    total: Int64  # [K], sum of the counts of all distinct rows
+    fresh: Int64  # [K], of the rows that start a new version of their sink; empty where it was not asked for
+    terms: Int64  # [K], terms of all rows, each as often as its row happened; empty likewise
 
 
 def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
@@ -66,12 +50,8 @@ def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
 class Lines:
     """Pairs of value and part with what uses them; see :mod:`commanalyzer.communication.kernels`.
 
-    Args:
-        num_vertices: Number of values V.
-        is_fold: Whether they are contributions: ``fresh`` and ``terms`` of :class:`PairUses` are asked for.
-
-    Attributes:
-        arrays: What the kernels work on.
+    Of contributions (``is_fold``), ``fresh`` and ``terms`` of :class:`PairUses` are noted. Kernels work on
+    ``arrays``.
     """
 
     def __init__(self, num_vertices: int, num_parts: int, *, is_fold: bool) -> None:
@@ -128,16 +108,10 @@ def larger(array: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
 
 
 class UseTable:
-    """Uses of values by parts, collected from rows of a graph in ascending order.
+    """Uses of values by parts, collected in ``lines`` from rows of a graph in ascending order.
 
-    Args:
-        owners: Who may compute terms.
-        removed: bool[V], values whose flows are left out; None for none.
-        versions: int64[V], for graphs whose values are used many times over: what no further use changes is
-            not entered again. None not to note that.
-
-    Attributes:
-        lines: What was collected.
+    Flows of ``removed`` values (bool[V]) are left out. ``versions`` (int64[V]) are for graphs whose values
+    are used many times over: what no further use changes is not entered again.
     """
 
     def __init__(
@@ -169,10 +143,9 @@ class UseTable:
         return first
 
     def add(self, rows: Rows) -> Bool:
-        """Enter what ``rows``, the next rows, needs from other parts.
+        """Enter what the next ``rows`` need from other parts; return bool[R], those that were left out.
 
-        Returns:
-            bool[R], rows that were left out: another part may compute one of their terms.
+        Another part may compute one of their terms.
         """
         is_open = np.zeros(rows.num_rows, dtype=np.bool_)
         self.lines.expect(rows.num_flows // 2)

@@ -43,7 +43,7 @@ from commanalyzer.communication.kernels import TermOwners
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
+from commanalyzer.communication.uses import Lines, PairUses, UseTable, owner_codes
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import Sliceable, chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.storage.store import AnyGraph, values_of
@@ -56,12 +56,8 @@ _REUSED = 8  # flows per value: each is used many times over
 def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
     """Return the communication matrix of one decomposition in the ``volume`` model.
 
-    Args:
-        part: int32[V], owner of every vertex, hubs included.
-        hubs: bool[V], vertices that do not decide where a term is computed; None for none.
-
-    Raises:
-        ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
+    ``part`` (int32[V]) owns every vertex, hubs included, which do not decide where a term is computed. Raises
+    ``ConfigError`` if it does not cover the vertices with parts in [0, p).
     """
     return charge_volume(graph, part, num_parts, hubs).communication(graph)
 
@@ -98,7 +94,7 @@ def charge_volume(
         if is_open.any():
             kept.append(chosen_rows(piece, is_open))
     if not kept:
-        return owned.charged(uses, none_used())
+        return owned.charged(uses, Lines(0, num_parts, is_fold=True).pairs())  # no contributions
     several = joined_rows(kept)
     kept.clear()
     others = uses.copy() if has_split_terms(several, owners) else None

@@ -31,7 +31,7 @@ from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Float64, Int64, Rows, sink_of_source
+from commanalyzer.graph.value_graph import Bool, Float64, Int64, Rows, count_of_source, sink_of_source
 
 _MOST = 0.95  # of the points inside have all neighbours
 _REACH = {2: 2, 3: 1}  # steps that are looked for, by dimensions: of more, each table takes 4 bytes per value
@@ -41,26 +41,16 @@ _GRID_SOURCE = "Bollobas, Leader, J. Combin. Theory A 56, 1991; if what is compu
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What was recognised.
+    """What was recognised."""
 
-    Attributes:
-        kind: ``product`` or ``grid``.
-        edge: n, points or elements along each axis.
-        dims: Axes of the grid, 2 for matrices.
-        rounds: How often values that are new have to be read.
-        width_bytes: Bytes per value.
-        reach: Steps to the farthest neighbour of a point.
-        arrays: Number of arrays that the points are elements of.
-        shares: float64[N], work of each point over that of the program; of a product as a whole.
-    """
-
-    kind: str
-    edge: int
-    dims: int
-    rounds: int
-    width_bytes: int
-    reach: int = 1
-    arrays: int = 1
+    kind: str  # ``product`` or ``grid``
+    edge: int  # n, points or elements along each axis
+    dims: int  # axes of the grid, 2 for matrices
+    rounds: int  # how often values that are new have to be read
+    width_bytes: int  # per value
+    reach: int = 1  # steps to the farthest neighbour of a point
+    arrays: int = 1  # that the points are elements of
+    # [N], work of each point over that of the program; of a product as a whole
     shares: Float64 = field(default_factory=lambda: np.ones(1), compare=False)
 
     @property
@@ -192,17 +182,15 @@ def _needed(graph: AnyGraph) -> Int64:
     for piece in row_slices(graph):
         starts = ~piece.row_accumulates
         np.add.at(rounds, piece.row_sink[starts], piece.row_count[starts])
-        entries = np.diff(piece.source_ptr[piece.term_ptr])
-        np.maximum.at(reads, piece.source, np.repeat(piece.row_count, entries))
+        np.maximum.at(reads, piece.source, count_of_source(piece))
     return np.maximum(rounds, reads)
 
 
 def _reads(graph: AnyGraph, index: Int64, steps: Sequence[int]) -> tuple[Int64, Int64, Int64]:
-    """Which neighbours each value is computed from, how often, and how often values are computed.
+    """Return which neighbours each value is computed from, int64[V]: a bit per step, the next for itself.
 
-    Returns:
-        int64[V], a bit per step, the next for the own place; int64[steps, V], most rounds of a value that
-        reads the value from so far; int64[V], versions that are computed from others.
+    And int64[steps, V], most rounds of a value that reads the value from so far; int64[V], versions that are
+    computed from others.
     """
     seen = np.zeros(graph.num_vertices, np.int64)
     times = np.zeros((len(steps), graph.num_vertices), np.int32)
@@ -212,9 +200,7 @@ def _reads(graph: AnyGraph, index: Int64, steps: Sequence[int]) -> tuple[Int64, 
         often = np.where(piece.row_accumulates, needed[piece.row_sink], piece.row_count)
         often = np.minimum(often, piece.row_count)
         computed = (entries > 0) | piece.row_accumulates
-        made += np.bincount(piece.row_sink[computed], piece.row_count[computed], graph.num_vertices).astype(
-            np.int64
-        )
+        np.add.at(made, piece.row_sink[computed], piece.row_count[computed])
         sink, source, count = sink_of_source(piece), piece.source, np.repeat(often, entries)
         are_points = (index[sink] >= 0) & (index[source] >= 0)
         apart = np.where(are_points, index[source] - index[sink], np.iinfo(np.int64).max)

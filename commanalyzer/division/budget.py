@@ -2,9 +2,8 @@
 
 What is tried is decided by estimates alone, from numbers of edges, pins and parts, so that the same input
 gives the same division on every machine and however busy it is. Calls of libraries also have a limit of their
-CPU time, a safety net for estimates that are wrong; where it ends something, the result says so.
-
-Numbers that decide what is tried, in one place: where each comes from, and what changes with it.
+CPU time, a safety net for estimates that are wrong; where it ends something, the result says so. The numbers
+that decide are all here: where each comes from, and what changes with it.
 """
 
 from __future__ import annotations
@@ -24,46 +23,31 @@ class Costs:
     within a factor of two of these. A machine that is twice as fast takes half as long and finds the same.
     All doubled: what takes more than half of the budget is left out (``--effort thorough`` asks for it);
     all halved: the limits of calls end some, which the result says.
-
-    Attributes:
-        build_s: Of any graph: reading its trace.
-        build_s_per_flow: Of flows in lines.
-        build_s_per_byte: Of what has no order and is kept as it is: random columns, 18 million flows in 12 s.
-        metis_mesh_s: METIS, per edge of a graph with short borders (grids, meshes).
-        metis_mesh_parts: Parts that double it.
-        metis_loose_s: METIS, per edge of other graphs, whose parts are all border.
-        metis_loose_parts: Parts that double it.
-        kahypar_mesh_s: Mt-KaHyPar's deterministic presets, per pin of a mesh.
-        kahypar_mesh_s_per_part: And for each part.
-        kahypar_loose_s: The same of graphs with long borders.
-        kahypar_loose_s_per_part: And for each part.
-        refine_s: One pass of single moves, per pin.
-        refine_s_per_part: And for each part.
-        border_s_per_flow: Passes over all rows that refining the borders of a division takes, where flows are
-            in lines: 25 s for 29 million (3-D stencil, 4 to 64 parts).
-        passes: Of a refinement where everything is at a border; on meshes, they take next to nothing.
-        gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
-            take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
-        least_limit_s: CPU time that every call may take.
     """
 
-    build_s: float = 0.4
-    build_s_per_flow: float = 2e-8
+    build_s: float = 0.4  # of any graph: reading its trace
+    build_s_per_flow: float = 2e-8  # of flows in lines
+    # Of what has no order and is kept as it is: random columns, 18 million flows in 12 s.
     build_s_per_byte: float = 2.5e-7
-    metis_mesh_s: float = 3e-7
-    metis_mesh_parts: float = 64.0
-    metis_loose_s: float = 1.8e-6
-    metis_loose_parts: float = 32.0
-    kahypar_mesh_s: float = 10e-6
-    kahypar_mesh_s_per_part: float = 0.7e-6
-    kahypar_loose_s: float = 36e-6
+    metis_mesh_s: float = 3e-7  # METIS, per edge of a graph with short borders (grids, meshes)
+    metis_mesh_parts: float = 64.0  # that double it
+    metis_loose_s: float = 1.8e-6  # METIS, per edge of other graphs, whose parts are all border
+    metis_loose_parts: float = 32.0  # that double it
+    kahypar_mesh_s: float = 10e-6  # Mt-KaHyPar's deterministic presets, per pin of a mesh
+    kahypar_mesh_s_per_part: float = 0.7e-6  # and for each part
+    kahypar_loose_s: float = 36e-6  # the same of graphs with long borders
     kahypar_loose_s_per_part: float = 1.5e-6
-    refine_s: float = 4e-7
+    refine_s: float = 4e-7  # one pass of single moves, per pin
     refine_s_per_part: float = 5e-8
+    # Passes over all rows that refining borders takes; flows in lines: 25 s for 29 million (3-D stencil, 4 to
+    # 64 parts).
     border_s_per_flow: float = 8e-7
+    # Of a refinement where everything is at a border; on meshes, they take next to nothing.
     passes: float = 6.0
+    # What a pass has to save of the metric, over its share of the budget. Halved: passes take twice as long
+    # where borders are long, and save 1 or 2 % more there; doubled: the other way.
     gain_per_share: float = 0.1
-    least_limit_s: float = 3.0
+    least_limit_s: float = 3.0  # CPU time that every call may take
 
 
 COSTS = Costs()
@@ -71,56 +55,48 @@ COSTS = Costs()
 
 @dataclass(frozen=True, slots=True)
 class SearchPolicy:
-    """What is tried on which graphs, and how often.
+    """What is tried on which graphs, and how often."""
 
-    Attributes:
-        small_flows: Graphs with at most so many flows have terms of sums as vertices, their values are moved
-            one by one. At 100,000, two of the 57 kernels of
-            ``workloads/kernels`` (multigrid3d, ssor) send 13 to 19 % more on 4 and 16 nodes; beyond, a graph
-            of 500,000 flows whose terms are vertices takes minutes in Mt-KaHyPar.
-        least_vertices: Coarse vertices to aim at, at least; fewer where there are not so many.
-        most_vertices: At most; beyond, partitioners take longer than they gain. Halved: a multigrid solver
-            of 512^2 points sends 15 % more, a 3-D stencil 4 to 10 %.
-        per_vertex: Values with all that follows them in a coarse vertex, between these. One: finite elements
-            with 26,000 of them are not tiled by point, and send 17 to 28 % more.
-        refined: Candidates that are refined: one that looks best before is not always best afterwards.
-        seeds: METIS is asked so often on small graphs, with other seeds. Once: finite elements on 16 x 16
-            squares in permuted order send 11 % more than squares of the mesh.
-        agreed: Times the bytes that METIS finds on a mesh: where a regular division sends at most so many,
-            both are good. What Mt-KaHyPar would find there sends 5 % less at best (hydro3d), mostly nothing.
-        small_share: Of the budget: what takes less is asked nevertheless.
-        near: Of the bytes of the best refinement; what stays above is not refined further.
-        far: Times the bytes of the best balanced candidate: others above are not refined, and what follows
-            regular ones is placed once, with its anchors; both take long. One by one saved at most a third
-            (101 divisions of 21 programs; more of cycles of a mesh, which stayed 7 times too many): beside
-            what a partitioner sends, ``plain`` times as many are far.
-        alike: Times the bytes of a regular division: what it counts for where nothing shows the shape of its
-            array ("as 100x100"). Which points of a graph without order are together decides about less.
-        guessed: Times the bytes of the best that was counted: regular divisions guessed to send more are not.
-            Guesses were at most 1.9 times what was counted (of a time step that is found over lists).
-        plain: Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes
-            alone save that: hexagons have 7 % less border than squares, a cut through four a quarter less.
-        uneven: Imbalance up to which such a one goes before where none is balanced: beyond, it costs more
-            time than it can save on most machines.
-        balanced: Times that a refinement is tried where what it moves takes work along, so that a part gets
-            too much. Once: finite elements on 64 nodes stay less than 0.1 % above the limit, and blocks that
-            send 7 times as much are best.
-    """
-
+    # Graphs with at most so many flows have terms of sums as vertices, their values are moved one by one. At
+    # 100,000, two of the 57 kernels of ``workloads/kernels`` (multigrid3d, ssor) send 13 to 19 % more on 4
+    # and 16 nodes; beyond, a graph of 500,000 flows whose terms are vertices takes minutes in Mt-KaHyPar.
     small_flows: int = 1 << 18
-    least_vertices: int = 1 << 14
+    # Coarse vertices to aim at. Beyond the most, partitioners take longer than they gain; halved: a multigrid
+    # solver of 512^2 points sends 15 % more, a 3-D stencil 4 to 10 %.
+    least_vertices: int = 1 << 14  # fewer where there are not so many
     most_vertices: int = 1 << 15
+    # Values with all that follows them in a coarse vertex, between these. One: finite elements with 26,000 of
+    # them are not tiled by point, and send 17 to 28 % more.
     per_vertex: int = 4
-    refined: int = 2
+    refined: int = 2  # candidates: one that looks best before is not always best afterwards
+    # METIS is asked so often on small graphs, with other seeds. Once: finite elements on 16 x 16 squares in
+    # permuted order send 11 % more than squares of the mesh.
     seeds: int = 4
+    # Times the bytes that METIS finds on a mesh: where a regular division sends at most so many, both are
+    # good. What Mt-KaHyPar would find there sends 5 % less at best (hydro3d), mostly nothing.
     agreed: float = 1.1
-    small_share: float = 0.05
-    near: float = 1.02
+    small_share: float = 0.05  # of the budget: what takes less is asked nevertheless
+    near: float = 1.02  # of the bytes of the best refinement; what stays above is not refined further
+    # Times the bytes of the best balanced candidate: others above are not refined, and what follows regular
+    # ones is placed once, with its anchors; both take long. One by one saved at most a third (101 divisions
+    # of 21 programs; more of cycles of a mesh, which stayed 7 times too many): beside what a partitioner
+    # sends, ``plain`` times as many are far.
     far: float = 1.5
+    # Times the bytes of a regular division: what it counts for where nothing shows the shape of its array
+    # ("as 100x100"). Which points of a graph without order are together decides about less.
     alike: float = 1.01
+    # Times the bytes of the best that was counted: regular divisions guessed to send more are not. Guesses
+    # were at most 1.9 times what was counted (of a time step that is found over lists).
     guessed: float = 2.0
+    # Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes alone save
+    # that: hexagons have 7 % less border than squares, a cut through four a quarter less.
     plain: float = 1.25
+    # Imbalance up to which such a one goes before where none is balanced: beyond, it costs more time than it
+    # can save on most machines.
     uneven: float = 1.25
+    # Times that a refinement is tried where what it moves takes work along, so that a part gets too much.
+    # Once: finite elements on 64 nodes stay less than 0.1 % above the limit, and blocks that send 7 times as
+    # much are best.
     balanced: int = 3
 
 
@@ -137,12 +113,7 @@ _SHARES: dict[Effort, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How long a call takes, CPU seconds.
-
-    Attributes:
-        expected_s: By an estimate.
-        most_s: It is ended after so many.
-    """
+    """How long a call takes, CPU seconds: by an estimate, and after how many it is ended."""
 
     expected_s: float = 0.0
     most_s: float = math.inf
@@ -153,25 +124,17 @@ NO_LIMIT = Limit()
 
 @dataclass(slots=True)
 class Budget:
-    """What dividing among one number of parts may take; one thread at a time spends.
+    """What dividing among one number of parts may take; one thread at a time spends."""
 
-    Attributes:
-        seconds: CPU seconds.
-        spent_s: Of these, what has been spent by estimates.
-        left_out: Methods that would have taken more than was left, and how long, seconds.
-    """
-
-    seconds: float
-    spent_s: float = 0.0
+    seconds: float  # CPU time
+    spent_s: float = 0.0  # of it, by estimates
+    # Methods that would have taken more than was left, and how long, seconds.
     left_out: dict[str, float] = field(default_factory=dict)
 
     def take(self, name: str, expected_s: float, *, is_needed: bool = False) -> Limit | None:
         """Spend ``expected_s`` on a method; ``None``, and it is noted as left out, where that is too much.
 
-        Args:
-            name: Of the method.
-            expected_s: CPU seconds by an estimate.
-            is_needed: Without it there is no division: it may have all that is left.
+        What ``is_needed``, as without it there is no division, may have all that is left.
         """
         left = self.seconds - self.spent_s
         if expected_s > left and not is_needed:
@@ -182,12 +145,9 @@ class Budget:
 
 
 def budget_seconds(effort: Effort, num_flows: int, coded_bytes: int) -> float:
-    """Return CPU seconds for one number of parts.
+    """Return CPU seconds for one number of parts, by flows and memory of the graph in coded form.
 
-    Args:
-        effort: How hard to try.
-        num_flows: Flows of the graph.
-        coded_bytes: Memory of the graph in coded form: flows without any order take most time to build.
+    Flows without any order, which take most memory, take most time to build.
     """
     build_s = COSTS.build_s + COSTS.build_s_per_flow * num_flows + COSTS.build_s_per_byte * coded_bytes
     times, more = _SHARES[effort]

@@ -1,8 +1,7 @@
 """Value graph to decompositions: partitions for every node count and model, counted and bounded.
 
-Input: a graph and what to count. Output: :class:`Decomposition` values, one best per (nodes, model).
-
-Memory that dividing a graph needs, estimated before it begins, and how much of that is done at a time.
+Input: a graph and what to count. Output: :class:`Decomposition` values, one best per (nodes, model). Memory
+that dividing needs is estimated before it begins, and how much of that is done at a time.
 """
 
 from __future__ import annotations
@@ -61,15 +60,10 @@ _COUNT_VALUE_BYTES, _FOLD_BYTES = 45, np.array([72, 9, 5])  # of a row that fold
 
 
 def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *, is_tiled: bool) -> None:
-    """Complain before a graph is divided that needs more memory than the user allows.
+    """Raise ``ConfigError`` before a graph is divided that needs more memory than the user allows.
 
-    Args:
-        limit: What the user allows, bytes; None for no limit.
-        hint: What to do instead.
-        is_tiled: Divisions are found on coarse vertices.
-
-    Raises:
-        ConfigError: If it does, by what graphs of its size have needed.
+    By what graphs of its size have needed, with divisions on coarse vertices if it ``is_tiled``; the
+    ``limit`` is bytes, None for none.
     """
     by_tiles, one_by_one = _VALUE_BYTES * graph.num_vertices, _FLOW_BYTES * graph.num_flows
     needed = by_tiles if is_tiled else one_by_one
@@ -85,13 +79,10 @@ def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *
 def affordable_jobs(
     graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled: bool, fold_bytes: int = 0
 ) -> int:
-    """Return how many divisions may be made at a time, at least one.
+    """Return how many divisions may be made at a time, at least one and at most ``wanted``.
 
-    Args:
-        limit: Memory that the user allows, bytes; None for that of the machine.
-        wanted: As many as there would be without a limit.
-        is_tiled: Divisions are found on coarse vertices.
-        fold_bytes: Of rows that each of these may have to keep while it is counted.
+    The ``limit`` of memory is bytes, None for that of the machine. Divisions are found on coarse vertices
+    where the graph ``is_tiled``; each of these may have to keep ``fold_bytes`` of rows while it is counted.
     """
     v, room = graph.num_vertices, limit or machine_bytes()
     if is_tiled:
@@ -144,25 +135,18 @@ class Counted:
 
     decompositions: tuple[Decomposition, ...]
     warnings: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    """Methods that did not fit into the budget of dividing, one sentence each."""
-    helper_bytes: int = 0
-    """Largest memory of the processes that partitioners ran in, together."""
+    left_out: tuple[str, ...] = ()  # methods that did not fit into the budget of dividing, one sentence each
+    helper_bytes: int = 0  # largest memory of the processes that partitioners ran in, together
     singletons: SingletonCounts | None = None
     vcg_words: int = 0
 
 
 def decompose(store: GraphStore, work: int, options: CountOptions, progress: Progress) -> Counted:
-    """Partition a graph for every node count with every method, and count each with its model.
+    """Partition a graph, as recorded, for every node count with every method, and count each with its model.
 
-    Graphs that are divided by tiles are never expanded as a whole, but for the paper's model.
-
-    Args:
-        store: Value graph as recorded.
-
-    Raises:
-        PartitionError: If a node count is impossible.
-        GraphInvariantError: With ``options.check``, if a conservation law is violated.
+    Graphs that are divided by tiles are never expanded as a whole, but for the paper's model. Raises
+    ``PartitionError`` if a node count is impossible and, with ``options.check``, ``GraphInvariantError`` if a
+    conservation law is violated.
     """
     large, may_be_tiled = LargeGraph(store), options.coarsen != "never"
     is_tiled = may_be_tiled and is_large(large)

@@ -46,14 +46,8 @@ def counted_exactly(
 ) -> Counted:
     """Count the divisions that are shown event by event, if that is asked for or worth it.
 
-    Args:
-        counted: What was counted by rows.
-        recorded: What was divided.
-        options: What was counted.
-
-    Raises:
-        ConfigError: If it is asked for and there are too many events.
-        CommAnalyzerError: As :func:`commanalyzer.recording.record.record_order`.
+    Raises ``ConfigError`` if it is asked for and there are too many events, else as
+    :func:`commanalyzer.recording.record.record_order`.
     """
     groups = groups_of(counted.decompositions)
     divided = [i for i, (d, *_) in enumerate(groups) if d.nodes > 1 and d.model == "volume"]

@@ -20,29 +20,18 @@ LARGE_VALUES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PortfolioOptions:
-    """What to try.
+    """What to try; with ``given`` owners, nothing else is."""
 
-    Attributes:
-        nodes: Numbers of parts.
-        seed: Seed of the partitioners.
-        imbalance: Allowed excess of the largest part's work over the mean.
-        rules: Divisions that the user named.
-        owner_map: Owners that the user gave.
-        structured: Try hypergraphs, grids and refinement (otherwise METIS and the user's divisions only).
-        caller: What calls partitioning libraries.
-        budget_s: CPU seconds for one number of parts, spent by estimates.
-        given: By number of parts, int32[V], owners with -1 for what follows: nothing else is tried.
-    """
-
-    nodes: tuple[int, ...]
-    seed: int
-    imbalance: float
-    rules: tuple[Rule, ...] = ()
-    owner_map: OwnerMap | None = None
+    nodes: tuple[int, ...]  # numbers of parts
+    seed: int  # of the partitioners
+    imbalance: float  # allowed excess of the largest part's work over the mean
+    rules: tuple[Rule, ...] = ()  # divisions that the user named
+    owner_map: OwnerMap | None = None  # owners that the user gave
+    # Hypergraphs, grids and refinement; otherwise METIS and the user's divisions only.
     structured: bool = True
     caller: LibraryCaller = field(default_factory=LibraryCaller)
-    budget_s: float = math.inf
-    given: Mapping[int, Int32] = field(default_factory=dict)
+    budget_s: float = math.inf  # CPU seconds for one number of parts, spent by estimates
+    given: Mapping[int, Int32] = field(default_factory=dict)  # by number of parts [V], -1 for what follows
 
 
 def check_asked(options: PortfolioOptions) -> None:

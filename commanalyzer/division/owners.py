@@ -20,17 +20,11 @@ from commanalyzer.graph.value_graph import Bool, Float64, HomeObject, Int32, Int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """Owner of each vertex; blocks of arrays take a few bytes.
-
-    Attributes:
-        coded: The column.
-        least: Smallest owner, 0 without vertices.
-        most: Largest owner, -1 without vertices.
-    """
+    """Owner of each vertex; blocks of arrays take a few bytes."""
 
     coded: Coded
-    least: int
-    most: int
+    least: int  # owner, 0 without vertices
+    most: int  # owner, -1 without vertices
 
     @classmethod
     def of(cls, part: Int32) -> Owners:
@@ -56,14 +50,9 @@ def in_order(graph: AnyGraph, hubs: Bool, num_parts: int) -> Int32:
 
 
 def owners_in(store: GraphStore, known: GraphStore, part: Int32) -> Int32:
-    """Return int32[V], the owners of the same elements in another graph, -1 where there are none.
+    """Return int32[V], owners in ``store`` of the elements that have ``part`` (int32) in ``known``, else -1.
 
     Registers follow, as do private temporaries, but for those of a word that ``known`` has: they are with it.
-
-    Args:
-        store: The graph that owners are wanted for.
-        known: The graph that they are known in.
-        part: int32, owners of its values.
     """
     numbers: dict[HomeObject, int] = {}
     places = []
@@ -88,27 +77,18 @@ def looked_up(place: Int64, part: Int32 | Int64, wanted: Int64) -> Int32 | Int64
 
 @dataclass(frozen=True, slots=True)
 class HubTraffic:
-    """Bytes between hubs and coarse vertices.
+    """Bytes between hubs and coarse vertices."""
 
-    Attributes:
-        hub: int64[H], vertices of the value graph.
-        group: int64[H], label of hubs that flow into each other: they share an owner.
-        link_hub: int64[L], number of the hub of each link.
-        link_vertex: int64[L], coarse vertex of each link.
-        link_bytes: int64[L].
-    """
-
-    hub: Int64
-    group: Int64
-    link_hub: Int64
-    link_vertex: Int64
-    link_bytes: Int64
+    hub: Int64  # [H], vertices of the value graph
+    group: Int64  # [H], label of hubs that flow into each other: they share an owner
+    link_hub: Int64  # [L], number of the hub of each link
+    link_vertex: Int64  # [L], coarse vertex of each link
+    link_bytes: Int64  # [L]
 
     def owners(self, part: Int32, num_parts: int) -> Int32:
         """Return int32[H], for each hub the part with most bytes to and from its group, lowest on a tie.
 
-        Args:
-            part: int32[N], parts of the coarse vertices.
+        ``part`` is int32[N], of the coarse vertices.
         """
         traffic = self._traffic(part, self.group, int(self.group.max(initial=-1)) + 1, num_parts)
         return np.asarray(traffic.argmax(axis=1)[self.group], np.int32)
@@ -118,14 +98,10 @@ class HubTraffic:
     ) -> Int32:
         """Return int32[H], owners where no hub overloads a part: each is where there is room for its work.
 
-        Those with most work choose first. Hubs that belong together move together, unless they have more
-        work than the slack of a part.
-
-        Args:
-            owner: int32[V], owners of all values.
-            part: int32[N], parts of the coarse vertices.
-            work_flops: float64[V], work where each value is owned.
-            most_flops: Work that a part may have.
+        Those with most work choose first. Hubs that belong together move together, unless they have more work
+        than the slack of a part. ``owner`` is int32[V], of all values, where their ``work_flops``
+        (float64[V]) are done, ``part`` int32[N], of the coarse vertices; ``most_flops`` is work that a part
+        may have.
         """
         count, own_work = len(self.group), work_flops[self.hub].astype(np.float64)
         together = np.bincount(self.group, own_work, count)

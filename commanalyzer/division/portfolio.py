@@ -59,19 +59,12 @@ _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only lo
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Owners of all values and where they come from.
+    """Owners of all values and where they come from."""
 
-    Attributes:
-        method: What made them, unique among the candidates of a number of parts.
-        part: int32[V].
-        seconds: Time it took.
-        coarse_vertices: Vertices of the coarse graph that it was found on, 0 for the values themselves.
-    """
-
-    method: str
-    part: Int32
+    method: str  # what made them, unique among the candidates of a number of parts
+    part: Int32  # [V]
     seconds: float
-    coarse_vertices: int = 0
+    coarse_vertices: int = 0  # of the coarse graph that it was found on, 0 for the values themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +85,9 @@ class _Found:
 class Portfolio:
     """Candidates of one graph; what does not depend on the number of parts is computed once.
 
-    Args:
-        removed: bool[V], hubs.
-        count: What owners cost.
-        wanted: Coarse vertices to aim at; 0 for as many as are divided well.
-
-    Raises:
-        ConfigError: If what the user asked for is for a number of parts that is not analysed.
+    Hubs are ``removed`` (bool[V]), ``count`` says what owners cost, ``wanted`` are the coarse vertices to aim
+    at, 0 for as many as are divided well. Raises ``ConfigError`` if the user asks for a number of parts that
+    is not analysed.
     """
 
     def __init__(
@@ -261,8 +250,7 @@ class Portfolio:
     def candidates(self, num_parts: int) -> Iterator[Candidate]:
         """Yield the best of each kind: of the partitioner, blocks by cut dimensions, what was asked for.
 
-        Raises:
-            PartitionError: If there are fewer coarse vertices than parts or METIS fails.
+        Raises ``PartitionError`` if there are fewer coarse vertices than parts or METIS fails.
         """
         blocks = self._blocks(num_parts) if num_parts > 1 and self._options.structured else []
         least = self._least(blocks, num_parts)
@@ -495,7 +483,9 @@ class Portfolio:
         given = division.values()
         free, parts = given < 0, [part]
         if self._by_task is not None:
-            parts.append(self._followed_by_task(division.elements(), num_parts))
+            view, elements = self._by_task.view, division.elements()
+            coarse = self._by_task.followed(view.on_coarse(elements), num_parts)  # each task is whole
+            parts.append(view.completed(coarse, elements, num_parts))
         is_many = np.count_nonzero(free) >= _FOLLOWERS * len(part)
         if is_many:
             tiling = self.view.tiling
@@ -520,9 +510,3 @@ class Portfolio:
                 costs.append(found)
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
         return parts[best_of(volumes, excess, allowed)]
-
-    def _followed_by_task(self, given: Int32, num_parts: int) -> Int32:
-        """Owners where each task is whole beside what it exchanges most with."""
-        assert self._by_task is not None
-        view = self._by_task.view
-        return view.completed(self._by_task.followed(view.on_coarse(given), num_parts), given, num_parts)

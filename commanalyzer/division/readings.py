@@ -28,14 +28,10 @@ _Divisions: TypeAlias = "dict[int, Decomposition]"
 def decompose_both(
     store: GraphStore, other: GraphStore, flops: int, options: CountOptions, progress: Progress
 ) -> tuple[Counted, float]:
-    """Decompose a program; arguments as of :func:`commanalyzer.division.decompose.decompose`.
+    """Decompose a program, likely ``store``; see :func:`commanalyzer.division.decompose.decompose`.
 
-    Args:
-        store: The graph with the likely reading.
-        other: The graph with the other one.
-
-    Returns:
-        What was counted, ``volume`` brackets with both, and how many times as many bytes the other moves.
+    Returns what was counted, ``volume`` brackets with both, and how many times as many bytes the ``other``
+    moves.
     """
     counted = decompose(store, flops, options, progress)
     if "volume" not in options.models:  # the graph of the paper's model has other vertices than a recording

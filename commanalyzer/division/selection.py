@@ -22,19 +22,12 @@ _LATEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What owners of all values cost.
+    """What owners of all values cost."""
 
-    Attributes:
-        comm_bytes: Bytes between parts, most likely.
-        imbalance: Largest part's work over the mean, >= 1.
-        find_work: () -> float64[V], work that is done where each value is owned; few ask for it.
-        low_bytes: At least so many, where the order of events decides.
-    """
-
-    comm_bytes: int
-    imbalance: float
-    find_work: Callable[[], Float64]
-    low_bytes: int = 0
+    comm_bytes: int  # between parts, most likely
+    imbalance: float  # largest part's work over the mean, >= 1
+    find_work: Callable[[], Float64]  # () -> [V], work that is done where each value is owned; few ask for it
+    low_bytes: int = 0  # at least so many, where the order of events decides
 
     def weighed(self, allowed: float) -> Cost:
         """What is compared of a division as even as its rows allow: bytes times work beyond ``allowed``."""
@@ -117,11 +110,6 @@ def best_of(comm_bytes: Sequence[float], imbalance: Sequence[float], allowed: fl
 
     Where none is within the limit, volume and balance are weighed: the least product of both is best. A
     volume is not doubled for a hair of balance, nor balance given up for a hair of volume.
-
-    Args:
-        comm_bytes: Volumes, at least one.
-        imbalance: Of each, largest part's work over the mean.
-        allowed: Limit.
     """
     within = [i for i, value in enumerate(imbalance) if value <= allowed]
     if within:
@@ -161,11 +149,7 @@ def nearly_even(found: Sequence[Division], even: Bool) -> int | None:
 def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:
     """Return positions by ascending volume, without those that no refinement brings near the best.
 
-    Args:
-        comm_bytes: Volumes, at least one.
-        imbalance: Of each, largest part's work over the mean.
-        allowed: Limit.
-        far: Times the least volume within the limit: what is above it is left out.
+    Those are above ``far`` times the least volume within the limit; there is at least one.
     """
     within = [volume for volume, value in zip(comm_bytes, imbalance, strict=True) if value <= allowed]
     most = far * min(within, default=math.inf)
@@ -174,12 +158,9 @@ def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: fl
 
 
 class Latest(Generic[Entry]):
-    """What is known of the latest owners: candidates are counted to be compared, refined and shown.
+    """What is known of the latest owners, ``most_bytes`` together: they are counted to be compared and shown.
 
     Threads may use it at the same time. Owners are known by a digest, whichever array holds them.
-
-    Args:
-        most_bytes: Memory that what is known may take together.
     """
 
     def __init__(self, most_bytes: float = math.inf) -> None:
@@ -191,15 +172,12 @@ class Latest(Generic[Entry]):
         """Return what is known of ``part`` int32[V]."""
         key = _key(part, num_parts)
         with self._lock:
-            entry, _ = self._entries.get(key, (None, 0))
-        return entry
+            return self._entries.get(key, (None, 0))[0]
 
     def note(self, part: Int32, num_parts: int, entry: Entry, nbytes: int = 0) -> None:
         """Remember ``entry`` of ``part`` int32[V], and forget that of the owners noted longest ago.
 
-        Args:
-            entry: What is known of them.
-            nbytes: Memory that it takes; nothing is remembered that takes too much alone.
+        Nothing is remembered that takes too much memory alone.
         """
         if nbytes > self._most_bytes:
             return

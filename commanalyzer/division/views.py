@@ -41,35 +41,23 @@ _MOST_SIDE_FLOWS = 50_000_000  # above it, singletons are counted only for who a
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A graph as one model sees it.
-
-    Attributes:
-        graph: What is partitioned and counted.
-        removed: bool[V], hubs or singletons: they are not partitioned.
-        singletons: Values that the paper's model treats apart; None in the ``volume`` model.
-        work: Work of terms.
-        totals: Totals of all rows.
-        charges: What the latest owners move: much is counted to be compared and again to be shown.
-        order: Time steps; None in the paper's model.
-    """
+    """A graph as one model sees it."""
 
     model: Model
-    graph: AnyGraph
-    removed: Bool
-    singletons: UInt8 | None
+    graph: AnyGraph  # what is partitioned and counted
+    removed: Bool  # [V], hubs or singletons: they are not partitioned
+    singletons: UInt8 | None  # values that the paper's model treats apart; None in the ``volume`` model
     work: TermWork
     totals: GraphTotals
+    # What the latest owners move: much is counted to be compared and again to be shown.
     charges: Latest[Charges]
-    order: StepOrder | None = None
+    order: StepOrder | None = None  # time steps; None in the paper's model
 
     @classmethod
     def of(cls, model: Model, graph: AnyGraph, high: float, *, may_be_tiled: bool, jobs: int) -> View:
-        """Return the view of a graph as recorded.
+        """Return the view of a graph as recorded; ``high`` is the threshold of the singleton scores.
 
-        Args:
-            high: Threshold of the singleton scores.
-            may_be_tiled: A large graph is divided by tiles: it stays coded.
-            jobs: Cores that may be used at a time.
+        A large graph that ``may_be_tiled`` stays coded. ``jobs`` cores may be used.
         """
         # as much as a list of owners takes, and a little more for small graphs
         room = Latest[Charges](max(_CHARGES_BYTES, 4 * graph.num_vertices))
@@ -135,11 +123,7 @@ class View:
         return self.cost(part, charges, comm_bytes)
 
     def require_values(self, nodes: int) -> None:
-        """Raise unless there are values for all nodes.
-
-        Raises:
-            PartitionError: As said.
-        """
+        """Raise ``PartitionError`` unless there are values for all nodes."""
         free = len(self.removed) - int(np.count_nonzero(self.removed))
         if nodes > max(free, 1):
             raise PartitionError(
@@ -156,12 +140,7 @@ class View:
 
 
 def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:
-    """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers.
-
-    Args:
-        graph: Value graph as recorded.
-        high: Threshold of the singleton scores.
-    """
+    """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers."""
     flat = simplified(graph)
     return flat, find_hubs(flat, high)
 
@@ -172,17 +151,9 @@ def paper_view(
     """Return singletons and graph size in words, by the graph without named registers.
 
     Nothing, unless somebody asked for the paper's model, where that has to be made by passing on what
-    registers hold, which takes longer than dividing the graph, or where it is large.
-
-    Args:
-        graph: Value graph as recorded.
-        high: Threshold of the singleton scores.
-        is_asked: Whether somebody asked for the paper's model, whatever it costs.
-        check: Check the conservation laws.
-
-    Raises:
-        ConfigError: If the graph without registers would be too large, and was asked for.
-        GraphInvariantError: With ``check``, if a conservation law is violated.
+    registers hold, which takes longer than dividing the graph, or where it is large. Raises ``ConfigError``
+    if the graph without registers would be too large, and was asked for, and ``GraphInvariantError`` if
+    ``check`` finds a conservation law violated; ``high`` is the threshold of the singleton scores.
     """
     if graph.num_flows > _MOST_SIDE_FLOWS and not is_asked:
         return None, 0

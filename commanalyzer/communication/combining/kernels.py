@@ -1,14 +1,12 @@
 """Compiled loops of the choice between sending operands and combining them.
 
-Lines and owners are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is
-one that a part may compute which is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a
-*run* are remote terms of a row with the same such part that follow each other, others aside. *Items* are
-operands of a run at the sink's owner: lines of what is sent.
+Lines and owners are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one that a part
+may compute which is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a *run* are remote
+terms of a row with the same such part that follow each other, others aside. *Items* are operands of a run at
+the sink's owner: lines of what is sent. An operand that one term only needs there concerns its group alone:
+its bytes are added up, and no line is made for it before it is clear that it is sent.
 
-An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
-no line is made for it before it is clear that it is sent.
-
-Compiled loops of the least cover: a maximum flow from operands to groups, pairs in ascending order of these.
+The least cover is a maximum flow from operands to groups, pairs in ascending order of these.
 """
 
 from __future__ import annotations
@@ -34,8 +32,6 @@ from commanalyzer.communication.kernels import (
 )
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
 from commanalyzer.graph.value_graph import Int32, Int64, UInt8
-
-_NONE = -1
 
 
 class Net(NamedTuple):
@@ -65,16 +61,15 @@ def layer(net: Any, state: Any, queue: Any) -> Any:
 
     More may flow from an operand to each of its groups, and from a group back to operands it flows from.
     Levels of what is not reached are negative. If no such group is reached, everything that can be is.
-
     ``queue`` is int64[O], scratch space.
     """
     operand, _group, group_ptr, operand_ptr, _slot_pair, slot_group = net
     supply, demand, flow, level, group_level = state
     count, is_reached = 0, False
     for j in range(len(demand)):
-        group_level[j] = _NONE
+        group_level[j] = NONE
     for i in range(len(supply)):
-        level[i] = _NONE
+        level[i] = NONE
         if supply[i] > 0:
             level[i] = 0
             queue[count] = i
@@ -85,7 +80,7 @@ def layer(net: Any, state: Any, queue: Any) -> Any:
         at += 1
         for k in range(operand_ptr[i], operand_ptr[i + 1]):
             j = slot_group[k]
-            if group_level[j] != _NONE:
+            if group_level[j] != NONE:
                 continue
             group_level[j] = level[i] + 1
             is_reached |= demand[j] > 0
@@ -141,11 +136,9 @@ def _deeper(i: Any, net: Any, state: Any, places: Any, path: Any) -> Any:
 def augment(net: Any, state: Any, places: Any, path: Any) -> None:
     """Let flow along paths of ascending levels until there are none.
 
-    ``places`` are int64[O] and int64[G], where the pairs of each vertex begin; changed. ``path`` is
-    int64[2 O + 2], scratch space.
-
-    Reference: Dinic, Algorithm for solution of a problem of maximum flow, 1970; for equal weights this is
-    Hopcroft and Karp's matching.
+    ``places`` are int64[O] and int64[G], where the pairs of each vertex begin; changed. ``path`` is scratch
+    space, int64[2 O + 2]. Reference: Dinic, Algorithm for solution of a problem of maximum flow, 1970; for
+    equal weights this is Hopcroft and Karp's matching.
     """
     group, supply, demand, flow = net.group, state.supply, state.demand, state.flow
     for first in range(len(supply)):
@@ -235,8 +228,7 @@ def _note_sent(rows: Any, t: Any, count: Any, owner: Any, operands: Any) -> None
 def _list_items(rows: Any, t: Any, owner: Any, operands: Any, item: Any, end: Any) -> Any:
     """List the operands of a remote term from ``end`` on.
 
-    Returns:
-        The end of the items, and the bytes of sending once those that nothing else needs.
+    Returns the end of the items, and the bytes of sending once those that nothing else needs.
     """
     code, seen, sent = operands.owners.code, operands.seen, operands.sent
     own_bytes = np.int64(0)
@@ -255,22 +247,11 @@ def _list_items(rows: Any, t: Any, owner: Any, operands: Any, item: Any, end: An
 
 @compiled_in_place
 def split_rows(rows: Any, begin: Any, operands: Any, folds: Any, result: Any, runs: Any) -> Any:
-    """Find the runs of rows; operands of other terms are noted to be sent so often.
+    """Find the runs of rows from ``begin`` on; operands of other terms are noted to be sent so often.
 
-    The terms of each contribution are added up.
-
-    An operand that nothing else needs at the sink's owner is no item: most are of this kind.
-
-    Args:
-        rows: Rows.
-        begin: Row to begin with.
-        operands: What is known of operands.
-        folds: Lines of (sink, part that contributes).
-        result: Runs.
-        runs: Runs that were found before.
-
-    Returns:
-        The row it stopped at, because there may be too few lines, and the number of runs.
+    The terms of each contribution are added up in ``folds``, lines of (sink, part that contributes). An
+    operand that nothing else needs at the sink's owner is no item: most are of this kind. ``runs`` are those
+    found before. Returns the row it stopped at, because there may be too few lines, and the number of runs.
     """
     fold, row, item_end, own_bytes, item = result
     owners, sent = operands.owners, operands.sent
@@ -301,16 +282,11 @@ def split_rows(rows: Any, begin: Any, operands: Any, folds: Any, result: Any, ru
 
 @compiled_in_place
 def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any) -> Any:
-    """Number the groups of runs that one message can carry; return how many there are.
+    """Number the groups of K runs that one message can carry in ``group``; return how many there are.
 
-    That is all of an accumulating (sink, part), else those of one row.
-
-    Args:
-        line: int32[K], line of the contribution of each run.
-        row: int32[K], row of each run.
-        continues: bool[F], whether a row of each line accumulates.
-        known: int32[F, 2], latest group of each line and its row, -1 for none; changed.
-        group: int32[K], result.
+    That is all of an accumulating (sink, part), else those of one row. ``line`` is that of the contribution
+    of each run, ``continues`` (bool[F]) whether a row of each line accumulates, ``known`` (int32[F, 2],
+    changed) the latest group of each line and its row, -1 for none.
     """
     groups = 0
     for k in range(len(row)):
@@ -327,10 +303,8 @@ def enter_rows(rows: Any, begin: Any, first_row: Any, owners: Any, lines: Any, f
     """Enter what rows need: operands where terms are computed, and contributions.
 
     ``lines`` are those of what is sent and of contributions, ``fold`` int32[K] that of the contribution of
-    each run that is computed where its operands live, -1 for others; ``runs`` are behind.
-
-    Returns:
-        The row it stopped at, because there may be too few lines, and the runs behind it.
+    each run that is computed where its operands live, -1 for others; ``runs`` are behind. Returns the row it
+    stopped at, because there may be too few lines, and the runs behind it.
     """
     code, (sent, folds) = owners.code, lines
     for r in range(begin, len(rows.row_sink)):

@@ -1,15 +1,13 @@
 """Reductions that several parts take part in: send the operands, or combine them where they are.
 
 Input: the rows of a graph with a term that a part may compute which is not the sink's, and what is sent in
-any case. Output: all that these rows need.
+any case. Output: all that these rows need, by the cheapest choice for all reductions together.
 
-Send the operands, or combine them and send the sum: the cheapest choice for all reductions together.
-
-Input: operands (with the bytes of sending each) and groups of terms (with the bytes of sending what they
-combine to). Output: which groups are combined. An operand is paid for once, however many groups read it, so
-the choices depend on each other: for each operand of each group, it is sent or the group is combined. That is
-a vertex cover of least weight in a bipartite graph, which equals a minimum cut, and a maximum matching where
-all weights are equal (König's theorem: Papadimitriou, Steiglitz, Combinatorial Optimization, 1982, ch. 10).
+There are operands (with the bytes of sending each) and groups of terms (with the bytes of sending what they
+combine to). An operand is paid for once, however many groups read it, so the choices depend on each other:
+for each operand of each group, it is sent or the group is combined. That is a vertex cover of least weight in
+a bipartite graph, which equals a minimum cut, and a maximum matching where all weights are equal (König's
+theorem: Papadimitriou, Steiglitz, Combinatorial Optimization, 1982, ch. 10).
 """
 
 from __future__ import annotations
@@ -43,12 +41,9 @@ def groups_to_combine(
 ) -> Bool:
     """Return bool[G]: the groups to combine; the operands of all others are sent. Fewest groups on a tie.
 
-    Args:
-        operand_bytes: int64[O], bytes of sending each operand, >= 0.
-        group_bytes: int64[G], bytes of sending what each group combines to, > 0.
-        operand: int32[E] or int64[E], operand of each pair; pairs may be repeated.
-        group: int32[E] or int64[E], group of each pair, ascending.
-        own_bytes: int64[G], bytes of sending more operands, which no other group reads; None for none.
+    Sending takes ``operand_bytes``, int64[O], >= 0, sending what groups combine to ``group_bytes``, int64[G],
+    > 0. Pairs, [E], may be repeated; groups ascend. ``own_bytes``, int64[G], are those of sending more
+    operands, which no other group reads.
     """
     # What only one group reads is cheaper to send than to combine: it takes its share of what may flow.
     demand = group_bytes.astype(np.int64) if own_bytes is None else group_bytes - own_bytes
@@ -99,15 +94,10 @@ def settle(
     num_parts: int,
     reads_others: bool,
 ) -> PairUses:
-    """Enter all expansions that some rows need, and return their fold contributions.
+    """Enter all expansions that some ``rows`` that fold need, and return their fold contributions.
 
-    Args:
-        graph: Value graph; only its vertices are looked at.
-        totals: Totals of its rows.
-        rows: Rows of it that fold.
-        owners: Who may compute terms.
-        sent: What other rows need; added to.
-        reads_others: Whether sums read other versions of their operands than other rows.
+    What other rows need is in ``sent``, which is added to. With ``reads_others``, sums read other versions of
+    their operands than other rows. Of ``graph``, only vertices are looked at.
     """
     folds = Lines(graph.num_vertices, num_parts, is_fold=True)
     remote = _runs(graph, rows, owners, sent.lines, folds)

@@ -24,34 +24,20 @@ FOLD, EXPAND = range(2)
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """All transfers of each kind, pair of parts, statement and array (hub values apart) as one.
-
-    Attributes:
-        num_homes: Number of arrays O.
-        is_expand: bool[N], values that are sent; else contributions.
-        is_hub: bool[N], values that travel by collectives.
-        sender: int64[N], part.
-        receiver: int64[N], part.
-        site: int64[N], statement that makes the values, -1 for none.
-        home: int64[N], array.
-        rounds: int64[N], most often that one of the values is sent.
-        low_bytes: int64[N], bytes at the lower end.
-        comm_bytes: int64[N], bytes, most likely.
-        high_bytes: int64[N], bytes at the upper end.
-    """
+    """All transfers of each kind, pair of parts, statement and array (hub values apart) as one."""
 
     num_parts: int
-    num_homes: int
-    is_expand: Bool
-    is_hub: Bool
-    sender: Int64
-    receiver: Int64
-    site: Int64
-    home: Int64
-    rounds: Int64
-    low_bytes: Int64
-    comm_bytes: Int64
-    high_bytes: Int64
+    num_homes: int  # arrays O
+    is_expand: Bool  # [N], values that are sent; else contributions
+    is_hub: Bool  # [N], values that travel by collectives
+    sender: Int64  # [N], part
+    receiver: Int64  # [N], part
+    site: Int64  # [N], statement that makes the values, -1 for none
+    home: Int64  # [N], array
+    rounds: Int64  # [N], most often that one of the values is sent
+    low_bytes: Int64  # [N], at the lower end
+    comm_bytes: Int64  # [N], most likely
+    high_bytes: Int64  # [N], at the upper end
 
     @classmethod
     def of(
@@ -62,13 +48,7 @@ class Exchanges:
         totals: GraphTotals,
         hubs: Bool | None = None,
     ) -> Exchanges:
-        """Put transfers together.
-
-        Args:
-            kinds: Contributions and values that are sent.
-            totals: Its totals.
-            hubs: bool[V], hub values; None for none.
-        """
+        """Put transfers, contributions and values that are sent, together; ``hubs`` are bool[V]."""
         value, sender, receiver, *counts, width = (
             np.concatenate([getattr(item, f.name) for item in kinds]) for f in fields(Transfers)
         )
@@ -137,12 +117,7 @@ def _firsts(keys: Sequence[Int64]) -> Int64:
 def _grouped(row: Int64, column: Int64, rows: int) -> tuple[Int64, NDArray[np.intp]]:
     """Return the entries by ascending (row, column), and where each distinct pair begins among these.
 
-    Without comparing all keys: by counting, and only what is in one row is sorted.
-
-    Args:
-        row: int[N], in [0, rows).
-        column: int[N], not negative.
-        rows: Number of rows.
+    Without comparing all keys: by counting, and only what is in one row, [0, rows), is sorted.
     """
     pointer, order = order_by(row, rows)
     entries = order, column[order], pointer

@@ -45,33 +45,20 @@ _LEAST_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class StepOrder:
-    """Which statement reads what of which other one, in a step of the outermost loop over time.
+    """Which statement reads what of which other one, in a step of the outermost loop over time."""
 
-    Attributes:
-        totals: Totals of the graph; ``site`` is what makes each value (the last one that adds to it).
-        first_row: int64[N], first row of each site.
-        now: bool[N, N], the column site reads values that the row site made in the same step.
-        reach: bool[N, N], the column site depends on the row site within a step; every site on itself.
-        reach_next: bool[N, N], likewise on the row site in the step before.
-        before: bool[N, N], the column site reads values that the row site made in the step before.
-    """
-
-    totals: GraphTotals
-    first_row: Int64
-    now: Bool
-    before: Bool
-    reach: Bool
-    reach_next: Bool
+    totals: GraphTotals  # ``site`` is what makes each value (the last one that adds to it)
+    first_row: Int64  # [N], first row of each site
+    now: Bool  # [N, N], the column site reads values that the row site made in the same step
+    before: Bool  # [N, N], the column site reads values that the row site made in the step before
+    reach: Bool  # [N, N], the column site depends on the row site within a step; every site on itself
+    reach_next: Bool  # [N, N], likewise on the row site in the step before
 
 
 def step_order(graph: AnyGraph, totals: GraphTotals | None = None) -> StepOrder | None:
     """Order of the statements of ``graph``; ``None`` without statements, or with too many to relate them all.
 
-    Args:
-        graph: Value graph, rows in the order of their first occurrence.
-        totals: Its totals; computed if not given.
-
-    Time O(S + N^3 / word) for S source entries and N sites.
+    Rows are in the order of their first occurrence. Time O(S + N^3 / word) for S source entries and N sites.
     """
     n = len(graph.sites)
     if not 0 < n <= _MOST_SITES or not graph.num_flows:
@@ -89,11 +76,8 @@ def step_order(graph: AnyGraph, totals: GraphTotals | None = None) -> StepOrder 
 def reads_of_sites(graph: AnyGraph, main: Int32) -> tuple[Int64, Bool, Bool]:
     """Return which sites read values of which other ones, and which do so before these are stored first.
 
-    Args:
-        main: int32[V], site that makes each value, -1 for none.
-
-    Returns:
-        int64[N], first row of each site, and bool[N, N] twice, the column site reads values of the row site.
+    ``main`` (int32[V]) is the site that makes each value, -1 for none. Returns int64[N], first row of each
+    site, and bool[N, N] twice, the column site reads values of the row site.
     """
     n, begin = len(graph.sites), 0
     first_row = np.full(n, graph.num_rows)
@@ -151,16 +135,10 @@ def with_phases(
     order: StepOrder | None,
     rows: Sliceable | None = None,
 ) -> Communication:
-    """``communication`` that also says which of it is exchanged one after another in every step.
+    """``communication`` of ``charges`` that also says what is exchanged one after another in every step.
 
-    Args:
-        communication: Communication of ``charges``.
-        charges: Every transfer of the decomposition.
-        exchanges: The same, hubs told apart.
-        part: int32[V], owner of each value.
-        hubs: bool[V], values that travel by collectives: they belong to no phase.
-        order: Order of the statements of ``graph``.
-        rows: Rows of ``graph`` to look at: all others have one owner each. None for all rows.
+    In ``exchanges``, ``hubs`` (bool[V]), which travel by collectives and belong to no phase, are told apart.
+    ``part`` is int32[V], ``order`` that of the statements. Rows that are not in ``rows`` have one owner each.
     """
     if order is None:
         return communication
@@ -185,9 +163,7 @@ def with_phases(
 def _every_step(number: Int64, rounds: Int64) -> Int64:
     """Groups of exchanges that happen about as often as the most frequent one, ascending.
 
-    Args:
-        number: int64[N], group of each exchange: 2 site, and 1 more where values are sent; -1 for none.
-        rounds: int64[N], rounds of each.
+    ``number`` (int64[N]) is the group of each: 2 site, and 1 more where values are sent; -1 for none.
     """
     groups, place = np.unique(number[number >= 0], return_inverse=True)
     most_rounds = np.zeros(len(groups), dtype=np.int64)

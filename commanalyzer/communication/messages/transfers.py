@@ -12,25 +12,15 @@ from commanalyzer.graph.value_graph import Int32, Int64
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """Items of communication of one kind.
+    """Items of communication of one kind."""
 
-    Attributes:
-        value: int32[K], the value that is sent (expand) or contributed to (fold).
-        sender: int32[K], part.
-        receiver: int32[K], part, never the sender.
-        low: int64[K], transfers that certainly happen, one word each.
-        count: int64[K], most likely number, which is what is printed.
-        high: int64[K], upper end where collapsed versions leave doubt; equal to ``low`` when exact.
-        width_bytes: int64[K], bytes per transfer.
-    """
-
-    value: Int32
-    sender: Int32
-    receiver: Int32
-    low: Int64
-    count: Int64
-    high: Int64
-    width_bytes: Int64
+    value: Int32  # [K], the value that is sent (expand) or contributed to (fold)
+    sender: Int32  # [K], part
+    receiver: Int32  # [K], part, never the sender
+    low: Int64  # [K], transfers that certainly happen, one word each
+    count: Int64  # [K], most likely number, which is what is printed
+    high: Int64  # [K], upper end where collapsed versions leave doubt; equal to ``low`` when exact
+    width_bytes: Int64  # [K], per transfer
 
     def __post_init__(self) -> None:
         if np.any(self.sender == self.receiver):

@@ -49,19 +49,14 @@ class CoarseView:
     What is given for some values comes first, then what is given for the values that they follow, then the
     owner of the coarse vertex; hubs go where most of what they exchange is.
 
-    Attributes:
-        adjacency: Affinity graph, edges weigh bytes.
-        hubs: Traffic of the values that take no part.
-        hypergraph: Nets; ``None`` where there would be too many pins. Its vertices are the coarse ones, then
-            terms that may be computed in several places.
-        operand: int64[T], of each such term the operand that the fewest others read.
     """
 
     tiling: Tiling
-    adjacency: Adjacency
-    hubs: HubTraffic
+    adjacency: Adjacency  # edges weigh bytes
+    hubs: HubTraffic  # of the values that take no part
+    # Coarse vertices, then terms that may be computed in several places; None: too many pins.
     hypergraph: Hypergraph | None
-    operand: Int64
+    operand: Int64  # [T], of each such term the operand that the fewest others read
 
     def on_coarse(self, value_part: Int32, *, leads: bool = False) -> Int32:
         """Return int32[N], the part of a value in each coarse vertex, -1 where none has one.
@@ -128,10 +123,8 @@ def build_coarse(
 ) -> CoarseView:
     """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``.
 
-    Args:
-        removed: bool[V], hubs.
-        links: What :func:`coarse_links` found; found if not given.
-        with_terms: Whether terms of reductions are vertices of the hypergraph.
+    ``links`` are those of :func:`coarse_links`. With ``with_terms``, terms of reductions are vertices of the
+    hypergraph.
     """
     n, hub, number = tiling.num_vertices, np.flatnonzero(removed), _numbers(removed, tiling)
     links = links or coarse_links(graph, removed, tiling)
@@ -153,12 +146,9 @@ def build_coarse(
 def build_by_value(
     graph: AnyGraph, removed: Bool, near: Neighbours | None = None, *, with_terms: bool = False
 ) -> CoarseView:
-    """Return the view whose vertices are all values but hubs (``removed``), in their order.
+    """Return the view whose vertices are all values but hubs (``removed``, bool[V]), in their order.
 
-    Args:
-        removed: bool[V], hubs.
-        near: What :func:`~.neighbours.find_neighbours` found; found if not given.
-        with_terms: Whether terms of reductions are vertices of the hypergraph.
+    ``near`` is what :func:`~.neighbours.find_neighbours` found; ``with_terms`` as of :func:`build_coarse`.
     """
     near = near or find_neighbours(graph, removed)
     alone = replace(near, anchor=np.arange(len(removed), dtype=np.int32))
@@ -187,13 +177,7 @@ def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
     one, other = links.one[both] - n, links.other[both] - n
     _, group = component_labels(Adjacency.of_links(one, other, np.ones_like(one), np.zeros(len(hub))))
     mixed = (links.one < n) & (links.other >= n)
-    return HubTraffic(
-        hub,
-        group,
-        links.other[mixed] - n,
-        links.one[mixed],
-        links.sums[mixed, 0],
-    )
+    return HubTraffic(hub, group, links.other[mixed] - n, links.one[mixed], links.sums[mixed, 0])
 
 
 def build_nets(
@@ -208,15 +192,10 @@ def build_nets(
 ) -> Hypergraph | None:
     """Return the nets between coarse vertices; ``None`` where they are too many or have too many pins.
 
-    Args:
-        number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
-        num_coarse: Number of coarse vertices N.
-        near: Uses of the values.
-        work: float64[N], work of the coarse vertices.
-        rows: Rows of the graph among which are all that have pins; None for all.
-        most_nets: Nets that there may be.
-        side: int32[V], parts: terms of reductions whose operands are in one part are computed there, though
-            these are several vertices; None for vertices instead.
+    There may be ``most_nets``. ``number`` (int32[V]) are coarse vertices, hubs from ``num_coarse``, N, on;
+    ``work`` is float64[N]. ``rows`` are those of the graph among which are all that have pins; None for all.
+    Terms of reductions whose operands are in one part of ``side`` (int32[V]) are computed there, though these
+    are several vertices; None for vertices instead.
     """
     sides = frozen(number if side is None else side, np.int32)
     pins = _pins(graph, number, num_coarse, near.readers, sides, rows)
@@ -258,8 +237,8 @@ def _pins(
 ) -> Int64 | None:
     """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many.
 
-    Most pins that would be listed again are not (see :func:`.net_list_pins`);
-    those that are, are dropped before they take more memory than the distinct ones.
+    Most pins that would be listed again are not (see :func:`_list_pins`); those that are, are dropped before
+    they take more memory than the distinct ones.
     """
     found, waiting, most, v = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED, graph.num_vertices
     known = _Pins(readers, number, side, num_coarse, np.full(v, -1, np.int32), np.zeros(0, np.int32))

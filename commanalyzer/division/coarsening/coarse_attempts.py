@@ -17,12 +17,7 @@ from commanalyzer.division.libraries.hypergraph import Incidence, incidence
 from commanalyzer.division.libraries.metis import Prepared, partition
 from commanalyzer.division.libraries.mtkahypar import partition_hypergraph
 from commanalyzer.division.options import PortfolioOptions
-from commanalyzer.division.refinement.refine import (
-    LEAST_GAIN,
-    MOST_COUNTS,
-    PASSES,
-    refine,
-)
+from commanalyzer.division.refinement.refine import LEAST_GAIN, MOST_COUNTS, PASSES, refine
 from commanalyzer.graph.value_graph import Bool, Float64, Int32
 
 # Name of a method, int32[N] owners of the coarse vertices.
@@ -31,11 +26,7 @@ Divided = tuple[str, Int32]
 
 @dataclass(frozen=True)
 class CoarsePartitioners:
-    """Partitioning libraries, asked about one coarse graph.
-
-    Attributes:
-        view: The coarse graph.
-    """
+    """Partitioning libraries, asked about one coarse graph."""
 
     view: CoarseView
     options: PortfolioOptions
@@ -60,8 +51,7 @@ class CoarsePartitioners:
     def metis(self, num_parts: int, budget: Budget, number: int = 0) -> Divided | None:
         """Return what METIS finds with a seed, borders improved; ``None`` if only the first is affordable.
 
-        Raises:
-            PartitionError: If there are fewer coarse vertices than parts, or METIS fails.
+        Raises ``PartitionError`` if there are fewer coarse vertices than parts, or METIS fails.
         """
         seed, options = f" seed {number + 1}" if number else "", self.options
         name = f"metis cut{seed}{self._where}"
@@ -84,10 +74,7 @@ class CoarsePartitioners:
         """Return what Mt-KaHyPar finds; ``None`` where it does not fit into the budget.
 
         It takes most of the time on large meshes, where it gains least. Where a division that ``is_good`` is
-        known, it may only take a small share.
-
-        Raises:
-            PartitionError: If it fails.
+        known, it may only take a small share. Raises ``PartitionError`` if it fails.
         """
         nets, options = self.view.hypergraph, self.options
         if num_parts == 1 or nets is None or not options.structured or not nets.num_pins:
@@ -134,14 +121,9 @@ class CoarsePartitioners:
     ) -> Int32:
         """Return refined parts of all vertices; terms are placed beside what they are computed from.
 
-        Args:
-            part: int32[N], parts of the coarse vertices, -1 for those to be placed.
-            fixed: bool[N], vertices that keep their part; None for none, and passes go on while they gain.
-            work_flops: float64[N], work where each is, as far as the parts stay the same: terms move for the
-                balance, too; None for that of the hypergraph.
-            settled: float64[p], work of each part that no vertex stands for.
-            passes: See :func:`~commanalyzer.division.refinement.refine.refine`.
-            hopeless: Likewise.
+        Arguments as of :func:`~commanalyzer.division.refinement.refine.refine`, [N] without terms. Where none
+        are ``fixed``, passes go on while they gain. Where ``work_flops`` is given, work where each vertex is
+        as far as the parts stay the same, terms move for the balance, too.
         """
         hypergraph, nets, budget_s = self.view.hypergraph, self._nets, self.options.budget_s
         assert hypergraph is not None and nets is not None

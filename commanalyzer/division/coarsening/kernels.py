@@ -1,6 +1,4 @@
-"""Compiled passes over the flows of a large graph that add up what is between coarse vertices.
-
-Compiled passes over the flows of a large graph: what follows what.
+"""Compiled passes over the flows of a large graph: what follows what, and sums between coarse vertices.
 
 Each pass takes the rows of one slice; what it adds up is kept in arrays over the vertices. Nothing here is as
 large as the flows.
@@ -144,17 +142,11 @@ def shared_bytes(volume: Any, readers: Any) -> Any:
 
 
 @compiled_in_place
-def first_slot(key: Any, mask: Any) -> Any:
-    """Return where ``key`` is looked for first; both of its halves reach the lowest bits."""
-    mixed = np.uint64(key) * MULTIPLIER
-    return np.int64(mixed ^ (mixed >> np.uint64(32))) & mask
-
-
-@compiled_in_place
 def slot(keys: Any, key: Any) -> Any:
     """Return the slot of ``key``, or the empty one where it belongs."""
     mask = len(keys) - 1
-    h = first_slot(key, mask)
+    mixed = np.uint64(key) * MULTIPLIER
+    h = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask  # both halves of the key reach the lowest bits
     while keys[h] != key and keys[h] != EMPTY:
         h = (h + 1) & mask
     return h
@@ -164,13 +156,8 @@ def slot(keys: Any, key: Any) -> Any:
 def add_across(rows: Any, versions: Any, width: Any, places: Any, latest: Any, across: Any) -> None:
     """Add the bytes of a slice between different places to ``across`` (int64[P]); once to each, nearly.
 
-    Args:
-        rows: Slice.
-        versions: Of each value.
-        width: Bytes of each value.
-        places: int32[P, V], in several ways; values with a place below 0 in the last are not counted.
-        latest: int32[P, V], where each value was sent to last, -1 before: it is not sent there again.
-        across: Added to.
+    ``places`` (int32[P, V]) are in several ways; values with a place below 0 in the last are not counted.
+    ``latest`` (int32[P, V]) is where each value was sent to last, -1 before: it is not sent there again.
     """
     for r in range(len(rows.row_sink)):
         k = rows.row_sink[r]
@@ -239,15 +226,11 @@ def _link_operands(rows: Any, t: Any, times: Any, values: Any, links: Any) -> No
 
 @compiled_in_place
 def add_links(rows: Any, row: Any, term: Any, values: Any, links: Any) -> Any:
-    """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub.
+    """Add the links of a slice to the table, beginning with one row and one of its terms.
 
     The operands of one term of a hub are linked to each other, as in the affinity graph. Rows of one place
-    read the same places again and again: the slot of the last link of each number is kept.
-
-    It begins with one row and one of its terms.
-
-    Returns:
-        The row and the term that the table may be too small for; the number of rows if it was not.
+    read the same places again and again: the slot of the last link of each number is kept. Returns the row
+    and the term that the table may be too small for; the number of rows if it was not.
     """
     number, versions, width, readers = values
     keys, sums, entries, num_coarse, kind, linked, place = links

@@ -16,17 +16,11 @@ _FIRST_SLOTS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links between coarse vertices (0 to N - 1) and hubs (from N), each pair once, in order of pairs.
+    """Links between coarse vertices (0 to N - 1) and hubs (from N), each pair once, in order of pairs."""
 
-    Attributes:
-        one: int64[L], the lower number.
-        other: int64[L], the higher one.
-        sums: int64[L, 3], bytes, bytes shared by readers (in 64ths), and uses by hubs.
-    """
-
-    one: Int64
-    other: Int64
-    sums: Int64
+    one: Int64  # [L], the lower number
+    other: Int64  # [L], the higher one
+    sums: Int64  # [L, 3], bytes, bytes shared by readers (in 64ths), and uses by hubs
 
 
 def find_links(
@@ -39,14 +33,11 @@ def find_links(
     most: int | None = None,
     kind: UInt8 | None = None,
 ) -> Links | None:
-    """Return the links of all pairs of numbers; ``None`` as soon as there are too many.
+    """Return the links of all pairs of numbers; ``None`` as soon as there are more than ``most`` coarse ones.
 
-    Args:
-        number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
-        num_numbers: These and hubs.
-        readers: int32[V], source entries that read each value.
-        most: Links between two coarse vertices that may be found; None for any number.
-        kind: uint8 of each number: only links between kinds 0 and 1 are found; None for all links.
+    ``number`` (int32[V]) are coarse vertices, hubs from ``num_coarse`` on, ``num_numbers`` in all;
+    ``readers`` (int32[V]) source entries that read each value. Only links between kinds 0 and 1 are found
+    where there is a ``kind`` (uint8) of each number.
     """
     values = kernels.Values(number, graph.versions, graph.width_bytes, readers)
     table = kernels.LinkTable(

@@ -27,28 +27,18 @@ _CLEARLY = 2.0  # at the sum only for less than half: about as many on both side
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What is known of every vertex after one pass over all flows.
+    """What is known of every vertex after one pass over all flows."""
 
-    Attributes:
-        anchor: int32[V], the vertex whose owner each vertex gets: itself, or the end of what it follows.
-        readers: int32[V], source entries that read it.
-        most: int32[V], largest count of a row that reads it.
-        most_folded: int32[V], largest count of a reduction into it.
-        flows: Flows of the graph.
-        task_anchor: int32[V], anchors where private values that feed each other stay together as tasks; empty
-            where none do, and once tiles are made.
-        num_anchors: Number of anchors that are no hubs.
-        idle: int64[I], values without any flow or work: they follow what they have nothing to do with.
-    """
-
-    anchor: Int32
-    readers: Int32
-    most: Int32
-    most_folded: Int32
-    flows: int
+    anchor: Int32  # [V], the vertex whose owner each vertex gets: itself, or the end of what it follows
+    readers: Int32  # [V], source entries that read it
+    most: Int32  # [V], largest count of a row that reads it
+    most_folded: Int32  # [V], largest count of a reduction into it
+    flows: int  # of the graph
+    # [V], anchors where private values that feed each other stay together as tasks; empty where none do, and
+    # once tiles are made.
     task_anchor: Int32
-    num_anchors: int
-    idle: Int64
+    num_anchors: int  # that are no hubs
+    idle: Int64  # [I], values without any flow or work: they follow what they have nothing to do with
 
     @property
     def is_dense(self) -> bool:
@@ -61,11 +51,9 @@ class Neighbours:
 
 
 def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False) -> Neighbours:
-    """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them.
+    """Return anchors and uses of all values; hubs (``removed``, bool[V]) neither follow nor lead.
 
-    Args:
-        removed: bool[V], hubs.
-        with_terms: Whether terms of sums will have places of their own: their operands do not follow sums.
+    With ``with_terms``, terms of sums will have places of their own: their operands do not follow sums.
     """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed

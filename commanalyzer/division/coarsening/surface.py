@@ -1,8 +1,7 @@
 """What is at the borders of parts: coarse vertices, values at the ends of flows, rows.
 
-Input: a graph, its coarse view and owners. Everything else of a part moves nothing and is never looked at.
-
-Rows that join values of several owners: all others move nothing.
+Input: a graph, its coarse view and owners. Everything else of a part, and rows whose values have one owner,
+move nothing and are never looked at.
 """
 
 from __future__ import annotations
@@ -21,15 +20,11 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, sink_of_sou
 
 @dataclass(frozen=True, slots=True)
 class SharedRows:
-    """Rows of a graph whose sinks and sources have several owners, in order; a :class:`.slices.Sliceable`.
-
-    Attributes:
-        owner: int32[V], parts, or vertices of a hypergraph and beyond these hubs, which are no pins; values
-            with others than 0 to ``num_owners`` - 1 do not count.
-        num_owners: Number of owners.
-    """
+    """Rows of a graph whose sinks and sources have several owners, in order; a :class:`.slices.Sliceable`."""
 
     graph: AnyGraph
+    # [V], parts, or vertices of a hypergraph; values with others than 0 to num_owners - 1 (hubs) do not
+    # count.
     owner: Int32
     num_owners: int
 
@@ -56,11 +51,7 @@ def mark_shared(rows: Rows, owner: Int32, num_owners: int, is_shared: Bool) -> N
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Rows of a graph at the borders of parts: all others move nothing, and join no two parts.
-
-    Attributes:
-        view: Its coarse view.
-    """
+    """Rows of a graph at the borders of parts: all others move nothing, and join no two parts."""
 
     graph: AnyGraph
     view: CoarseView

@@ -1,17 +1,14 @@
 """Coarse vertices of a large graph: value graph + hubs -> number of the coarse vertex of every value.
 
-Values go with their anchors (:mod:`.neighbours`). Arrays are cut into tiles: in as many
-dimensions as leave the least bytes between tiles, at the same relative places in all arrays of a family, so
-that values computed from each other element by element share a tile. What is in no array stays a vertex.
+Values go with their anchors (:mod:`.neighbours`). Arrays are cut into tiles: in as many dimensions as leave
+the least bytes between tiles, at the same relative places in all arrays of a family, so that values computed
+from each other element by element share a tile. What is in no array stays a vertex. Tasks, private values
+that feed each other, may stay whole, where most of what they exchange is.
 
 Where tiles would cut most bytes (the order of the elements says nothing about who needs whom) and the graph
 is small enough for a partitioner, anchors themselves are the coarse vertices.
 
 Reference: paper Section 4.2.2, where METIS coarsens vertex by vertex; tiles do it by place.
-
-Tiles of tasks: private values that feed each other go where most of what they exchange is.
-
-Input: tiles of all values by place. Output: tiles in which each task is whole.
 """
 
 from __future__ import annotations
@@ -38,14 +35,9 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64
 def with_tasks(graph: AnyGraph, removed: Bool, anchor: Int32, readers: Int32, tile: Int32) -> Int32:
     """Return tiles where each task is in the one that it exchanges most bytes with.
 
-    Bytes of a value are shared by its readers: what belongs to an element decides, not the nodes that it
-    shares with others.
-
-    Args:
-        removed: bool[V], hubs.
-        anchor: int32[V], anchors where tasks stay together.
-        readers: int32[V], source entries that read each value.
-        tile: int32[V], tiles without tasks.
+    Bytes of a value are shared by its readers (``readers`` int32[V], source entries): what belongs to an
+    element decides, not the nodes that it shares with others. ``anchor`` (int32[V]) keeps tasks together,
+    ``tile`` (int32[V]) does not know them; hubs are ``removed`` (bool[V]).
     """
     private = (graph.is_register | graph.is_temporary) & ~removed
     placed = tile.copy()
@@ -67,13 +59,10 @@ def with_tasks(graph: AnyGraph, removed: Bool, anchor: Int32, readers: Int32, ti
 
 
 def groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
-    """Return the first of ``chosen`` in each tile, tiles ascending, and the position of each one's tile.
+    """Return the first of ``chosen`` in each ``tile``, tiles ascending, and the position of each one's tile.
 
-    Linear in the number of tiles: they are many, and most are in use.
-
-    Args:
-        tile: int32[n], tile of each chosen value; at least one.
-        chosen: int64[n], ascending.
+    Both are [n], at least one, ``chosen`` ascends. Linear in the number of tiles: they are many, and most are
+    in use.
     """
     least = int(tile.min())
     used = np.zeros(int(tile.max()) - least + 1, np.bool_)
@@ -103,24 +92,16 @@ _MOST_LOOSE_VERTICES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """Coarse vertices.
+    """Coarse vertices."""
 
-    Attributes:
-        vertex: int32[V], coarse vertex of each value, -1 for hubs.
-        num_vertices: Their number N.
-        name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
-        neighbours: What was learnt on the way.
-        otherwise: int32[V], anchors of the other kind: where values that feed each other stay together, or do
-            not; those of ``neighbours`` where that is no difference.
-        groups: Arrays that were tiled alike, group by group.
-    """
-
-    vertex: Int32
+    vertex: Int32  # [V], coarse vertex of each value, -1 for hubs
     num_vertices: int
-    name: str
-    neighbours: Neighbours
+    name: str  # ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled
+    neighbours: Neighbours  # what was learnt on the way
+    # [V], anchors of the other kind: where values that feed each other stay together, or do not; those of
+    # ``neighbours`` where that is no difference.
     otherwise: Int32
-    groups: tuple[Blocks, ...] = ()
+    groups: tuple[Blocks, ...] = ()  # arrays that were tiled alike, group by group
 
     @property
     def is_tiled(self) -> bool:
@@ -145,20 +126,17 @@ def build_tiling(
 ) -> Tiling:
     """Return coarse vertices of ``graph``, about ``wanted`` of them if its arrays can be tiled.
 
-    Args:
-        removed: bool[V], hubs.
-        arrays: Arrays of the program.
-        families: Arrays with shapes, most dimensions first.
-        wanted: Coarse vertices to aim at.
-        scattered: Whether values may stay vertices where tiles would cut most bytes.
-        near: What :func:`find_neighbours` found; found if not given.
+    Hubs are ``removed`` (bool[V]), ``families`` are arrays with shapes, most dimensions first. With
+    ``scattered``, values may stay vertices where tiles would cut most bytes. ``near`` is what
+    :func:`find_neighbours` found.
     """
     near = near or find_neighbours(graph, removed)
     wanted = near.tiles_wanted(wanted) if scattered else wanted
     own = np.arange(graph.num_vertices, dtype=np.int32)
     best: _Placed | None = None
     if near.num_anchors > wanted:
-        best = _least_cut(graph, removed, arrays, families, near, wanted, scattered=scattered)
+        found = _candidates(graph, removed, arrays, families, near, wanted)
+        best = _least_cut(graph, removed, found, near, wanted, scattered=scattered)
     if best is None:
         return by_anchor(near, removed, near.task_anchor if len(near.task_anchor) else near.anchor)
     followed = replace(best.near, task_anchor=np.zeros(0, np.int32))  # only needed here
@@ -181,40 +159,24 @@ def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32) -> Tiling:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Tiles of all values.
-
-    Attributes:
-        near: Anchors.
-        tile: int32[V], the tile of the anchor of each value, -1 for hubs.
-        name: What to call the tiles.
-        groups: Arrays that are tiled alike.
-    """
+    """Tiles of all values."""
 
     near: Neighbours
-    tile: Int32
+    tile: Int32  # [V], the tile of the anchor of each value, -1 for hubs
     name: str
-    groups: tuple[Blocks, ...]
+    groups: tuple[Blocks, ...]  # arrays that are tiled alike
 
 
 def _least_cut(
-    graph: AnyGraph,
-    removed: Bool,
-    arrays: Sequence[Array],
-    families: Sequence[Sequence[Shaped]],
-    near: Neighbours,
-    wanted: int,
-    *,
-    scattered: bool,
+    graph: AnyGraph, removed: Bool, found: Iterator[_Placed], near: Neighbours, wanted: int, scattered: bool
 ) -> _Placed | None:
-    """Return the tiles that cut the least bytes; ``None`` where values should stay vertices.
+    """Return which of ``found`` tiles cut the least bytes; ``None`` where values should stay vertices.
 
     Tasks are laid on those that do so without them: that asks for the links of all tasks.
     """
     loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     complete = scattered and loose
-    best, least, between = _least(
-        graph, _candidates(graph, removed, arrays, families, near, wanted), complete
-    )
+    best, least, between = _least(graph, found, complete)
     if len(near.task_anchor):
         tasks, tile = replace(near, anchor=near.task_anchor), tiles_of(graph, best.groups, wanted)
         tile = with_tasks(graph, removed, tasks.anchor, near.readers, tile)

@@ -22,22 +22,13 @@ class Adjacency:
     """Undirected weighted graph in compressed sparse row form; every edge is stored in both directions.
 
     Partitioners check nothing and read past the end of short arrays: :meth:`of_links` makes it, and its edges
-    are symmetric by construction.
-
-    Attributes:
-        pointer: int64[N + 1].
-        neighbour: int64[2E], ascending within each vertex, never the vertex itself.
-        edge_bytes: int64[2E], positive.
-        work_flops: float64[N], not negative.
-
-    Raises:
-        PartitionError: If weights are what no partitioner takes.
+    are symmetric by construction. Raises ``PartitionError`` if weights are what no partitioner takes.
     """
 
-    pointer: Int64
-    neighbour: Int64
-    edge_bytes: Int64
-    work_flops: Float64
+    pointer: Int64  # [N + 1]
+    neighbour: Int64  # [2E], ascending within each vertex, never the vertex itself
+    edge_bytes: Int64  # [2E], positive
+    work_flops: Float64  # [N], not negative
 
     def __post_init__(self) -> None:
         if not np.all(np.isfinite(self.work_flops) & (self.work_flops >= 0)):

@@ -88,14 +88,9 @@ class _Helper:
 class LibraryCaller:
     """Calls functions of partitioning libraries, and works side by side where cores are free.
 
-    Args:
-        cores: Threads that may work at a time.
-        least_seconds: What takes less by an estimate is called in this process, one at a time; the rest in
-            other processes, as many at a time as there are callers. None to call everything here.
-
-    Attributes:
-        cores: As given.
-        stopped: Why :meth:`stop` was called; empty if it was not.
+    So many ``cores`` may work at a time. What takes less than ``least_seconds`` by an estimate is called in
+    this process, one at a time; the rest in other processes, as many at a time as there are callers. None to
+    call everything here. ``stopped`` is why :meth:`stop` was called; empty if it was not.
     """
 
     def __init__(self, cores: int = 1, least_seconds: float | None = None) -> None:
@@ -113,12 +108,9 @@ class LibraryCaller:
         return sum(helper.peak_bytes for helper in self._all)
 
     def call(self, function: Callable[..., Result], limit: Limit, *arguments: object) -> Result:
-        """Return ``function(*arguments)``.
+        """Return ``function(*arguments)``, of a module and dependent on nothing but its arguments.
 
-        Args:
-            function: Of a module, which depends on nothing but its arguments.
-            limit: How long it takes; only another process ends it, after whole seconds, rounded up.
-            arguments: Arrays and numbers.
+        Only another process ends it at its limit, after whole seconds, rounded up.
 
         Raises:
             RuntimeError: If the function fails in another process; with the text of its error.
@@ -150,10 +142,7 @@ class LibraryCaller:
     def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return ``work(item)`` of all ``items``, in their order; the next item is made meanwhile.
 
-        Args:
-            work: What to do, as of :func:`side_by_side`; what finds no free core is done in the caller's
-                thread.
-            items: What for; made one at a time in the caller's thread.
+        Items are made in the caller's thread, where ``work`` is done as well if it finds no free core.
         """
 
         def work_and_leave(item: Item) -> Result:
@@ -223,9 +212,7 @@ class LibraryCaller:
 def ending_early(caller: LibraryCaller, time_limit_s: float | None) -> Iterator[None]:
     """Stop ``caller`` at an interrupt (Ctrl-C) or when the time is over; a second interrupt is an interrupt.
 
-    Args:
-        caller: What is stopped: what uses it ends with what it has found so far.
-        time_limit_s: Wall-clock seconds; None for no limit.
+    What uses it ends with what it has found so far. The limit is wall-clock seconds; None for none.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -252,13 +239,10 @@ def ending_early(caller: LibraryCaller, time_limit_s: float | None) -> Iterator[
 def side_by_side(work: Callable[[int], Result], counts: Sequence[int], caller: LibraryCaller) -> list[Result]:
     """Return ``work(count)`` of all ``counts``, in their order, on the cores of ``caller``.
 
-    What is raised is what one after the other would raise, or an interrupt at once.
-
-    Args:
-        work: What to do; safe in threads, and asks :meth:`LibraryCaller.check` between its steps.
-        counts: Node counts; the largest begin, so that no thread is left with them in the end.
-        caller: Closed when something was raised, so that nothing else goes on for long. With one core,
-            everything runs in the caller's thread.
+    What is raised is what one after the other would raise, or an interrupt at once; ``caller`` is closed
+    then, so that nothing else goes on for long. ``work`` is safe in threads, and asks
+    :meth:`LibraryCaller.check` between its steps. The largest node counts begin, so that no thread is left
+    with them in the end. With one core, everything runs in the caller's thread.
     """
 
     def work_on_core(count: int) -> Result:

@@ -5,8 +5,7 @@ each get a copy. One *fold net* per reduction: the sink and the terms it combine
 each send one combined number. A term that the parts of its operands or of the sink may compute is a pin of
 its own, with its share of the work: it joins the nets of its operands to the fold net of its sink. Where all
 of several operands have other readers as well, about as many as the sink has terms, the sink's part computes
-the term. The weight of a net is the
-bytes that one more part costs, summed over versions.
+the term. The weight of a net is the bytes that one more part costs, summed over versions.
 
 Vertices are those that are given, then the terms. Reference: paper Section 4.2.2; expand and fold nets
 follow the model of :mod:`commanalyzer.communication.volume`.
@@ -34,19 +33,12 @@ _MANY = 2  # times the readers of an operand: as many terms of a sink make it wo
 
 @dataclass(frozen=True, slots=True)
 class Hypergraph:
-    """Weighted hypergraph in compressed sparse row form.
+    """Weighted hypergraph in compressed sparse row form."""
 
-    Attributes:
-        net_pointer: int64[M + 1].
-        pin: int64[P], vertices of each net, ascending and distinct, at least two per net.
-        net_bytes: int64[M], positive: bytes that one more part costs.
-        work_flops: float64[N], work of each vertex; terms have none.
-    """
-
-    net_pointer: Int64
-    pin: Int64
-    net_bytes: Int64
-    work_flops: Float64
+    net_pointer: Int64  # [M + 1]
+    pin: Int64  # [P], vertices of each net, ascending and distinct, at least two per net
+    net_bytes: Int64  # [M], positive: bytes that one more part costs
+    work_flops: Float64  # [N], work of each vertex; terms have none
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -70,15 +62,10 @@ class Hypergraph:
 
 @dataclass(frozen=True, slots=True)
 class Incidence:
-    """Nets of each vertex of a hypergraph, compressed sparse rows.
+    """Nets of each vertex of a hypergraph, compressed sparse rows."""
 
-    Attributes:
-        pointer: int64[N + 1].
-        net: int32[P].
-    """
-
-    pointer: Int64
-    net: Int32
+    pointer: Int64  # [N + 1]
+    net: Int32  # [P]
 
 
 def incidence(hypergraph: Hypergraph) -> Incidence:
@@ -91,28 +78,20 @@ def incidence(hypergraph: Hypergraph) -> Incidence:
 
 
 class _Terms:
-    """Terms of all rows, what they are computed from, and where: T terms, K flows between vertices.
-
-    Attributes:
-        row: int64[T], row of each term.
-        sink: int32[T], the value it is computed for.
-        folded: int64[T], terms that its row folds into that value, of all rows; 0 where it does not.
-        operands: int64[T], sources of each term.
-        source: int32[K], source of each flow that is no hub.
-        term: int64[K], its term.
-        readers: int64[V], flows out of each value.
-    """
+    """Terms of all rows, what they are computed from, and where: T terms, K flows between vertices."""
 
     def __init__(self, graph: ValueGraph, vertex: Int64) -> None:
         v = graph.num_vertices
+        # [T], of each term its row, sources, and the value it is computed for
         self.row, self.operands = row_of_term(graph.rows), np.diff(graph.rows.source_ptr)
         self.sink = graph.rows.row_sink[self.row]
         folds = graph.rows.row_fold[self.row] > 0
+        # [T], terms of all rows that are folded into that value; 0 where its row does not
         self.folded = np.where(folds, np.bincount(self.sink[folds], minlength=v)[self.sink], 0)
         taken = vertex[graph.rows.source] >= 0
-        self.source = graph.rows.source[taken]
-        self.term = np.repeat(np.arange(len(self.row)), self.operands)[taken]
-        self.readers = np.bincount(graph.rows.source, minlength=v)
+        self.source = graph.rows.source[taken]  # [K], of each flow that is no hub's
+        self.term = np.repeat(np.arange(len(self.row)), self.operands)[taken]  # [K]
+        self.readers = np.bincount(graph.rows.source, minlength=v)  # [V], flows out of each value
 
     def places(self, vertex: Int64, base: int) -> Int64:
         """Return int64[T], where each term is computed.
@@ -145,11 +124,8 @@ class _Terms:
 def build_hypergraph(graph: ValueGraph, vertex: Int64, work_flops: Float64) -> tuple[Hypergraph, Int64]:
     """Return the hypergraph of the values that take part in the partitioning, and an operand of its terms.
 
-    That is int64[T], of each term that is a vertex of its own the operand that the fewest others read.
-
-    Args:
-        vertex: int64[V], vertex of each value, -1 for hubs.
-        work_flops: float64[N], work of each vertex.
+    That is int64[T], of each term that is a vertex of its own the operand that the fewest others read. Each
+    value is in a ``vertex`` (int64[V], -1 for hubs), which has ``work_flops`` (float64[N]).
     """
     base, v, terms = len(work_flops), graph.num_vertices, _Terms(graph, vertex)
     place = terms.places(vertex, base)

@@ -9,8 +9,7 @@ Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -40,20 +39,11 @@ def partition(
 ) -> Int32:
     """Return int32[N], a balanced partition with a small edge cut.
 
-    Parts are contiguous where the graph is a connected mesh. Vertices without work get a small weight,
-    because METIS mishandles zero weights: parts may differ in the number of such vertices, not in work. Parts
-    are numbered by the mean index of their vertices.
-
-    Args:
-        graph: Affinity graph; prepared where it is divided several times.
-        num_parts: Number of parts p, 1 <= p <= max(N, 1).
-        seed: Seed, not negative.
-        imbalance: Allowed excess of the largest part over the mean, for example 0.03.
-        caller: What calls METIS; None to call it here.
-        limit: How long METIS may take.
-
-    Raises:
-        PartitionError: If the request is impossible or METIS fails.
+    Parts, of which there may be 1 to max(N, 1), are contiguous where the graph is a connected mesh. Vertices
+    without work get a small weight, because METIS mishandles zero weights: parts may differ in the number of
+    such vertices, not in work. Parts are numbered by the mean index of their vertices. ``imbalance`` is the
+    allowed excess of the largest part over the mean, for example 0.03. Raises ``PartitionError`` if the
+    request is impossible or METIS fails.
     """
     prepared = graph if isinstance(graph, Prepared) else Prepared(graph)
     count = prepared.adjacency.num_vertices
@@ -75,8 +65,12 @@ def partition(
         "ufactor": max(1, round(imbalance * 1000)),
         "contig": int(prepared.is_connected and prepared.is_mesh),
     }
-    call = partial((caller or LibraryCaller()).call, metis_call.divide, limit, num_parts)
-    part = _metis(call, prepared, options)
+    adjacency, call = prepared.adjacency, (caller or LibraryCaller()).call
+    links = adjacency.pointer, adjacency.neighbour, prepared.weight, adjacency.edge_bytes
+    try:
+        part = call(metis_call.divide, limit, num_parts, *links, options)
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise PartitionError(f"METIS failed on {count} vertices: {error}") from error
     return _number_by_position(_fill_empty(part, num_parts), num_parts)
 
 
@@ -128,15 +122,6 @@ def integer_work(work_flops: Float64) -> Int64:
     mean = max(_MEAN_WORK_WEIGHT, (len(work_flops) - count) / (_IDLE_SHARE * count))
     scaled = work_flops * (mean / float(work_flops[positive].mean()))
     return np.maximum(np.rint(scaled), 1.0).astype(np.int64)
-
-
-def _metis(call: Callable[..., Int32], prepared: Prepared, options: dict[str, int]) -> Int32:
-    """Call METIS k-way on validated input."""
-    adjacency = prepared.adjacency
-    try:
-        return call(adjacency.pointer, adjacency.neighbour, prepared.weight, adjacency.edge_bytes, options)
-    except (RuntimeError, ValueError, TypeError) as error:
-        raise PartitionError(f"METIS failed on {adjacency.num_vertices} vertices: {error}") from error
 
 
 def _fill_empty(part: Int32, num_parts: int) -> Int32:

@@ -20,17 +20,10 @@ def divide(
     edge_weight: NDArray[np.int64],
     options: dict[str, int],
 ) -> NDArray[np.int32]:
-    """Return int32[N], parts by METIS's k-way method.
+    """Return int32[N], parts of a graph in compressed sparse rows by METIS's k-way method, with its options.
 
-    Args:
-        pointer: [N + 1].
-        neighbour: [2 E], neighbours of all vertices.
-        vertex_weight: [N].
-        edge_weight: [2 E].
-        options: By name, as METIS's.
-
-    Raises:
-        RuntimeError: Or ``ValueError`` or ``TypeError``, if METIS fails.
+    ``pointer`` is [N + 1], ``neighbour`` and the weights of edges are [2 E]. Raises ``RuntimeError``,
+    ``ValueError`` or ``TypeError`` if METIS fails.
     """
     index = pymetis.zero_copy_dtype()
     if index != np.int64:

@@ -36,23 +36,17 @@ def partition_hypergraph(
 ) -> Int32:
     """Return int32[N], a balanced partition of the vertices with a small connectivity metric.
 
-    Args:
-        hypergraph: At least one net.
-        num_parts: Number of parts p >= 2.
-        seed: Seed, not negative.
-        imbalance: Allowed excess of the largest part's work over the mean.
-        caller: What calls Mt-KaHyPar; None to call it here.
-        limit: How long it may take.
-
-    Raises:
-        PartitionError: If there are fewer vertices than parts or Mt-KaHyPar fails.
+    There are at least one net and two parts; ``imbalance`` is the allowed excess of the largest part's work
+    over the mean. Raises ``PartitionError`` if there are fewer vertices than parts or Mt-KaHyPar fails.
     """
     if not 2 <= num_parts <= hypergraph.num_vertices:
         raise PartitionError(
             f"cannot divide {hypergraph.num_vertices} vertices among {num_parts} parts",
             hint="use fewer nodes or a larger problem size",
         )
-    weights = _vertex_weights(hypergraph), _net_weights(hypergraph)
+    scale = min(1.0, _MAX_NET_WEIGHT / max(int(hypergraph.net_bytes.max(initial=1)), 1))
+    net_weights = np.maximum(np.rint(hypergraph.net_bytes * scale), 1).astype(np.int64)
+    weights = _vertex_weights(hypergraph), net_weights
     nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or LibraryCaller()).call
     try:
         return call(mtkahypar_call.divide, limit, num_parts, *nets, *weights, seed, imbalance)
@@ -70,8 +64,3 @@ def _vertex_weights(hypergraph: Hypergraph) -> Int64:
         return np.ones(len(work), dtype=np.int64)
     padded = np.maximum(work, _IDLE_SHARE * mean)
     return np.asarray(np.maximum(np.rint(padded * (_WORK_UNITS / padded.sum())), 1).astype(np.int64))
-
-
-def _net_weights(hypergraph: Hypergraph) -> Int64:
-    scale = min(1.0, _MAX_NET_WEIGHT / max(int(hypergraph.net_bytes.max(initial=1)), 1))
-    return np.asarray(np.maximum(np.rint(hypergraph.net_bytes * scale), 1).astype(np.int64))

@@ -27,18 +27,10 @@ def divide(
     seed: int,
     imbalance: float,
 ) -> NDArray[np.int32]:
-    """Return int32[N], parts with a small connectivity metric.
+    """Return int32[N], parts with a small connectivity metric; any exception if Mt-KaHyPar fails.
 
-    Args:
-        net_pointer: [M + 1].
-        pin: [P], vertices of all nets.
-        vertex_weight: [N].
-        net_weight: [M].
-        seed: Seed, not negative.
-        imbalance: Allowed excess of the largest part's weight over the mean.
-
-    Raises:
-        Exception: Any, if Mt-KaHyPar fails.
+    ``net_pointer`` is [M + 1], ``pin`` [P] the vertices of all nets; the largest part's weight may exceed the
+    mean by ``imbalance``.
     """
     import mtkahypar
 

@@ -3,12 +3,9 @@
 Single values may change sides in the coarse vertices that lie at a border; everything else of a part is one
 vertex that stays. So the hypergraph is as large as the borders, not as the graph.
 
-Values that follow others: owners of some values -> owners of all, beside what they exchange bytes with.
-
 Coarse vertices place what follows only as finely as they are themselves, and where a program's arrays differ
-in order, they hold values of many parts. Here every value is asked for itself, in passes over all flows:
-those whose neighbours have owners go where most of their bytes go, then those beside these.
-
+in order, they hold values of many parts. Here every value that follows can be asked for itself, in passes
+over all flows: those whose neighbours have owners go where most of their bytes go, then those beside these.
 Of each value only the part that leads and its lead are kept, whatever the number of parts: the part with more
 than half of the bytes always wins (Boyer and Moore, MJRTY, 1981, with weights); where no part has that many,
 one of those with many does.
@@ -30,13 +27,7 @@ from commanalyzer.division.coarsening.kernels import flow_bytes
 from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, groups_of, tiles_of
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
-from commanalyzer.division.refinement.refine import (
-    LEAST_GAIN,
-    MOST_COUNTS,
-    connectivity,
-    most_work,
-    refine,
-)
+from commanalyzer.division.refinement.refine import LEAST_GAIN, MOST_COUNTS, connectivity, most_work, refine
 from commanalyzer.foundation.compiled import compiled_in_place
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
@@ -48,11 +39,9 @@ _MOST_ROUNDS = 16
 def beside_neighbours(graph: AnyGraph, vertex: Int32, anchor: Int32, given: Int32, otherwise: Int32) -> Int32:
     """Return int32[V], owners of all values: given ones, and for others where most of their bytes go.
 
-    Args:
-        vertex: int32[V], -1 for hubs, which have no say.
-        anchor: int32[V], values that follow the same one have one owner.
-        given: int32[V], owners, -1 for values that follow.
-        otherwise: int32[V], owners of what exchanges bytes with no value that has an owner.
+    Values are in a ``vertex`` (int32[V], -1 for hubs, which have no say); those with the same ``anchor``
+    (int32[V]) have one owner. It is ``given`` (int32[V]), -1 for what follows; what exchanges bytes with no
+    value that has an owner gets that of ``otherwise`` (int32[V]).
     """
     owner = given.copy()
     free = np.flatnonzero((given < 0) & (anchor == np.arange(len(given), dtype=np.int32)))
@@ -119,21 +108,13 @@ _PATIENCE, _MOST_MOVES = 0.1, 16384
 
 @dataclass(frozen=True, slots=True)
 class _Border:
-    """Hypergraph of what is beside the borders; its first p vertices are all else of each part.
+    """Hypergraph of what is beside the borders; its first p vertices are all else of each part."""
 
-    Attributes:
-        number: int32[V], vertex of each value, hubs beyond the last.
-        start: int32[N], owners of the vertices.
-        first: int64[N - p], the value that stands for each vertex after the first p.
-        nets: Nets; work of what may move.
-        settled: float64[p], work of all else.
-    """
-
-    number: Int32
-    start: Int32
-    first: Int64
-    nets: Hypergraph
-    settled: Float64
+    number: Int32  # [V], vertex of each value, hubs beyond the last
+    start: Int32  # [N], owners of the vertices
+    first: Int64  # [N - p], the value that stands for each vertex after the first p
+    nets: Hypergraph  # with the work of what may move
+    settled: Float64  # [p], work of all else
 
     def owners(self, found: Int32, part: Int32, tiling: Tiling) -> Int32:
         """Return int32[V], ``part`` with what ``found`` (int32[N]) says of the vertices."""
@@ -155,10 +136,8 @@ def follow_borders(
 ) -> Int32 | None:
     """Return owners where single free values beside borders follow the others; ``None`` if borders are long.
 
-    Args:
-        allowed_imbalance: Allowed excess of the largest part's work over the mean.
-        work_flops: () -> float64[V], work where each value is owned.
-        is_free: bool[V], values that follow.
+    Those that follow are ``is_free`` (bool[V]). A part may exceed the mean work by ``allowed_imbalance``;
+    ``work_flops()`` is float64[V], work where each value is owned.
     """
     border = _border(surface, part, num_parts, work_flops)
     if border is None:
@@ -181,14 +160,10 @@ def refine_borders(
 ) -> Int32 | None:
     """Return better owners of all values, int32[V]; ``None`` if none were found or borders are too long.
 
-    Those are better that move fewer bytes or, where a part has too much work, share it more evenly.
-
-    Args:
-        allowed_imbalance: Allowed excess of the largest part's work over the mean.
-        work_flops: () -> float64[V], work where each value is owned, asked for once if there is something to
-            refine; None for that of the graph.
-        hopeless_bytes: Metric above which no further round is worth its time.
-        budget_s: CPU seconds that all of dividing may take: passes have to save more where they take long.
+    Those are better that move fewer bytes or, where a part has too much work, share it more evenly. Arguments
+    as of :func:`follow_borders`; ``work_flops`` is asked once if there is something to refine, None for the
+    graph's. No further round is worth its time above ``hopeless_bytes``, and passes that take long of
+    ``budget_s``, the CPU seconds for all of dividing, have to save more.
     """
     work = cache(work_flops or (lambda: surface.graph.work_flops))
     best = part
@@ -282,12 +257,8 @@ def _numbered(
     """Return int32[V], the vertex of each value, and a value of each vertex after the first p.
 
     Only values of one part move together: where those that follow an anchor, or are in one tile, are in
-    several parts, refinement would begin with another division than the one it is given.
-
-    Args:
-        chosen: int64[C], anchors that may move.
-        first: int64[G], a value of each group of these.
-        label: int32[C], group of each of them.
+    several parts, refinement would begin with another division than the one it is given. Of C anchors that
+    may move, ``chosen``, ``label`` is the group, ``first`` a value of each group.
     """
     single = part.copy()
     single[chosen] = num_parts + label
@@ -302,11 +273,7 @@ def _numbered(
 
 
 def _is_everywhere(tiling: Tiling, movable: int) -> bool:
-    """Whether most of a large dense graph (a matrix product) is at a border: single moves save little.
-
-    Args:
-        movable: Anchors beside a border.
-    """
+    """Whether most of a large dense graph (a matrix product) is at a border: single moves save little."""
     near = tiling.neighbours
     return near.is_dense and near.flows > _MOST_DENSE_FLOWS and 2 * movable > near.num_anchors
 

@@ -115,15 +115,11 @@ def pins_in(e: Any, b: Any, hyper: Any) -> Any:
 def elect(hyper: Any, waiting: Any, has_new: Any, votes: Any, near: Any, best: Any, lead: Any) -> None:
     """Let the placed pins of the nets of each waiting vertex vote for their parts.
 
-    Each net has its bytes as votes, which its placed pins share.
-
-    Args:
-        hyper: Hypergraph with tables of the placed vertices.
-        has_new: bool[E], nets of which more pins are placed than at the last call: only their vertices vote.
-        votes: float64[p], zeros; they are zeros again afterwards.
-        near: int64[p], scratch.
-        best: Kept up, the part with most votes, the lowest of equal ones, -1 if there is none.
-        lead: Kept up, its votes beyond those of the second, of all bytes of the vertex; -1 likewise.
+    Each net has its bytes as votes, which its placed pins share. Only vertices of nets of which more pins are
+    placed than at the last call (``has_new``, bool[E]) vote. ``votes`` (float64[p]) are zeros, before and
+    after; ``near`` (int64[p]) is scratch. Kept up are ``best``, the part with most votes, the lowest of equal
+    ones, -1 if there is none, and ``lead``, its votes beyond those of the second, of all bytes of the vertex;
+    -1 likewise.
     """
     vertex_pointer, net, state, slot = hyper.vertex_pointer, hyper.net, hyper.state, hyper.slot
     for i in range(len(waiting)):
@@ -185,8 +181,7 @@ def is_inner(v: Any, hyper: Any) -> Any:
 def _near_parts(v: Any, hyper: Any, bytes_in: Any, near: Any) -> Any:
     """List the other parts that nets of ``v`` touch in ``near``, add the bytes of these nets to ``bytes_in``.
 
-    Returns:
-        How many parts, and what leaving its own gains where the vertex goes to none of them.
+    Returns how many parts, and what leaving its own gains where the vertex goes to none of them.
     """
     here = hyper.part[v]
     vertex_pointer, net, state, slot = hyper.vertex_pointer, hyper.net, hyper.state, hyper.slot
@@ -212,9 +207,8 @@ def _near_parts(v: Any, hyper: Any, bytes_in: Any, near: Any) -> Any:
 def best_move(v: Any, hyper: Any, balance: Any, anywhere: Any) -> Any:
     """Return the gain and the part of the best allowed move of ``v``; the part is -1 if there is none.
 
-    Of equal gains that of the idlest part is best, of equally idle ones the first.
-
-    With ``anywhere``, parts that none of its nets touches are considered, too.
+    Of equal gains that of the idlest part is best, of equally idle ones the first. With ``anywhere``, parts
+    that none of its nets touches are considered, too.
     """
     weight, load, most, bytes_in, near = balance
     here = hyper.part[v]

@@ -25,8 +25,7 @@ PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
 _OUTLOOK = 3.0  # passes save less and less
 _FAR = 4.0  # times the aim: no passes come so far
-LEAST_GAIN = 0.0002
-"""Of large graphs: passes that save a smaller share of the metric are not worth their time."""
+LEAST_GAIN = 0.0002  # of the metric, where graphs are large: passes that save less are not worth their time
 MOST_COUNTS = 150_000_000  # nets times parts
 
 
@@ -72,24 +71,22 @@ def refine(
     """Return owners with a smaller connectivity metric.
 
     Args:
-        hypergraph: Nets and work.
-        nets: Its :func:`~commanalyzer.division.libraries.hypergraph.incidence`.
         part: int32[N], part of each vertex, -1 for those to be placed.
         imbalance: Allowed excess of the largest part's work over the mean.
-        fixed: bool[N], vertices that keep their part; None for none.
+        fixed: bool[N], vertices that keep their part.
         num_values: Vertices from it on are terms, which are where their operands are and do not move for the
             balance; None where all may.
         work_flops: float64[N], work to be balanced; None for that of the hypergraph.
-        settled: float64[p], work of each part that no vertex stands for; None for none.
+        settled: float64[p], work of each part that no vertex stands for.
         passes: Most passes of moves that lower the metric; 0 only places and balances.
         patience: Moves since the best state after which a pass ends, of all vertices.
         least_gain: Share of the metric that a pass has to save if another one is to follow.
-        hopeless: What has to be within reach if another pass is to follow, over the metric at first:
-            all of them are taken to save at most ``_OUTLOOK`` times what the last one saved. Without a pass
-            if that is less than one ``_FAR``-th.
+        hopeless: What has to be within reach if another pass is to follow, over the metric at first: all of
+            them are taken to save at most ``_OUTLOOK`` times what the last one saved. Without a pass if that
+            is less than one ``_FAR``-th.
 
-    Raises:
-        PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
+    Raises ``PartitionError`` if ``part`` has another length, or nets times parts exceed what fits into
+    memory.
     """
     if len(part) != (n := hypergraph.num_vertices):
         raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")

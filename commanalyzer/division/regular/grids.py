@@ -48,9 +48,7 @@ all (reflected wrap mapping: Geist, Heath, in Hypercube Multiprocessors, SIAM 19
 class Blocks:
     """Divisions of one family into blocks: what does not depend on the process grid is computed once.
 
-    Args:
-        family: Arrays of related shapes.
-        followed_flops: float64[V], work on each element with what follows it; on itself if not given.
+    ``followed_flops`` (float64[V]) is work on each element with what follows it; on itself if not given.
     """
 
     def __init__(
@@ -60,21 +58,16 @@ class Blocks:
         self._followed_flops = graph.work_flops if followed_flops is None else followed_flops
         self.members = tuple(family)
         self.extents = family[0].extents
-        self._groups = _by_extents(family)
+        ordered = sorted(family, key=lambda s: s.extents)
+        self._groups = [(e, list(m)) for e, m in itertools.groupby(ordered, key=lambda s: s.extents)]
         self._along: dict[_Weight, tuple[Float64, ...]] = {}
 
     def cuts(
-        self,
-        grid: tuple[int, ...],
-        spread: Spread = "points",
-        sizes: tuple[int, ...] = (),
+        self, grid: tuple[int, ...], spread: Spread = "points", sizes: tuple[int, ...] = ()
     ) -> tuple[Int64, ...]:
         """Return what each coordinate adds to the number of the part, for every extents of the family.
 
-        Args:
-            grid: Number of blocks along each dimension.
-            spread: Where to cut.
-            sizes: Points of blocks that are dealt out in turn, whatever ``spread`` says; none to cut.
+        Blocks of ``sizes`` points are dealt out in turn, whatever ``spread`` says; none to cut.
         """
         strides = np.cumprod((1, *grid[:0:-1]))[::-1]
         if sizes:
@@ -185,11 +178,6 @@ def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
         turn, place = np.divmod(np.arange(extent), count)
         found.append(np.where(turn % 2 == 1, count - 1 - place, place))
     return np.concatenate(found)
-
-
-def _by_extents(family: Sequence[Shaped]) -> list[tuple[tuple[int, ...], list[Shaped]]]:
-    ordered = sorted(family, key=lambda s: s.extents)
-    return [(e, list(members)) for e, members in itertools.groupby(ordered, key=lambda s: s.extents)]
 
 
 def _cuts(work: Float64, count: int) -> Int64:

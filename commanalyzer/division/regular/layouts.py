@@ -34,16 +34,10 @@ _BESIDE = 4  # after all of a family, some of them, and those that do work: with
 
 @dataclass(frozen=True, slots=True)
 class CutArrays:
-    """Arrays of one shape and where they are cut.
-
-    Attributes:
-        blocks: The arrays.
-        grid: Number of blocks along each dimension.
-        spread: Where they are cut.
-    """
+    """Arrays of one shape and where they are cut."""
 
     blocks: Blocks
-    grid: tuple[int, ...]
+    grid: tuple[int, ...]  # number of blocks along each dimension
     spread: Spread
 
     @property
@@ -61,23 +55,16 @@ class CutArrays:
 class Cut:
     """A regular division and what it costs by a sketch; the same list for graphs of all sizes.
 
-    Attributes:
-        pieces: Arrays that are cut; all other values follow.
-        part: int32[S], part of each value of the sketch.
-        load: float64[p], work of each part.
-        comm_bytes: Bytes by the guess; where nothing guesses them, the surface of the blocks.
-        imbalance: Largest part's work over the mean.
-        keeps_terms: The arrays are the factors of sums, which follow.
-        name: ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
-            cut, or the array that has most of it.
+    Names are ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
+    cut, or the array that has most of it.
     """
 
-    pieces: tuple[CutArrays, ...]
-    part: Int32
-    load: Float64
-    comm_bytes: float
-    imbalance: float
-    keeps_terms: bool = False
+    pieces: tuple[CutArrays, ...]  # all other values follow
+    part: Int32  # [S], of each value of the sketch
+    load: Float64  # [p], work of each part
+    comm_bytes: float  # by the guess; where nothing guesses them, the surface of the blocks
+    imbalance: float  # largest part's work over the mean
+    keeps_terms: bool = False  # the arrays are the factors of sums, which follow
     name: str = ""
 
     @property
@@ -106,10 +93,8 @@ class Cut:
 class Layouts:
     """Regular divisions of one graph.
 
-    Args:
-        families: Arrays with shapes.
-        sketch: What guesses their costs; ``None`` for the surface of blocks.
-        sums: Sums of products, where these are known.
+    Without a ``sketch``, which guesses their costs, the surface of blocks does; ``sums`` are those of
+    products, where known.
     """
 
     def __init__(
@@ -141,8 +126,7 @@ class Layouts:
     def cuts(self, num_parts: int, allowed: float) -> list[Cut]:
         """Return the divisions that may be best, for each number of cut dimensions the likeliest first.
 
-        Args:
-            allowed: Limit of the largest part's work over the mean.
+        A part may have ``allowed`` times the mean work.
         """
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
         ways: dict[tuple[int, bool], list[Cut]] = defaultdict(list)
@@ -199,7 +183,9 @@ class Layouts:
         found = [even[i] for i in chosen]
         for i in rank[:_STARTS]:
             grid, cuts = grids[i], even[i].pieces[0].cuts()
-            for spread in _uneven(even[i], allowed):
+            # where points are uneven, by work and one by one
+            spreads: tuple[Spread, ...] = ("work", "cyclic") if even[i].imbalance > allowed else ("work",)
+            for spread in spreads:
                 piece = CutArrays(blocks, grid, spread)
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))
@@ -253,13 +239,12 @@ class Layouts:
 
     def _guess(self, pieces: tuple[CutArrays, ...], num_parts: int, known: Cut | None = None) -> Cut:
         """Return what ``pieces`` cost; all but the last of them are those of ``known``."""
+        piece = pieces[-1]
         if self._sketch is None:
-            piece = pieces[-1]
             area = surface(piece.grid, piece.blocks.extents)
             return Cut(pieces, np.zeros(0, np.int32), np.zeros(num_parts), area, 1.0)
         part = np.full(len(self._sketch.value), -1, np.int32) if known is None else known.part.copy()
         load = np.zeros(num_parts) if known is None else known.load.copy()
-        piece = pieces[-1]
         places, cuts = self._known[tuple(map(id, piece.blocks.members))][1], piece.cuts()
         places.enter(cuts, part, load)
         total = float(load.sum())
@@ -350,8 +335,3 @@ def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: 
         near = guess.score(allowed) <= _NEARLY * ranked[0].score(allowed) + unseen
         if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
-
-
-def _uneven(guess: Cut, allowed: float) -> Sequence[Spread]:
-    """Other ways to cut: where points are uneven, by work and one by one."""
-    return ("work", "cyclic") if guess.imbalance > allowed else ("work",)

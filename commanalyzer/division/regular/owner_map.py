@@ -27,21 +27,13 @@ _HEADERS = (["object", "index", "part"], ["object", "offset", "part"])
 
 @dataclass(frozen=True, slots=True)
 class OwnerMap:
-    """Owners by array element.
+    """Owners by array element."""
 
-    Attributes:
-        path: File it was read from.
-        place: int64[N], element number or byte offset.
-        part: int64[N].
-        name: Name of the array of each entry; empty for all arrays of N elements.
-        in_bytes: ``place`` is a byte offset.
-    """
-
-    path: Path
-    place: Int64
-    part: Int64
-    name: tuple[str, ...]
-    in_bytes: bool = False
+    path: Path  # file it was read from
+    place: Int64  # [N], element number or byte offset
+    part: Int64  # [N]
+    name: tuple[str, ...]  # of the array of each entry; empty for all arrays of N elements
+    in_bytes: bool = False  # ``place`` is a byte offset
 
     @property
     def num_parts(self) -> int:
@@ -50,11 +42,7 @@ class OwnerMap:
 
 
 def read_owner_map(path: Path) -> OwnerMap:
-    """Owner map in ``path``.
-
-    Raises:
-        ConfigError: If the file cannot be read or is not an owner map.
-    """
+    """Owner map in ``path``; ``ConfigError`` if the file cannot be read or is not an owner map."""
     try:
         found = _read_npy(path) if path.suffix == ".npy" else _read_csv(path)
     except OSError as error:
@@ -86,23 +74,15 @@ def _read_csv(path: Path) -> OwnerMap:
     if wrong:
         raise ValueError(f"line {wrong} has not three cells")
     name, place, part = zip(*body, strict=True) if body else ((), (), ())
-    return OwnerMap(
-        path,
-        whole_numbers(place),
-        whole_numbers(part),
-        tuple(cell.strip() for cell in name),
-        lines[0][1].strip() == "offset",
-    )
+    names, in_bytes = tuple(cell.strip() for cell in name), lines[0][1].strip() == "offset"
+    return OwnerMap(path, whole_numbers(place), whole_numbers(part), names, in_bytes)
 
 
 def map_owners(graph: AnyGraph, owner_map: OwnerMap) -> Int32:
     """Return int32[V], owner of each value that the map names, -1 for all others.
 
-    Arrays that the map does not name follow the others; of those that it names, it has to have all elements.
-
-    Raises:
-        ConfigError: If the map names an object or an element that the program has not, an element twice, only
-            some elements of an array, or no value at all.
+    Arrays that the map does not name follow the others. Raises ``ConfigError`` if it names an object or an
+    element that the program has not, an element twice, only some elements of an array, or no value at all.
     """
     none = np.zeros(graph.num_vertices, dtype=np.bool_)
     owner = np.full(graph.num_vertices, -1, np.int32)

@@ -7,7 +7,6 @@ KIND   block | block1d | block2d | ...        blocks on the best process grid
        cyclic | cyclic:16x16                  blocks of so many points dealt out in turn
        all:                                   NAME ``*`` stands for every array that has a shape
 
-Arrays by the names that users give them.
 """
 
 from __future__ import annotations
@@ -20,13 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from commanalyzer.division.regular.grids import (
-    Blocks,
-    fits,
-    grid_name,
-    process_grids,
-    surface,
-)
+from commanalyzer.division.regular.grids import Blocks, fits, grid_name, process_grids, surface
 from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.storage.store import AnyGraph
@@ -39,11 +32,7 @@ _SEPARATORS = (".", "%", "::")  # of members, and of scopes in Fortran
 def arrays_called(
     objects: Sequence[HomeObject], arrays: Sequence[Array], name: str, where: str
 ) -> list[Array]:
-    """Return the arrays called ``name``; ``objects`` and ``arrays`` are those of the graph.
-
-    Raises:
-        ConfigError: As :func:`require_called` says.
-    """
+    """Return the arrays called ``name`` of those of the graph; errors as of :func:`require_called`."""
     known = [objects[a.number].name for a in arrays]
     require_called(known, name, where)
     return [a for a, found in zip(arrays, are_called(known, name), strict=True) if found]
@@ -59,11 +48,7 @@ def are_called(known: Sequence[str], *names: str) -> list[bool]:
 
 
 def require_called(known: Sequence[str], name: str, where: str) -> None:
-    """Check that one of the names ``known`` is what the option or file ``where`` calls ``name``.
-
-    Raises:
-        ConfigError: If there is none.
-    """
+    """Raise ``ConfigError`` unless one of ``known`` is what the option or file ``where`` calls ``name``."""
     if not any(are_called(known, name)):
         raise ConfigError(
             f"expected the name of an array, found {name!r}",
@@ -82,31 +67,19 @@ _GRAMMAR = "NAME=block2d, NAME=block:4x4, NAME[64x32]=block or NAME=cyclic:16x16
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How the arrays of one name are divided.
+    """How the arrays of one name are divided."""
 
-    Attributes:
-        text: As the user wrote it.
-        name: Variable, ``*`` for all arrays.
-        extents: Shape, empty if it is to be found.
-        kind: Blocks, or blocks dealt out in turn.
-        dims: Number of divided dimensions, 0 if it is to be chosen.
-        numbers: Process grid (``block``) or points of a block (``cyclic``), empty if to be chosen.
-    """
-
-    text: str
-    name: str
-    extents: tuple[int, ...]
-    kind: Literal["block", "cyclic"]
-    dims: int
+    text: str  # as the user wrote it
+    name: str  # variable, ``*`` for all arrays
+    extents: tuple[int, ...]  # shape, empty if it is to be found
+    kind: Literal["block", "cyclic"]  # blocks, or blocks dealt out in turn
+    dims: int  # number of divided dimensions, 0 if it is to be chosen
+    # Process grid (``block``) or points of a block (``cyclic``), empty if to be chosen.
     numbers: tuple[int, ...]
 
 
 def parse_rule(text: str) -> Rule:
-    """Rule that ``text`` states.
-
-    Raises:
-        ConfigError: If it has another form, or its shape and grid differ in dimensions.
-    """
+    """Rule that ``text`` states; ``ConfigError`` where it is none, or shape and grid differ in dimensions."""
     match = _RULE.fullmatch(text.strip())
     if match is None:
         raise ConfigError(f"expected a rule such as {_GRAMMAR}, found {text!r}", where=_OPTION)
@@ -133,10 +106,8 @@ def rule_owners(graph: AnyGraph, rules: Sequence[Rule], num_parts: int) -> Int32
     """Return int32[V], owners of the elements that ``rules`` name, -1 for all others.
 
     ``None`` if a rule's process grid is for another number of parts. Elements that are used nearly everywhere
-    are where their array says, as others are.
-
-    Raises:
-        ConfigError: If a rule names no array, or one whose shape is not known and not given.
+    are where their array says, as others are. Raises ``ConfigError`` if a rule names no array, or one whose
+    shape is not known and not given.
     """
     arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
     families = shape_families(graph, arrays)

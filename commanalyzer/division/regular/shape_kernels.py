@@ -149,19 +149,11 @@ def _loop_steps(rows: Any, r: Any, index: Any, owner: Any, streams: Any, tally: 
 def tally_distances(
     rows: Any, num_rows: Any, index: Any, arrays: Any, owner: Any, streams: Any, tally: Any
 ) -> Any:
-    """Tally distances between elements that are read together or next in a loop.
+    """Tally distances between elements that are read together or next in a loop; return it, maybe larger.
 
-    Args:
-        rows: Rows of the slice.
-        num_rows: How many of them are looked at.
-        index: Place of each vertex in its array, below 2^40.
-        arrays: Number of arrays.
-        owner: Array of each vertex.
-        streams: What :func:`new_streams` returned; changed.
-        tally: Tally; changed.
-
-    Returns:
-        The tally, or a larger one.
+    ``num_rows`` rows of the slice are looked at. ``index`` is the place of each vertex in its array, below
+    2^40, ``owner`` the number of this, of so many ``arrays``. ``streams`` of :func:`new_streams` and
+    ``tally`` change.
     """
     source, term_ptr, source_ptr = rows.source, rows.term_ptr, rows.source_ptr
     most = 0

@@ -6,11 +6,9 @@ apart. The *number of elements* is a square or a cube. *Kinship*: where one arra
 (n + 1)^3 or (n + 2)^3 are its nodes or its padded versions, and 8 n^3 are its corners. Arrays of one family
 are divided by relative position, which keeps kin together.
 
-The elements of one array divided like a graph, as mesh codes do: any owners -> owners of its elements.
-
-A programmer can write this: a table says who has each element, arrays with as many elements use the same one,
-all else is where the elements are that it is computed from. Which array: the one, with those of its length,
-beside whose elements most of the work is done.
+The elements of one array may also be divided like a graph, as mesh codes do: a table says who has each
+element, arrays with as many elements use the same one, all else is where the elements are that it is computed
+from. Which array: the one, with those of its length, beside whose elements most of the work is done.
 """
 
 from __future__ import annotations
@@ -46,37 +44,24 @@ _FEWER = 4  # times
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Elements of one home object.
+    """Elements of one home object."""
 
-    Attributes:
-        number: Index of the home object.
-        vertex: int32[K], values that live there.
-        index: int32[K], element number of each, one for members of a structure; int64 if numbers are larger.
-        counts: Possible numbers of elements, the likeliest first.
-        rows: Elements from each plane, then row to the next, where declared or allocated one by one.
-    """
-
-    number: int
-    vertex: Int32
-    index: Int32 | Int64
-    counts: tuple[int, ...]
+    number: int  # index of the home object
+    vertex: Int32  # [K], values that live there
+    index: Int32 | Int64  # [K], element number of each, one for members of a structure
+    counts: tuple[int, ...]  # possible numbers of elements, the likeliest first
+    # Elements from each plane, then row to the next, where declared or allocated one by one.
     rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """An array with its shape.
-
-    Attributes:
-        array: The array.
-        extents: Elements along each divided dimension, slowest first.
-        components: Values per point that stay together (fastest dimension, not divided).
-        is_known: The extents are declared, allocated or steps of loops, not a guess by their number.
-    """
+    """An array with its shape."""
 
     array: Array
-    extents: tuple[int, ...]
-    components: int = 1
+    extents: tuple[int, ...]  # elements along each divided dimension, slowest first
+    components: int = 1  # values per point that stay together (fastest dimension, not divided)
+    # The extents are declared, allocated or steps of loops, not a guess by their number.
     is_known: bool = False
 
     @property
@@ -103,7 +88,10 @@ def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
     vertex = np.flatnonzero(usable).astype(np.int32)
     if not len(vertex):
         return ()
-    vertex = _by_place(vertex, home[vertex], offset[vertex])
+    where, at = home[vertex], offset[vertex]
+    rises = (where[1:] > where[:-1]) | ((where[1:] == where[:-1]) & (at[1:] >= at[:-1]))
+    if not rises.all():  # they are usually numbered by object and offset
+        vertex = vertex[np.lexsort((at, where))]
     start = group_starts(home[vertex])
     ends = np.append(start[1:], len(vertex))
     found: list[Array] = []
@@ -121,14 +109,6 @@ def elements_of(arrays: Sequence[Array], num_vertices: int) -> Bool:
     for array in arrays:  # one step per array
         found[array.vertex] = True
     return found
-
-
-def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
-    """Return vertices ordered by object and offset; they are usually numbered like that."""
-    rises = (home[1:] > home[:-1]) | ((home[1:] == home[:-1]) & (offset[1:] >= offset[:-1]))
-    if rises.all():
-        return vertex
-    return vertex[np.lexsort((offset, home))]
 
 
 def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
@@ -333,18 +313,12 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
 def tally_distances(
     graph: AnyGraph, index: Int32 | Int64, arrays: int, owner: Int32
 ) -> tuple[Int64, Int64, Int64]:
-    """Return arrays, distances above 4 in them, and how often each occurs, by kind.
+    """Return arrays int64[N], distances above 4 in them, and how often each occurs, by kind int64[N, kinds].
 
     The kinds: elements that a row reads, up to four places apart among those of its array; an element and the
-    one in its place when a loop goes on, the innermost first.
-
-    Args:
-        index: int[V], place of each vertex in its array; private results get that of their element.
-        arrays: Number of arrays.
-        owner: int32[V], array of each vertex, -1 for none; changed likewise.
-
-    Returns:
-        int64[N], int64[N], int64[N, kinds], in ascending order.
+    one in its place when a loop goes on, the innermost first. Of each vertex, ``index`` (int[V]) is the place
+    in its array, ``owner`` (int32[V]) the number of that, -1 for none; in both, private results get what
+    their element has. Arrays and distances ascend.
     """
     if index.dtype == np.int64:  # a key has so many bits for a place
         owner[index >> kernels.ARRAY_BITS != 0] = -1

@@ -26,12 +26,9 @@ _PAIRS = 1024  # of a slice of the rows: they tell what a cut does to all of the
 
 
 def leaders(vertex: Int32 | Int64, anchor: Int32, is_element: Bool, num_vertices: int) -> Int64:
-    """Return int64[N], the element of an array that leads each vertex, -1 for none.
+    """Return int64[N], the element of an array (``is_element``, bool[V]) that leads each vertex, -1 for none.
 
-    Args:
-        vertex: int[V], vertex of each value, -1 for none.
-        anchor: int32[V], the value that each value follows.
-        is_element: bool[V], elements of arrays.
+    Each value is in a ``vertex`` (int[V], -1 for none) and follows its ``anchor`` (int32[V]).
     """
     lead = np.full(num_vertices, -1, np.int64)
     own = np.flatnonzero((vertex >= 0) & is_element)
@@ -46,12 +43,9 @@ def led_work(
 ) -> Float64:
     """Return float64[V], work on each value with what follows it; where hubs have most, on what makes them.
 
-    Args:
-        anchor: int32[V], the value that each value follows.
-        is_element: bool[V], elements of arrays.
-        vertex: int32[V], coarse vertex of each value, -1 for hubs.
-        work_flops: float64[V].
-        coarse_flops: float64[N], work of coarse vertices, in which that of hubs was spread.
+    Values follow their ``anchor`` (int32[V]), elements of arrays are ``is_element`` (bool[V]). Work is that
+    of values (float64[V]) and of each coarse ``vertex`` (int32[V], -1 for hubs), in which that of hubs was
+    spread.
     """
     n = len(coarse_flops)
     work = np.bincount(anchor, work_flops, len(anchor)).astype(np.float64)
@@ -70,17 +64,11 @@ def hub_bytes(graph: AnyGraph, removed: Bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Sums of products.
+    """Sums of products."""
 
-    Attributes:
-        comm_bytes: Bytes of one number for each of them.
-        is_factor: bool[V], values that are multiplied with others in them, and are no such sums.
-        pairs: int32[2, N], the first and the last factor of some of their terms.
-    """
-
-    comm_bytes: int
-    is_factor: Bool
-    pairs: Int32
+    comm_bytes: int  # of one number for each of them
+    is_factor: Bool  # [V], values that are multiplied with others in them, and are no such sums
+    pairs: Int32  # [2, N], the first and the last factor of some of their terms
 
 
 def find_sums(graph: AnyGraph) -> Sums:
@@ -102,16 +90,10 @@ def find_sums(graph: AnyGraph) -> Sums:
 class Sketch:
     """Some nets of a hypergraph.
 
-    Args:
-        hypergraph: Nets and work.
-        lead: int64[N], the value that leads each vertex, -1 for none.
-        work_flops: float64[V], work where each value leads; by the hypergraph if not given.
-        unseen_bytes: Bytes that one more part may cost beside these nets: those of hubs, which have none.
-
-    Attributes:
-        unseen_bytes: As given.
-        value: int64[S], the values that lead vertices of these nets.
-        work: float64[V], work led by each value.
+    Each vertex is led by a value (``lead``, int64[N], -1 for none). Work lies where values lead
+    (``work_flops``, float64[V]), by the hypergraph if not given. One more part may cost ``unseen_bytes``
+    beside these nets: those of hubs, which have none. ``value`` (int64[S]) are the values that lead vertices
+    of these nets, ``work`` (float64[V]) is what each value leads.
     """
 
     def __init__(
