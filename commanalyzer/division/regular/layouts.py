@@ -149,7 +149,8 @@ class Layouts:
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
             for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0)
         ]
-        chosen.sort(key=lambda g: (g.cut_dims, g.pieces[0].shape_rank, g.pieces[0].spread == "cyclic"))
+        first = [(g.pieces[0].shape_rank, g.pieces[0].spread == "cyclic", len(g.pieces)) for g in chosen]
+        chosen = [chosen[i] for i in sorted(range(len(chosen)), key=lambda i: (chosen[i].cut_dims, first[i]))]
         different: dict[object, Cut] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
             alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
