@@ -3,17 +3,19 @@
 ``alive[i] = n == 3 ? 1 : alive[i]`` says the same, and compilers write one for the other where they may. So
 that both have the same flows, a store under a condition on elements of arrays stores what the condition
 selects in the canonical module, with the same value on both sides. Where nothing is stored instead, and the
-program has just accessed that place, it is said to store what is there: the owner has to decide in either
-case. (It is recorded, not done: memory may be read-only.)
+place does not depend on data, it is said to store what is there: the owner has to decide in either case. (It
+is recorded, not done: memory may be read-only.)
 
 Only conditions of the round count, as elsewhere: not those of loops around, of loop trips, of ways out of a
-loop, or those of a store that adds to what is there or keeps an extremum.
+loop, or those of a store that adds to what is there, keeps an extremum, or copies: a copy is known by what it
+is a copy of.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow, reached
@@ -31,7 +33,7 @@ def with_guarded_stores(module: Module) -> Module:
     before: dict[int, list[str]] = defaultdict(list)
     stored: dict[int, tuple[str, str]] = {}
     for function in module.functions:
-        _Guards(function, control_flow(function), before, stored).write()
+        _Guards(function, control_flow(function), module.lines, before, stored).write()
     if not stored:
         return module
     lines = list(module.lines)
@@ -48,6 +50,7 @@ class _Guards:
 
     function: Function
     cfg: ControlFlow
+    lines: Sequence[str]
     before: dict[int, list[str]]
     stored: dict[int, tuple[str, str]]
     blocks: Mapping[str, tuple[Instruction, ...]] = field(init=False)
@@ -74,13 +77,13 @@ class _Guards:
                 self._keep(chosen, label, other)
 
     def _is_plain(self, store: Instruction) -> bool:
-        """A scalar is stored, and not added to what is there."""
+        """A computed scalar is stored, no copy, and not added to what is there."""
         if store.opcode != "store" or store.flags & {DESCRIPTOR, "volatile", "atomic"}:
             return False
         value, pointer = store.operands
         _, made = self.defined.get(value.text, ("", None))
-        goes_on = False
-        if made is not None and made.opcode not in ("select", "phi"):
+        goes_on = made is not None and made.opcode == "load"
+        if made is not None and made.opcode not in ("select", "phi", "load"):
             others = [o for o in made.operands if not self._is_loaded(o, pointer)]
             is_sum = made.opcode in ("add", "fadd") or any(o.is_local for o in others)
             goes_on = is_sum and len(others) < len(made.operands)
@@ -106,9 +109,8 @@ class _Guards:
     def _decided(self, label: str, above: str) -> tuple[str, ...]:
         """Registers that say whether ``label`` is executed behind ``above``, its immediate dominator."""
         before = self.cfg.predecessors[label]
-        asked = {x for p in before for x in self._up(p, above) if self._selects(x)}
-        conditions = {x: self.blocks[x][-1].operands[0] for x in asked}
-        if not any(self._is_of_elements(condition) for condition in conditions.values()):
+        conditions = self._asked(label, above)
+        if not any(map(self._is_of_elements, conditions.values())):
             return ()
         place = self.blocks[label][0].first_line
         if len(before) == 1:
@@ -121,11 +123,14 @@ class _Guards:
         behind = next(i for i in self.blocks[label] if i.opcode != "phi")
         return (self._added(behind.first_line, f"icmp eq i32 {way}, 0"),)
 
-    def _up(self, block: str, top: str) -> Iterator[str]:
-        for label in self.cfg.dominator_chain(block):
-            yield label
-            if label == top:
-                return
+    def _asked(self, label: str, above: str) -> dict[str, Operand]:
+        """Conditions behind ``above`` that decide over which edge a block is entered, by their blocks."""
+        found = dict[str, Operand]()
+        for block in self.cfg.predecessors[label]:
+            chain = self.cfg.dominator_chain(block)
+            asked = filter(self._selects, chain[: chain.index(above) + 1])
+            found |= {x: self.blocks[x][-1].operands[0] for x in asked}
+        return found
 
     def _selects(self, label: str) -> bool:
         """The block's condition decides between two ways on in the round."""
@@ -140,16 +145,15 @@ class _Guards:
 
     def _is_of_elements(self, condition: Operand) -> bool:
         """It is computed from something that was loaded from a computed place."""
-
-        def inputs(name: str) -> list[str]:
-            _, made = self.defined.get(name, ("", None))
-            return [] if made is None or made.opcode == "load" else [o.text for o in made.operands]
-
-        found = (self.defined.get(name, ("", None))[1] for name in reached([condition.text], inputs))
+        found = (self.defined.get(name, ("", None))[1] for name in reached([condition.text], self._inputs))
         return any(
             i is not None and i.opcode == "load" and i.type.kind != "ptr" and self._varies(i.operands[0].text)
             for i in found
         )
+
+    def _inputs(self, name: str) -> list[str]:
+        _, made = self.defined.get(name, ("", None))
+        return [] if made is None or made.opcode == "load" else [o.text for o in made.operands]
 
     def _varies(self, pointer: str) -> bool:
         """The place depends on a number, or is one of several."""
@@ -175,13 +179,56 @@ class _Guards:
         inner = self.cfg.innermost_loop.get(label)
         above = [b for b in self.cfg.dominator_chain(other) if self.cfg.innermost_loop.get(b) == inner]
         accessed = {i.operands[-1] for b in above for i in self.blocks[b] if i.opcode in ("load", "store")}
-        for pointer, store in {s.operands[1]: s for s in stores if s.operands[1] in accessed}.items():
-            type_ = store.operands[0].type
+        (join,) = self.cfg.successors[label]
+        asked = self._asked(join, self.cfg.immediate_dominator[join] or join)
+        is_by_elements = all(map(self._is_of_elements, asked.values()))
+        for pointer, type_ in {s.operands[1]: s.operands[0].type for s in stores}.items():
+            if pointer not in accessed:
+                if not is_by_elements or not self._is_regular(pointer, inner):
+                    continue
+                pointer = Operand(pointer.type, self._made_again(pointer.text, other, end.first_line))
             held = Operand(
                 type_, self._added(end.first_line, f"load {type_.text}, {_typed(pointer)}, align 1")
             )
             value = self._selected(end, bits, held, KEPT)
             self.before[end.first_line].append(f"  store {value}, {_typed(pointer)}, align 1")
+
+    def _is_regular(self, pointer: Operand, loop: str | None) -> bool:
+        """The place only depends on counters of loops, in an array that the loop does not choose."""
+        block, made = self.defined.get(pointer.text, ("", None))
+        if made is None or self.cfg.innermost_loop.get(block) != loop:
+            return True
+        return (
+            made.opcode == "getelementptr"
+            and all(map(self._counts, made.operands[1:]))
+            and self._is_regular(made.operands[0], loop)
+        )
+
+    def _counts(self, index: Operand) -> bool:
+        """It is computed from what each round counts on, whatever the data are."""
+        found = reached([index.text], self._inputs)
+        made = [self.defined[name] for name in found if name in self.defined]
+        return not self._is_of_elements(index) and all(
+            self._counts_on(block, phi) for block, phi in made if phi.opcode == "phi"
+        )
+
+    def _counts_on(self, block: str, phi: Instruction) -> bool:
+        """In a loop, and not by another choice."""
+        latches = self.cfg.loops[block].latches if self.cfg.is_loop_header(block) else ()
+        again = [o for o, p in zip(phi.operands, phi.incoming, strict=True) if p in latches]
+        steps = [self.defined.get(o.text, ("", None))[1] for o in again]
+        return bool(latches) and all(step is not None and step.opcode != "phi" for step in steps)
+
+    def _made_again(self, name: str, other: str, line: int) -> str:
+        """Name of a register that has the same value in block ``other``."""
+        block, made = self.defined.get(name, ("", None))
+        if made is None or self.cfg.dominates(block, other):
+            return name
+        code = self.lines[made.first_line].partition(" = ")[2].partition(", !")[0]
+        for operand in dict.fromkeys(o.text for o in made.operands if o.is_local):
+            again = self._made_again(operand, other, line).replace("\\", r"\\")
+            code = re.sub(re.escape(operand) + r"(?![\w.$-])", again, code)
+        return self._added(line, code)
 
     def _selected(
         self, place: Instruction, bits: tuple[str, ...], value: Operand, prefix: str = GUARD
