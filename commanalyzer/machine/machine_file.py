@@ -38,10 +38,8 @@ def as_machine(
 ) -> MachineParameters:
     """``given`` itself, the machine of that name or file, or one of which nothing is known.
 
-    Parameters by name go before its own: ``throughput="3.2GFlop/s"``.
-
-    Raises:
-        MachineModelError: As :func:`load_machine`, or if there is no such parameter, or its value is no such.
+    Parameters by name go before its own: ``throughput="3.2GFlop/s"``. Raises ``MachineModelError``: as
+    :func:`load_machine`, or if there is no such parameter, or its value is no such.
     """
     if given is None:
         known = MachineParameters()
@@ -85,8 +83,7 @@ def write_machine(
 ) -> None:
     """Write ``machine`` and its provenance as TOML; ``force`` replaces an existing file.
 
-    Raises:
-        ArtifactError: If the file exists or cannot be written.
+    Raises ``ArtifactError`` if the file exists or cannot be written.
     """
     import tomlkit
 

@@ -70,14 +70,10 @@ from commanalyzer.machine.phase_times import PhaseTimes, Unit, part_of_file, rea
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A parameter read off at some node count and message size.
+    """A parameter read off at some node count and message size."""
 
-    Attributes:
-        value: In the unit of the parameter.
-        is_extrapolated: The point lies outside the measured range; ``value`` is that of its nearest end.
-    """
-
-    value: float
+    value: float  # in the unit of the parameter
+    # The point lies outside the measured range; ``value`` is that of its nearest end
     is_extrapolated: bool = False
 
 
@@ -85,18 +81,14 @@ class Reading:
 class Curve:
     """Values over node counts, over message sizes, or over both.
 
-    Attributes:
-        nodes: Node counts p, increasing; empty when the values do not depend on it.
-        message_bytes: Message sizes, bytes, increasing; empty when the values do not depend on it.
-        values: One per point; with both axes row by row, ``len(nodes)`` rows of ``len(message_bytes)``.
-
-    Raises:
-        MachineModelError: If there is no axis, an axis does not increase from above zero, or the number of
-            values differs.
+    Raises ``MachineModelError`` if there is no axis, an axis does not increase from above zero, or the number
+    of values differs.
     """
 
-    nodes: tuple[float, ...]
+    nodes: tuple[float, ...]  # node counts p, increasing; empty when the values do not depend on it
+    # Message sizes, bytes, increasing; empty when the values do not depend on it
     message_bytes: tuple[float, ...]
+    # One per point; with both axes row by row, ``len(nodes)`` rows of ``len(message_bytes)``
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -136,29 +128,17 @@ def _check_axis(axis: Sequence[float], name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ParameterKind:
-    """One parameter of a machine.
+    """One parameter of a machine."""
 
-    Attributes:
-        meaning: What it is, with its symbol.
-        unit: Unit of the values.
-        parse: Reads the user's text.
-        show: Writes a value for people.
-        low: Least plausible value.
-        high: Greatest plausible value.
-        example: How to write one.
-        needs_unit: A number alone could be read in two units.
-        also: Another unit, in which a program may have measured it.
-    """
-
-    meaning: str
+    meaning: str  # what it is, with its symbol
     unit: str
-    parse: Callable[[str], float]
-    show: Callable[[float], str]
-    low: float
-    high: float
-    example: str
-    needs_unit: bool = True
-    also: str = ""
+    parse: Callable[[str], float]  # reads the user's text
+    show: Callable[[float], str]  # writes a value for people
+    low: float  # least plausible value
+    high: float  # greatest plausible value
+    example: str  # how to write one
+    needs_unit: bool = True  # a number alone could be read in two units
+    also: str = ""  # another unit, in which a program may have measured it
 
 
 def _time(meaning: str, low: float, high: float, example: str) -> ParameterKind:
@@ -327,9 +307,8 @@ class MachineParameters:
 def read_machine(path: Path) -> MachineParameters:
     """Machine described by a TOML file.
 
-    Raises:
-        MachineModelError: If the file is missing, is no TOML, is newer than this program, or has unknown
-            keys or implausible values.
+    Raises ``MachineModelError`` if the file is missing, is no TOML, is newer than this program, or has
+    unknown keys or implausible values.
     """
     with reading(path, "a machine file", error=MachineModelError):
         data = parse_toml(path.read_text(encoding="utf-8"))
@@ -366,8 +345,7 @@ def _machine(data: Mapping[str, object]) -> MachineParameters:
 def given_parameter(name: str, value: Quantity) -> Parameter:
     """Parameter of a machine: itself, a text with its unit, or a number in the unit of :data:`KINDS`.
 
-    Raises:
-        MachineModelError: If machines have no such parameter, or the value is no such.
+    Raises ``MachineModelError`` if machines have no such parameter, or the value is no such.
     """
     if name not in KINDS:
         raise MachineModelError(f"expected one of {', '.join(KINDS)}, found {name}")

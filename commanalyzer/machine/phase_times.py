@@ -35,16 +35,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A neighbourhood of nodes: a switch, a rack, a group.
+    """A neighbourhood of nodes: a switch, a rack, a group."""
 
-    Attributes:
-        name: Metric that counts those of an allocation.
-        nodes: Nodes in one.
-        meaning: What it is.
-    """
-
+    # Metric that counts those of an allocation
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*\Z")]
-    nodes: Count
+    nodes: Count  # nodes in one
     meaning: str = ""
 
 
@@ -64,44 +59,27 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class AreaFormula:
-    """Formula of the phases that meet all conditions.
-
-    Attributes:
-        name: Of the area.
-        where: Conditions; none for all phases.
-        formula: Seconds as a sum of products of metrics.
-    """
+    """Formula of the phases that meet all conditions."""
 
     name: str
-    where: tuple[Condition, ...]
-    formula: str
+    where: tuple[Condition, ...]  # conditions; none for all phases
+    formula: str  # seconds as a sum of products of metrics
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseTimes:
-    """Model of the time of a communication phase.
+    """Model of the time of a communication phase."""
 
-    Attributes:
-        areas: In order; the first whose conditions hold is used.
-        ranges: Name of a metric, least and greatest value of the training data.
-        source: ``measured`` or ``given``.
-        date: Of the measurement.
-        note: How it was obtained.
-    """
-
-    areas: tuple[AreaFormula, ...]
+    areas: tuple[AreaFormula, ...]  # in order; the first whose conditions hold is used
+    # Name of a metric, least and greatest value of the training data
     ranges: tuple[tuple[str, float, float], ...] = ()
-    source: str = "given"
-    date: str = ""
-    note: str = ""
+    source: str = "given"  # ``measured`` or ``given``
+    date: str = ""  # of the measurement
+    note: str = ""  # how it was obtained
 
 
 def parse_condition(text: str) -> tuple[Condition, ...]:
-    """Conditions joined by ``and``.
-
-    Raises:
-        MachineModelError: If it is something else.
-    """
+    """Conditions joined by ``and``; ``MachineModelError`` if it is something else."""
     found = []
     for part in text.split(" and ") if text.strip() else []:
         match = _CONDITION.fullmatch(part)
@@ -114,11 +92,7 @@ def parse_condition(text: str) -> tuple[Condition, ...]:
 
 
 def read_units(entry: object) -> tuple[Unit, ...]:
-    """Neighbourhoods of a machine file.
-
-    Raises:
-        MachineModelError: If they are not a list of tables with name and growing numbers of nodes.
-    """
+    """Neighbourhoods of a file; ``MachineModelError`` if they are no tables with name and growing nodes."""
     found = part_of_file(entry, tuple[Unit, ...], "units")
     sizes = [unit.nodes for unit in found]
     if sizes != sorted(set(sizes)):
@@ -141,11 +115,7 @@ class _Phases(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_phase_times(entry: object) -> PhaseTimes:
-    """Model of a machine file.
-
-    Raises:
-        MachineModelError: If keys are missing or unknown, or a value cannot be read.
-    """
+    """Model of a machine file; ``MachineModelError`` if keys are missing or unknown, or a value is wrong."""
     given = part_of_file(entry, _Phases, "phase_times")
     for name, (low, high) in given.ranges.items():
         if not -math.inf < low <= high < math.inf:
@@ -158,11 +128,7 @@ def read_phase_times(entry: object) -> PhaseTimes:
 
 
 def part_of_file(entry: object, kind: type[_T], where: str) -> _T:
-    """A part of a machine file as a value.
-
-    Raises:
-        MachineModelError: If it is something else.
-    """
+    """A part of a machine file as a value; ``MachineModelError`` if it is something else."""
     try:
         return typed(entry, kind)
     except ValueError as error:

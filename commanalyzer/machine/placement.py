@@ -26,16 +26,11 @@ _MOST = 1 << 31
 class Placement:
     """Ranks on nodes, nodes in a network.
 
-    Attributes:
-        node: int64[P], node of each rank, 0 ... N - 1.
-        position: int64[N], place of each node in the network, all different.
-
-    Raises:
-        ValueError: If a rank is on no node, or two nodes are at the same place.
+    Raises ``ValueError`` if a rank is on no node, or two nodes are at the same place.
     """
 
-    node: Int64
-    position: Int64
+    node: Int64  # [P], node of each rank, 0 ... N - 1
+    position: Int64  # [N], place of each node in the network, all different
 
     def __post_init__(self) -> None:
         if len(self.node) and not 0 <= self.node.min() <= self.node.max() < len(self.position):

@@ -17,28 +17,21 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class MedianInterval:
-    """A median and its confidence interval.
-
-    Attributes:
-        confidence: Confidence that is reached; below what was asked for when there are too few values.
-    """
+    """A median and its confidence interval."""
 
     median: float
     low: float
     high: float
-    confidence: float
+    confidence: float  # confidence that is reached; below what was asked for when there are too few values
     num_values: int
 
 
 def median_interval(values: Values) -> MedianInterval:
     """Median and the narrowest symmetric pair of order statistics that holds it with 95 % confidence.
 
-    The number of values below the true median is binomial(n, 1/2), whatever their distribution, so that
-    the l-th smallest and l-th largest values enclose it with probability 1 - 2 P(B < l). With fewer than 6
-    values no pair reaches 95 %; the extremes are given with the confidence that they have.
-
-    Args:
-        values: At least one finite value, any shape.
+    The number of values below the true median is binomial(n, 1/2), whatever their distribution, so that the
+    l-th smallest and l-th largest values enclose it with probability 1 - 2 P(B < l). With fewer than 6 values
+    (at least 1, finite) no pair reaches 95 %; the extremes are given with the confidence that they have.
     """
     from scipy.stats import binom
 

@@ -55,8 +55,7 @@ logger = logging.getLogger(__name__)
 def read_profile(path: Path) -> Profile:
     """Profile in a file; a warning (logged) names what is missing.
 
-    Raises:
-        ProfileError: If it cannot be read, is no JSON, or a field is not as Appendix A says.
+    Raises ``ProfileError`` if it cannot be read, is no JSON, or a field is not as Appendix A says.
     """
     hint = "a profile has application, appScale and threads (docs: profile files)"
     with reading(path, "a profile as in Appendix A", hint=hint, error=ProfileError):
@@ -73,11 +72,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def write_profile(profile: Profile, path: Path, *, force: bool = False) -> None:
-    """Write a profile.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
-    """
+    """Write a profile; ``ArtifactError`` if the file exists (without ``force``) or cannot be written."""
     write_text(path, profile_text(profile), force=force)
 
 
@@ -97,8 +92,7 @@ def profile_text(profile: Profile) -> str:
 def read_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
     """Profiles of files and of all ``*.pisa`` files in directories, in the order of their names.
 
-    Raises:
-        ProfileError: As :func:`read_profile`, or if a directory holds none.
+    Raises ``ProfileError``: as :func:`read_profile`, or if a directory holds none.
     """
     found: list[Profile] = []
     for path in paths:
@@ -132,11 +126,7 @@ class _File(msgspec.Struct, rename={"scale": "appScale"}):
 
 
 def _rank(thread: Fields, place: int, where: str) -> RankProfile:
-    """Profile of a thread.
-
-    Raises:
-        ProfileError: If a field is not as expected.
-    """
+    """Profile of a thread; ``ProfileError`` if a field is not as expected."""
     for field in ("processId", "threadId"):
         if field not in thread:
             raise ProfileError(f"expected the mandatory field {field} in threads[{place}]", where=where)

@@ -41,12 +41,7 @@ def any_number(value: Parsed) -> float:
 
 
 def given_number(value: Parsed) -> float:
-    """A number of a file that is not negative.
-
-    Raises:
-        TypeError: If it is none.
-        ValueError: If it is negative, or text that is none.
-    """
+    """A number >= 0; ``TypeError`` if it is none, ``ValueError`` if it is negative, or text that is none."""
     found = any_number(value)
     if not found >= 0:
         raise ValueError(f"expected a number that is not negative, found {value}")
@@ -54,11 +49,7 @@ def given_number(value: Parsed) -> float:
 
 
 def objects(value: Parsed) -> list[Fields]:
-    """Objects of a list; one alone may stand without it.
-
-    Raises:
-        TypeError: If it is something else.
-    """
+    """Objects of a list; one alone may stand without it; ``TypeError`` if it is something else."""
     items = [value] if isinstance(value, dict) else value
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise TypeError(f"expected a list of objects, found {type(value).__name__}")
@@ -322,12 +313,9 @@ def read_mix(given: Parsed) -> InstructionMix:
     """Mix of the field's content.
 
     Instructions of a type that are in no row of its mix have no type of data. If the number of all
-    instructions is larger than the sum of the types, the rest is of the type ``misc_other``.
-
-    Raises:
-        TypeError: If something is of another kind.
-        ValueError: If a number is negative.
-        KeyError: If a field is missing.
+    instructions is larger than the sum of the types, the rest is of the type ``misc_other``. Raises
+    ``TypeError`` if something is of another kind; ``ValueError`` if a number is negative; ``KeyError`` if a
+    field is missing.
     """
     counts = no_instructions()
     if given is None:

@@ -35,20 +35,16 @@ SCALARS = (*("LSys", "H0branch", *ILP, "F0regreads", "F0regwrites", "MPIinstruct
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metrics:
-    """Metrics of one rank; a metric that is not known is not there.
+    """Metrics of one rank; a metric that is not known is not there."""
 
-    Attributes:
-        scalars: By name (``SCALARS``).
-        mixes: float64[5, 7] by name (``MIXES``): fraction of all instructions per vector and data length
-            (:mod:`commanalyzer.profiles.mix`).
-        functions: By name (``FUNCTIONS``), float64[N, 2]: distance (or length of the history) and value.
-        communication: float64[N, 3] (``MPIcommVector``): number to be added to the own rank, modulo the
-            number of ranks, to get the source; received bytes; received messages.
-    """
-
-    scalars: dict[str, float]
+    scalars: dict[str, float]  # by name (``SCALARS``)
+    # float64[5, 7] by name (``MIXES``): fraction of all instructions per vector and data length
+    # (:mod:`commanalyzer.profiles.mix`)
     mixes: dict[str, Float64]
+    # By name (``FUNCTIONS``), float64[N, 2]: distance (or length of the history) and value
     functions: dict[str, Float64]
+    # [N, 3] (``MPIcommVector``): number to be added to the own rank, modulo the number of ranks, to get the
+    # source; received bytes; received messages
     communication: Float64
 
 

@@ -101,16 +101,10 @@ def no_instructions() -> Float64:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InstructionMix:
-    """How many instructions of each kind were executed.
+    """Executed instructions by kind; ``ValueError`` if the shape is another one, or a count is negative."""
 
-    Attributes:
-        counts: float64[types, vector lengths, data types] (``TYPES``, ``VECTOR_LENGTHS``, ``DATA_TYPES``);
-            whole numbers where they were counted, any where they are predicted.
-
-    Raises:
-        ValueError: If the shape is another one, or a count is negative.
-    """
-
+    # [types, vector lengths, data types] (``TYPES``, ``VECTOR_LENGTHS``, ``DATA_TYPES``); whole numbers where
+    # they were counted, any where they are predicted
     counts: Float64
 
     def __post_init__(self) -> None:

@@ -34,10 +34,8 @@ def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposit
     """The sequential profile divided among the owners of a division.
 
     ``profile`` is of one rank, ``result`` an analysis of the same run, ``division`` one of its
-    decompositions.
-
-    Raises:
-        ProfileError: If the profile has several ranks, or the result has no value graph.
+    decompositions. Raises ``ProfileError`` if the profile has several ranks, or the result has no value
+    graph.
     """
     if len(profile.ranks) != 1 or result.counted is not None:
         raise ProfileError(
@@ -82,10 +80,7 @@ def counted_profile(result: AnalysisResult, scale: Mapping[str, float]) -> Profi
     """Communication part of the profile of an MPI program that was counted.
 
     Calls of collectives over all processes are those of each rank; other calls are only known for all ranks
-    together and are left out.
-
-    Raises:
-        ProfileError: If the result is a prediction.
+    together and are left out. Raises ``ProfileError`` if the result is a prediction.
     """
     if result.counted is None:
         raise ProfileError(

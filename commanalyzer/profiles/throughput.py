@@ -48,21 +48,13 @@ _LINE = LINE_BYTES[0]
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """A core and its caches.
+    """A core and its caches."""
 
-    Attributes:
-        frequency_hz: Cycles per second.
-        issue: Instructions per cycle, at most.
-        caches: Bytes and latency in cycles of each, the smallest first.
-        memory_cycles: Latency of memory.
-        bandwidth: Bytes per second from memory.
-    """
-
-    frequency_hz: float
-    issue: float
-    caches: tuple[tuple[float, float], ...]
-    memory_cycles: float
-    bandwidth: float
+    frequency_hz: float  # cycles per second
+    issue: float  # instructions per cycle, at most
+    caches: tuple[tuple[float, float], ...]  # bytes and latency in cycles of each, the smallest first
+    memory_cycles: float  # latency of memory
+    bandwidth: float  # bytes per second from memory
 
 
 class _Cache(msgspec.Struct):
@@ -88,8 +80,7 @@ class _ProcessorFile(msgspec.Struct):
 def load_processor(path: Path) -> Processor:
     """Processor of a file.
 
-    Raises:
-        MachineModelError: If it cannot be read, or something is missing or not positive.
+    Raises ``MachineModelError`` if it cannot be read, or something is missing or not positive.
     """
     with reading(path, "a processor", error=MachineModelError):
         file = typed(parse_toml(path.read_text(encoding="utf-8")), _ProcessorFile)
@@ -103,11 +94,7 @@ def load_processor(path: Path) -> Processor:
 
 
 def rank_seconds(rank: RankProfile, processor: Processor) -> float:
-    """Time of a rank without communication.
-
-    Raises:
-        ProfileError: If instructions, parallelism or reuse of data are not known.
-    """
+    """Time without communication; ``ProfileError`` without instructions, parallelism or reuse of data."""
     parallelism, reuse = rank.window(), rank.reuse(_LINE)
     if parallelism is None or reuse is None or not rank.mix.instructions:
         raise ProfileError(
@@ -131,8 +118,7 @@ def rank_seconds(rank: RankProfile, processor: Processor) -> float:
 def throughput_of(path: Path, processor: Processor) -> Parameter:
     """R of a profile's ranks: their operations per second while the slowest one computes.
 
-    Raises:
-        ProfileError: If the profile cannot be read, or has no floating-point instructions.
+    Raises ``ProfileError`` if the profile cannot be read, or has no floating-point instructions.
     """
     profile = read_profile(path)
     counts = _threads(path, len(profile.ranks))

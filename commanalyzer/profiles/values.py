@@ -25,55 +25,34 @@ LINE_BYTES = (64, 128)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """Parallelism of instructions in one order of execution.
+    """Parallelism of instructions in one order of execution."""
 
-    Attributes:
-        span: float64[5], cycles by ``ILP_TYPES`` if every instruction takes one; per type, those in which one
-            of that type starts later than all before.
-        mean: float64[5], instructions per cycle, likewise.
-    """
-
+    # [5], cycles by ``ILP_TYPES`` if every instruction takes one; per type, those in which one of that type
+    # starts later than all before
     span: Float64
-    mean: Float64
+    mean: Float64  # [5], instructions per cycle, likewise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parallelism:
-    """Parallelism of instructions for one window.
+    """Parallelism of instructions for one window."""
 
-    Attributes:
-        window: Instructions that are looked at together; 0 is no limit.
-        out_of_order: Each starts when its operands are there.
-        in_order: None starts before those in front of it.
-    """
-
-    window: int
-    out_of_order: Spans
-    in_order: Spans
+    window: int  # instructions that are looked at together; 0 is no limit
+    out_of_order: Spans  # each starts when its operands are there
+    in_order: Spans  # none starts before those in front of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reuse:
-    """Reuse distances: distinct lines between two accesses to the same one.
-
-    Attributes:
-        line_bytes: Bytes of a line.
-        distance: int64[B], increasing: 0 and powers of two.
-        count: float64[B], accesses with a distance above the previous entry and up to this one.
-        accesses: All accesses, the first ones of every line included.
-        error: Standard error of the cumulative distribution, the largest of all distances; 0 is exact.
-        instruction_bytes: Bytes of an instruction, of instruction reuse; 0 of data.
-
-    Raises:
-        ValueError: If the distances do not increase.
-    """
+    """Distinct lines between two accesses to the same; ``ValueError`` if the distances do not increase."""
 
     line_bytes: int
-    distance: Int64
-    count: Float64
-    accesses: float
+    distance: Int64  # [B], increasing: 0 and powers of two
+    count: Float64  # [B], accesses with a distance above the previous entry and up to this one
+    accesses: float  # all accesses, the first ones of every line included
+    # Standard error of the cumulative distribution, the largest of all distances; 0 is exact
     error: float = 0.0
-    instruction_bytes: int = 0
+    instruction_bytes: int = 0  # bytes of an instruction, of instruction reuse; 0 of data
 
     def __post_init__(self) -> None:
         if len(self.distance) != len(self.count) or (np.diff(self.distance) <= 0).any():
@@ -97,39 +76,24 @@ class Reuse:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Memory that a rank touches.
+    """Memory that a rank touches."""
 
-    Attributes:
-        data_bytes: Distinct bytes.
-        lines: Distinct cache lines.
-        line_bytes: Bytes of a line.
-        shared_bytes: Distinct bytes of all threads of the process.
-        shared_lines: Distinct lines of all threads of the process.
-    """
-
-    data_bytes: float = 0.0
-    lines: float = 0.0
+    data_bytes: float = 0.0  # distinct bytes
+    lines: float = 0.0  # distinct cache lines
     line_bytes: int = LINE_BYTES[0]
-    shared_bytes: float = 0.0
-    shared_lines: float = 0.0
+    shared_bytes: float = 0.0  # distinct bytes of all threads of the process
+    shared_lines: float = 0.0  # distinct lines of all threads of the process
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branches:
-    """Predictability of conditional branches from the outcomes before them, all branches together.
+    """Predictability of conditional branches from the outcomes before them, all branches together."""
 
-    Attributes:
-        history: int64[H], increasing: outcomes that are known.
-        entropy: float64[H], bits that the next outcome still tells.
-        misprediction: float64[H], least fraction of wrong predictions: of the more frequent outcome
-            after each history.
-        executed: Conditional branches.
-    """
-
-    history: Int64
-    entropy: Float64
+    history: Int64  # [H], increasing: outcomes that are known
+    entropy: Float64  # [H], bits that the next outcome still tells
+    # [H], least fraction of wrong predictions: of the more frequent outcome after each history
     misprediction: Float64
-    executed: float = 0.0
+    executed: float = 0.0  # conditional branches
 
     @property
     def last_entropy(self) -> float:
@@ -144,23 +108,14 @@ class Branches:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchange:
-    """What a rank sends and receives.
+    """What a rank sends and receives."""
 
-    Attributes:
-        sent_bytes: Bytes to all others, point to point.
-        sent_messages: Messages, likewise.
-        source: int64[N], increasing: ranks that something is received from.
-        received_bytes: float64[N].
-        received_messages: float64[N].
-        collective_bytes: Bytes of collectives by kind and direction, as files call them
-            (``bcast_sent_bytes``).
-    """
-
-    sent_bytes: float
-    sent_messages: float
-    source: Int64
-    received_bytes: Float64
-    received_messages: Float64
+    sent_bytes: float  # bytes to all others, point to point
+    sent_messages: float  # messages, likewise
+    source: Int64  # [N], increasing: ranks that something is received from
+    received_bytes: Float64  # [N]
+    received_messages: Float64  # [N]
+    # Bytes of collectives by kind and direction, as files call them (``bcast_sent_bytes``)
     collective_bytes: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -172,41 +127,24 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankProfile:
-    """Profile of one thread (Table 1).
+    """Profile of one thread (Table 1)."""
 
-    Attributes:
-        process_id: MPI rank, 0 without MPI.
-        thread_id: OpenMP thread, 0 without OpenMP.
-        mix: Executed instructions, without those of external libraries.
-        register_reads: Registers read by all instructions.
-        register_writes: Registers written by all instructions and read by one.
-        parallelism: One entry per window.
-        data_reuse: One entry per line size.
-        instruction_reuse: Likewise.
-        footprint: Memory that is touched.
-        branches: Predictability of branches.
-        exchange: Communication; ``None`` of a program that has none.
-        mpi_calls: Calls by MPI function.
-        openmp_calls: Calls by OpenMP function.
-        library_calls: Calls by external function.
-        missing: Fields of Table 1 that are not known, by their names in files.
-    """
-
-    process_id: int = 0
-    thread_id: int = 0
+    process_id: int = 0  # MPI rank, 0 without MPI
+    thread_id: int = 0  # OpenMP thread, 0 without OpenMP
+    # Executed instructions, without those of external libraries
     mix: InstructionMix = field(default_factory=lambda: InstructionMix(no_instructions()))
-    register_reads: float = 0.0
-    register_writes: float = 0.0
-    parallelism: tuple[Parallelism, ...] = ()
-    data_reuse: tuple[Reuse, ...] = ()
-    instruction_reuse: tuple[Reuse, ...] = ()
+    register_reads: float = 0.0  # registers read by all instructions
+    register_writes: float = 0.0  # registers written by all instructions and read by one
+    parallelism: tuple[Parallelism, ...] = ()  # one entry per window
+    data_reuse: tuple[Reuse, ...] = ()  # one entry per line size
+    instruction_reuse: tuple[Reuse, ...] = ()  # likewise
     footprint: Footprint = field(default_factory=Footprint)
     branches: Branches | None = None
-    exchange: Exchange | None = None
-    mpi_calls: Mapping[str, float] = field(default_factory=dict)
-    openmp_calls: Mapping[str, float] = field(default_factory=dict)
-    library_calls: Mapping[str, float] = field(default_factory=dict)
-    missing: frozenset[str] = frozenset()
+    exchange: Exchange | None = None  # communication; ``None`` of a program that has none
+    mpi_calls: Mapping[str, float] = field(default_factory=dict)  # calls by MPI function
+    openmp_calls: Mapping[str, float] = field(default_factory=dict)  # calls by OpenMP function
+    library_calls: Mapping[str, float] = field(default_factory=dict)  # calls by external function
+    missing: frozenset[str] = frozenset()  # fields of Table 1 that are not known, by their names in files
 
     def reuse(self, line_bytes: int) -> Reuse | None:
         """Data reuse for lines of this size, ``None`` if it is not known."""
@@ -220,22 +158,12 @@ class RankProfile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Profiles of all ranks of one run.
-
-    Attributes:
-        application: Name of the program.
-        scale: Scaling parameters and their values.
-        ranks: One entry per thread or process, at least one.
-        remarks: What was approximated, one sentence each.
-
-    Raises:
-        ValueError: If there is no rank, or one is there twice.
-    """
+    """Profiles of all ranks of one run; ``ValueError`` if there is no rank, or one is there twice."""
 
     application: str
-    scale: Mapping[str, float]
-    ranks: tuple[RankProfile, ...]
-    remarks: tuple[str, ...] = ()
+    scale: Mapping[str, float]  # scaling parameters and their values
+    ranks: tuple[RankProfile, ...]  # one entry per thread or process, at least one
+    remarks: tuple[str, ...] = ()  # what was approximated, one sentence each
 
     def __post_init__(self) -> None:
         named = [(r.process_id, r.thread_id) for r in self.ranks]

@@ -79,17 +79,13 @@ def show_comparison(comparison: Comparison, console: Console, *, quiet: bool = F
     """Print ``comparison``; only the totals with ``quiet``."""
     console.print(_totals(comparison))
     if not quiet:
-        _show_details(comparison, console)
+        if len(comparison.candidates) > 1:
+            console.print(_candidates(comparison))
+        print_lines(console, _matrix_lines(comparison), is_wide=True)
+        print_lines(console, object_lines(comparison.predicted, comparison.prediction.store.objects))
     console.print(Text(comparison.verdict))
     if comparison.measured is not None:
         _show_measured(comparison.measured, console)
-
-
-def _show_details(comparison: Comparison, console: Console) -> None:
-    if len(comparison.candidates) > 1:
-        console.print(_candidates(comparison))
-    print_lines(console, _matrix_lines(comparison), is_wide=True)
-    print_lines(console, object_lines(comparison.predicted, comparison.prediction.store.objects))
 
 
 def _totals(comparison: Comparison) -> Table:

@@ -36,11 +36,7 @@ _LATENCY_TERMS = ("latency", "message_overhead", "gap", "allreduce")
 def show_bound(
     found: ScalingBound, program: str, efficiency: float, console: Console, *, quiet: bool = False
 ) -> None:
-    """Print ``found``; only the table with ``quiet``.
-
-    ``efficiency`` is the least acceptable one; machine, advice and what a better machine brings are left out
-    if ``quiet``.
-    """
+    """Print ``found``; only the table with ``quiet``; ``efficiency`` is the least acceptable one."""
     if not quiet:
         console.print(
             Text(f"{program}, {format_work(found.work_flop, found.unit)}, on {machine_line(found.machine)}")
@@ -73,7 +69,9 @@ def _table(found: ScalingBound) -> Table:
         numeric(names[0], lambda p: format_percent(p.paper_efficiency)),
         *(numeric(name, lambda p: format_percent(p.expected_efficiency)) for name in names[1:]),
         numeric("with latency", lambda p: format_percent(p.efficiency)),
-        worded("", lambda p: _bar(p.efficiency), no_wrap=True, min_width=_BAR_WIDTH),
+        worded(
+            "", lambda p: "█" * round(_BAR_WIDTH * p.efficiency) or "▏", no_wrap=True, min_width=_BAR_WIDTH
+        ),
         numeric("speed-up", lambda p: f"{p.speedup:.3g}"),
         numeric("time", lambda p: format_seconds(p.time_s)),
         worded("communication", _communication),
@@ -88,10 +86,6 @@ def _efficiency_names(found: ScalingBound) -> tuple[str, ...]:
         return ("random partners",)
     differs = any(p.expected_efficiency < 0.999 * p.paper_efficiency for p in found.points)
     return ("bound (Eq. 4)", "random partners") if differs else ("bound (Eq. 4)",)
-
-
-def _bar(share: float) -> str:
-    return "█" * round(_BAR_WIDTH * share) or "▏"
 
 
 def _communication(point: BoundPoint) -> str:
@@ -266,19 +260,13 @@ _WHERE = {
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """What a report of simulated runs shows.
-
-    Attributes:
-        platform: Topology or file.
-        simulator: Version line of SimGrid.
-        simulation: Runs, and what was measured on the platform.
-    """
+    """What a report of simulated runs shows."""
 
     program: str
     platform: str
-    simulator: str
+    simulator: str  # version line of SimGrid
     options: SimulationOptions
-    simulation: Simulation
+    simulation: Simulation  # runs, and what was measured on the platform
     provenance: Provenance
 
 

@@ -63,7 +63,6 @@ def numeric(name: str, cell: Callable[[T], str], meaning: str = "", **look: Unpa
 def across(
     names: Iterable[str],
     cell: Callable[[T, int], str],
-    meaning: str = "",
     **look: Unpack[ColumnLook],
 ) -> list[Field[T]]:
     """Columns of numbers of one kind: ``cell`` shows an item's value in the k-th of them."""
@@ -71,7 +70,7 @@ def across(
     def of(place: int) -> Callable[[T], str]:
         return lambda item: cell(item, place)
 
-    return [numeric(name, of(place), meaning, **look) for place, name in enumerate(names)]
+    return [numeric(name, of(place), **look) for place, name in enumerate(names)]
 
 
 def terminal_table(

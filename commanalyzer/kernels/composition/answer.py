@@ -38,17 +38,12 @@ MOST_CONFIGURATIONS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ThreadCounts:
-    """Counts of a system on a number of cores.
-
-    Attributes:
-        element_time_s: Average run time per element, seconds.
-        is_exhaustive: No other counts are faster; otherwise counts grew one by one while that helped.
-    """
+    """Counts of a system on a number of cores."""
 
     counts: Mapping[str, int]
     threads: int
-    element_time_s: float
-    is_exhaustive: bool
+    element_time_s: float  # average run time per element, seconds
+    is_exhaustive: bool  # no other counts are faster; otherwise counts grew one by one while that helped
 
 
 def best_counts(
@@ -88,11 +83,7 @@ def best_counts(
 
 
 def check_threads(system: System, cores: int) -> None:
-    """Refuse more threads than cores.
-
-    Raises:
-        ConfigError: If the system keeps more threads busy than there are cores.
-    """
+    """``ConfigError`` if the system keeps more threads busy than there are cores."""
     threads = num_threads(system)
     if threads > cores:
         raise ConfigError(
@@ -159,38 +150,24 @@ _RANGE = 1024.0  # crossings are looked for from the size / this to the size * t
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A design evaluated.
-
-    Attributes:
-        system: With all counts as numbers.
-        counts: Counts that were found; ``None`` when all were given.
-        threads: Threads in use.
-        time: Model of the element time.
-        latency: Model of the latency.
-        element_time_s: Average run time per element, seconds.
-        latency_s: Time of one element through the system, seconds.
-        sequential_s: Time of one element if all blocks ran one after the other, seconds.
-        total_s: Time of the stream: latency of the first element, element time of the others; 0 if not asked.
-        bottleneck: The sum that decides.
-        pieces: Which sum decides over the range of the divided parameter; empty without such a parameter.
-        gains: How many times faster the system is if one block is twice as fast.
-        is_beyond: Some model is used outside of its data.
-    """
+    """A design evaluated."""
 
     design: Design
-    system: System
-    counts: ThreadCounts | None
-    threads: int
-    time: Composed
-    latency: Composed
-    element_time_s: float
-    latency_s: float
-    sequential_s: float
+    system: System  # with all counts as numbers
+    counts: ThreadCounts | None  # counts that were found; ``None`` when all were given
+    threads: int  # threads in use
+    time: Composed  # model of the element time
+    latency: Composed  # model of the latency
+    element_time_s: float  # average run time per element, seconds
+    latency_s: float  # time of one element through the system, seconds
+    sequential_s: float  # time of one element if all blocks ran one after the other, seconds
+    # Time of the stream: latency of the first element, element time of the others; 0 if not asked
     total_s: float
-    bottleneck: Sum
+    bottleneck: Sum  # the sum that decides
+    # Which sum decides over the range of the divided parameter; empty without such a parameter
     pieces: tuple[Piece, ...]
-    gains: Mapping[str, float]
-    is_beyond: bool
+    gains: Mapping[str, float]  # how many times faster the system is if one block is twice as fast
+    is_beyond: bool  # some model is used outside of its data
 
     @property
     def speedup(self) -> float:
@@ -201,8 +178,8 @@ class Answer:
 def answer(design: Design) -> Answer:
     """Evaluate a design: open counts are found first.
 
-    Raises:
-        ConfigError: If a parameter of a model has no value, or the system needs more threads than cores.
+    Raises ``ConfigError`` if a parameter of a model has no value, or the system needs more threads than
+    cores.
     """
     values = dict(design.values)
     wanted = {name for model in design.models.values() for name in model.parameters}

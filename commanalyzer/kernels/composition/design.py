@@ -84,25 +84,15 @@ class _DesignFile(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A system that is to be built.
+    """A system that is to be built."""
 
-    Attributes:
-        name: For headings.
-        system: Expression; counts that are not given are names.
-        models: Of the blocks, seconds.
-        values: Parameters that are asked about.
-        cores: Threads that may run.
-        elements: Elements of the stream; 0 when not given.
-        divided: Parameter that ``map`` and its like divide.
-    """
-
-    name: str
-    system: System
-    models: Mapping[str, BlockModel]
-    values: Mapping[str, float] = field(default_factory=dict)
-    cores: int = 1
-    elements: int = 0
-    divided: str = "n"
+    name: str  # for headings
+    system: System  # expression; counts that are not given are names
+    models: Mapping[str, BlockModel]  # of the blocks, seconds
+    values: Mapping[str, float] = field(default_factory=dict)  # parameters that are asked about
+    cores: int = 1  # threads that may run
+    elements: int = 0  # elements of the stream; 0 when not given
+    divided: str = "n"  # parameter that ``map`` and its like divide
 
     @property
     def open_counts(self) -> tuple[str, ...]:
@@ -113,9 +103,7 @@ class Design:
 def load_design(path: Path) -> Design:
     """Design of a file; files that it names are looked for beside it.
 
-    Raises:
-        ArtifactError: If it is missing or no design.
-        ConfigError: If an entry is not usable.
+    Raises ``ArtifactError`` if it is missing or no design; ``ConfigError`` if an entry is not usable.
     """
     with reading(path, "a design"):
         content = parse_toml(path.read_text(encoding="utf-8"))

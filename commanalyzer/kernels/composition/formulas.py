@@ -15,17 +15,11 @@ MICROSECONDS = 1e6
 
 
 class ComposedFormula(NamedTuple):
-    """The model of a system; the time is in microseconds in text and LaTeX, in seconds in Python.
+    """The model of a system; the time is in microseconds in text and LaTeX, in seconds in Python."""
 
-    Attributes:
-        text: For a terminal.
-        latex: For math mode.
-        python: Source of a function of the parameters.
-    """
-
-    text: str
-    latex: str
-    python: str
+    text: str  # for a terminal
+    latex: str  # for math mode
+    python: str  # source of a function of the parameters
 
 
 def formula_of_sum(model: Composed, total: Sum) -> str:

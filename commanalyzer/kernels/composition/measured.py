@@ -26,36 +26,23 @@ _TIMES = "block_times"
 
 @dataclass(frozen=True, slots=True)
 class SizeTimes:
-    """Times of one size.
+    """Times of one size."""
 
-    Attributes:
-        size: Value of the parameter.
-        seconds: Median of one call and its confidence interval, seconds.
-        mean_s: Mean of one call, seconds: what a stream of many elements takes.
-        calls_per_sample: Calls between two readings of the clock.
-    """
-
-    size: float
-    seconds: MedianInterval
-    mean_s: float
-    calls_per_sample: int
+    size: float  # value of the parameter
+    seconds: MedianInterval  # median of one call and its confidence interval, seconds
+    mean_s: float  # mean of one call, seconds: what a stream of many elements takes
+    calls_per_sample: int  # calls between two readings of the clock
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBlock:
-    """Run time of a block over its sizes.
-
-    Attributes:
-        times: Of every size, sizes increasing.
-        law: Fitted to the medians.
-        provenance: How and where it was measured.
-    """
+    """Run time of a block over its sizes."""
 
     name: str
     parameter: str
-    times: tuple[SizeTimes, ...]
-    law: Law
-    provenance: Mapping[str, object]
+    times: tuple[SizeTimes, ...]  # of every size, sizes increasing
+    law: Law  # fitted to the medians
+    provenance: Mapping[str, object]  # how and where it was measured
 
     @property
     def table(self) -> TimeTable:
@@ -68,11 +55,7 @@ class MeasuredBlock:
 
 
 def save_block(block: MeasuredBlock, path: Path, *, force: bool = False) -> None:
-    """Write times and law, completely or not at all.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
-    """
+    """Write all or nothing; ``ArtifactError`` if the file exists (without ``force``) or is not writable."""
     write_text(path, block_json(block), force=force)
 
 
@@ -83,11 +66,7 @@ def block_json(block: MeasuredBlock) -> str:
 
 
 def load_block(path: Path) -> MeasuredBlock:
-    """Block saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind or damaged.
-    """
+    """Block saved in ``path``; ``ArtifactError`` if it is missing, of another kind or damaged."""
     document = load_laws(path)
     hint = "write them with: commanalyzer measure-block ... -o FILE"
     with reading(path, "measured times of a block", hint=hint):

@@ -38,29 +38,17 @@ _HARNESS = Path(__file__).with_name("block_harness.c")
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """What to measure.
+    """What to measure."""
 
-    Attributes:
-        sources: C files with the function; empty for a command.
-        function: Its name.
-        element: Type of the data, ``int`` or ``double`` and the like.
-        command: Shell-like words with ``{n}``; empty for a function.
-        sizes: Increasing.
-        repetitions: Samples of every size.
-        flags: Of the compiler.
-        timeout_s: Of the whole measurement, seconds.
-        seed: Of the data.
-    """
-
-    sources: tuple[Path, ...] = ()
+    sources: tuple[Path, ...] = ()  # C files with the function; empty for a command
     function: str = ""
-    element: str = "int"
-    command: str = ""
-    sizes: tuple[int, ...] = ()
-    repetitions: int = REPETITIONS
-    flags: tuple[str, ...] = ("-O2",)
-    timeout_s: float = 600.0
-    seed: int = 1
+    element: str = "int"  # type of the data, ``int`` or ``double`` and the like
+    command: str = ""  # shell-like words with ``{n}``; empty for a function
+    sizes: tuple[int, ...] = ()  # increasing
+    repetitions: int = REPETITIONS  # samples of every size
+    flags: tuple[str, ...] = ("-O2",)  # of the compiler
+    timeout_s: float = 600.0  # of the whole measurement, seconds
+    seed: int = 1  # of the data
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.sources):

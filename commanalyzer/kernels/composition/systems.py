@@ -79,17 +79,11 @@ System: TypeAlias = Block | Pattern
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """How an operator is written.
+    """How an operator is written."""
 
-    Attributes:
-        is_counted: The first argument is a count.
-        num_parts: Systems that it takes; 0 for one or more.
-        usage: An example.
-    """
-
-    is_counted: bool
-    num_parts: int
-    usage: str
+    is_counted: bool  # the first argument is a count
+    num_parts: int  # systems that it takes; 0 for one or more
+    usage: str  # an example
 
 
 OPERATORS: Mapping[PatternName, Operator] = {
@@ -208,11 +202,7 @@ def num_threads(system: System) -> int:
 
 
 def whole_count(pattern: Pattern) -> int:
-    """The count of a pattern.
-
-    Raises:
-        ConfigError: If it is still a name.
-    """
+    """The count of a pattern; ``ConfigError`` if it is still a name."""
     if isinstance(pattern.count, str):
         raise ConfigError(
             f"expected a number for {pattern.count}, found none",

@@ -57,22 +57,15 @@ from commanalyzer.recording.interpreter.run import (
 
 @dataclass(frozen=True, slots=True)
 class MeasuredKernel:
-    """A kernel in a run.
+    """A kernel in a run."""
 
-    Attributes:
-        launches: How often it was executed.
-        items: Work items of all launches.
-        counts: float64[len(COUNTED)], executed instructions of all launches without what only controls the
-            loops over items; the coalesced share is that of the static counts and 0 here.
-        input_bytes: Size of every buffer that it reads, ordered.
-        output_bytes: Size of every buffer that it writes, ordered.
-    """
-
-    launches: int
-    items: int
+    launches: int  # how often it was executed
+    items: int  # work items of all launches
+    # float64[len(COUNTED)], executed instructions of all launches without what only controls the loops over
+    # items; the coalesced share is that of the static counts and 0 here
     counts: Counts
-    input_bytes: tuple[int, ...]
-    output_bytes: tuple[int, ...]
+    input_bytes: tuple[int, ...]  # size of every buffer that it reads, ordered
+    output_bytes: tuple[int, ...]  # size of every buffer that it writes, ordered
 
 
 @dataclass(slots=True)
@@ -91,9 +84,8 @@ def measure_kernels(
 ) -> tuple[MeasuredKernel, ...]:
     """What a run executed, for each of ``nests``.
 
-    Raises:
-        UnsupportedIrError: If the program uses what the interpreter does not know.
-        TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
+    Raises ``UnsupportedIrError`` if the program uses what the interpreter does not know; ``TargetRunError``
+    if the program has undefined behaviour that is noticed, or exceeds a limit.
     """
     observer = _KernelObserver(nests)
     machine = Machine(

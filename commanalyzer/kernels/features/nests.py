@@ -22,27 +22,16 @@ from commanalyzer.program.ir.names.source_text import loop_place
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """A kernel.
-
-    Attributes:
-        function: Function of the module that contains it.
-        cfg: Its control flow.
-        loop: Outermost loop of the kernel.
-        items: Loops over work items, the outermost first; empty if the nest is one item.
-        numbers: Polynomials of the registers of the outermost loop around it.
-        place: Where it begins in the source.
-        owner: Function of the source that it was written in.
-        private: Stack slots that only its iterations use: each worker has a copy.
-    """
+    """A kernel."""
 
     function: Function
     cfg: ControlFlow
-    loop: Loop
-    items: tuple[Loop, ...]
-    numbers: NestNumbers
-    place: SourcePlace
-    owner: str
-    private: frozenset[str]
+    loop: Loop  # outermost loop of the kernel
+    items: tuple[Loop, ...]  # loops over work items, the outermost first; empty if the nest is one item
+    numbers: NestNumbers  # polynomials of the registers of the outermost loop around it
+    place: SourcePlace  # where it begins in the source
+    owner: str  # function of the source that it was written in
+    private: frozenset[str]  # stack slots that only its iterations use: each worker has a copy
 
     @property
     def name(self) -> str:

@@ -21,21 +21,13 @@ from commanalyzer.scaling.laws.terms import Floats
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """What was seen in training, and how it becomes an input.
+    """What was seen in training, and how it becomes an input."""
 
-    Attributes:
-        features: Names of the features that are used.
-        low: float64[K], smallest value of each in training.
-        high: float64[K], largest.
-        mean: float64[K], mean of the normalised features; empty without principal components.
-        components: float64[C, K], directions of the principal components; empty without.
-    """
-
-    features: tuple[str, ...]
-    low: Floats
-    high: Floats
-    mean: Floats
-    components: Floats
+    features: tuple[str, ...]  # names of the features that are used
+    low: Floats  # [K], smallest value of each in training
+    high: Floats  # [K], largest
+    mean: Floats  # [K], mean of the normalised features; empty without principal components
+    components: Floats  # [C, K], directions of the principal components; empty without
 
     def inputs(self, runs: RunTable) -> Floats:
         """float64[N, K or C], inputs of a model.
@@ -57,10 +49,7 @@ class Scaling:
 
 
 def fit_scaling(runs: RunTable, names: Sequence[str], components: int = 0) -> Scaling:
-    """Scaling of the features ``names`` in runs of training.
-
-    Without principal ``components`` the features themselves are inputs.
-    """
+    """Scaling of the features ``names`` in training; without ``components`` they are inputs themselves."""
     own = _own(runs, names)
     low, high = own.min(axis=0), own.max(axis=0)
     none = np.zeros(0)
@@ -101,24 +90,15 @@ _LEAF = -1
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Regression trees whose nodes stand one after another; the prediction is the mean of the trees.
-
-    Attributes:
-        roots: int64[T], root of each tree.
-        left: int64[M], node where the feature is at most the threshold; -1 in a leaf.
-        right: int64[M], node where it is larger; -1 in a leaf.
-        feature: int64[M], input that is compared; 0 in a leaf.
-        threshold: float64[M].
-        value: float64[M], mean of the training targets there.
-    """
+    """Regression trees whose nodes stand one after another; the prediction is the mean of the trees."""
 
     kind: ClassVar[Kind] = "forest"
-    roots: Array
-    left: Array
-    right: Array
-    feature: Array
-    threshold: Floats
-    value: Floats
+    roots: Array  # int64[T], root of each tree
+    left: Array  # int64[M], node where the feature is at most the threshold; -1 in a leaf
+    right: Array  # int64[M], node where it is larger; -1 in a leaf
+    feature: Array  # int64[M], input that is compared; 0 in a leaf
+    threshold: Floats  # [M]
+    value: Floats  # [M], mean of the training targets there
 
     def trees(self, inputs: Floats) -> Floats:
         """float64[N, T], prediction of each tree."""
@@ -153,20 +133,13 @@ class Forest:
 
 @dataclass(frozen=True, slots=True)
 class NearestNeighbours:
-    """The mean of the nearest runs, all alike or by inverse distance.
-
-    Attributes:
-        points: float64[N, K], inputs of the training runs.
-        values: float64[N], their targets.
-        count: int64[1], neighbours that count.
-        by_distance: int64[1], 1 if nearer ones count for more.
-    """
+    """The mean of the nearest runs, all alike or by inverse distance."""
 
     kind: ClassVar[Kind] = "neighbours"
-    points: Floats
-    values: Floats
-    count: Array
-    by_distance: Array
+    points: Floats  # [N, K], inputs of the training runs
+    values: Floats  # [N], their targets
+    count: Array  # int64[1], neighbours that count
+    by_distance: Array  # int64[1], 1 if nearer ones count for more
 
     def predict(self, inputs: Floats) -> Floats:
         """float64[N]."""
@@ -191,20 +164,13 @@ class NearestNeighbours:
 
 @dataclass(frozen=True, slots=True)
 class SupportVectors:
-    """Support vector regression with radial basis functions.
-
-    Attributes:
-        points: float64[S, K], support vectors.
-        weights: float64[S].
-        intercept: float64[1].
-        gamma: float64[1], exp(-gamma |x - y|^2).
-    """
+    """Support vector regression with radial basis functions."""
 
     kind: ClassVar[Kind] = "svr"
-    points: Floats
-    weights: Floats
-    intercept: Floats
-    gamma: Floats
+    points: Floats  # [S, K], support vectors
+    weights: Floats  # [S]
+    intercept: Floats  # [1]
+    gamma: Floats  # [1], exp(-gamma |x - y|^2)
 
     def predict(self, inputs: Floats) -> Floats:
         """float64[N]."""
@@ -232,11 +198,7 @@ def arrays_of(estimator: Estimator) -> dict[str, Array]:
 
 
 def estimator_of(kind: str, arrays: Mapping[str, Array], num_inputs: int) -> Estimator:
-    """Estimator from its arrays.
-
-    Raises:
-        ValueError: If one is missing, of another type, not finite, or does not fit the others.
-    """
+    """Estimator from its arrays; ``ValueError`` if one is missing, of another type or size, or not finite."""
     if kind not in ESTIMATORS:
         raise ValueError(f"a model of kind {kind!r}")
     cls = ESTIMATORS[kind]

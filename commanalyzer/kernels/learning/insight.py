@@ -36,31 +36,18 @@ class RankedFeature:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What a table of runs tells.
+    """What a table of runs tells."""
 
-    Attributes:
-        kernels: Names, alike ones beside each other.
-        distances: float64[K, K], cosine distance of the static features, 0 to 1.
-        clusters: Kernels that are alike.
-        ranking: Features by greedy selection, the best first.
-        full_score: R² with all features.
-        ablation: Errors on left-out kernels by set of features.
-    """
-
-    kernels: tuple[str, ...]
-    distances: Floats
-    clusters: tuple[tuple[str, ...], ...]
-    ranking: tuple[RankedFeature, ...]
-    full_score: float
-    ablation: Mapping[str, SpeedupErrors]
+    kernels: tuple[str, ...]  # names, alike ones beside each other
+    distances: Floats  # [K, K], cosine distance of the static features, 0 to 1
+    clusters: tuple[tuple[str, ...], ...]  # kernels that are alike
+    ranking: tuple[RankedFeature, ...]  # features by greedy selection, the best first
+    full_score: float  # R² with all features
+    ablation: Mapping[str, SpeedupErrors]  # errors on left-out kernels by set of features
 
 
 def find_insight(table: RunTable, options: TrainingOptions) -> Insight:
-    """Distances, clusters, ranking and ablation of a table.
-
-    Raises:
-        FitError: If speed-ups are missing or there are fewer than two kernels.
-    """
+    """What a table tells; ``FitError`` if speed-ups are missing or there are fewer than two kernels."""
     table.require_speedups()
     kernels, distances, clusters = kernel_clusters(table)
     ranking, full = rank_features(table)

@@ -34,21 +34,13 @@ from commanalyzer.scaling.laws.terms import Floats
 
 @dataclass(frozen=True, slots=True)
 class SpeedupErrors:
-    """Errors of predictions.
+    """Errors of predictions."""
 
-    Attributes:
-        mse: Mean of (predicted - measured)².
-        msle: Mean of (ln(1 + predicted) - ln(1 + measured))².
-        mape: Mean of |predicted - measured| / measured, percent.
-        r2: 1 - squared error over the variance of what was measured.
-        count: Predictions.
-    """
-
-    mse: float
-    msle: float
-    mape: float
-    r2: float
-    count: int
+    mse: float  # mean of (predicted - measured)²
+    msle: float  # mean of (ln(1 + predicted) - ln(1 + measured))²
+    mape: float  # mean of |predicted - measured| / measured, percent
+    r2: float  # 1 - squared error over the variance of what was measured
+    count: int  # predictions
 
 
 def errors_of(measured: Floats, predicted: Floats) -> SpeedupErrors:
@@ -81,25 +73,15 @@ _SPREAD = (0.05, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Predicted speed-ups of runs.
-
-    Attributes:
-        runs: What was predicted.
-        speedups: float64[N].
-        low: float64[N], lower end of what 90 % of the left-out runs of training were in.
-        high: float64[N], upper end.
-        tree_low: float64[N], 5 % of the trees are below; NaN for other models.
-        tree_high: float64[N], 5 % are above.
-        outside: Per run the features beyond the range of training.
-    """
+    """Predicted speed-ups of runs."""
 
     runs: RunTable
-    speedups: Floats
-    low: Floats
-    high: Floats
-    tree_low: Floats
-    tree_high: Floats
-    outside: tuple[tuple[str, ...], ...]
+    speedups: Floats  # [N]
+    low: Floats  # [N], lower end of what 90 % of the left-out runs of training were in
+    high: Floats  # [N], upper end
+    tree_low: Floats  # [N], 5 % of the trees are below; NaN for other models
+    tree_high: Floats  # [N], 5 % are above
+    outside: tuple[tuple[str, ...], ...]  # per run the features beyond the range of training
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,23 +25,14 @@ READS = ("one-to-one", "neighborhood(1,1)", "slice(0)", "slice(1)", "fixed(0:1,0
 
 @dataclass(frozen=True, slots=True)
 class PairOverhead:
-    """One combination.
+    """One combination."""
 
-    Attributes:
-        write: Mapper of the last write.
-        read: Mapper of the read.
-        num_nodes: Nodes or ranks.
-        moved_bytes: Between all nodes.
-        moving_s: Time of the exchange, seconds.
-        adding_s: Time of the addition on one of the nodes, seconds.
-    """
-
-    write: str
-    read: str
+    write: str  # mapper of the last write
+    read: str  # mapper of the read
     num_nodes: int
-    moved_bytes: int
-    moving_s: float
-    adding_s: float
+    moved_bytes: int  # between all nodes
+    moving_s: float  # time of the exchange, seconds
+    adding_s: float  # time of the addition on one of the nodes, seconds
 
     def __post_init__(self) -> None:
         if self.moving_s < 0 or not self.adding_s > 0:
@@ -57,24 +48,14 @@ class PairOverhead:
 
 @dataclass(frozen=True, slots=True)
 class OverheadTable:
-    """Overheads of a machine.
-
-    Attributes:
-        machine: Its name.
-        elements: Side N of the N x N matrix of floats.
-        pairs: All combinations.
-    """
+    """Overheads of a machine."""
 
     machine: str
-    elements: int
+    elements: int  # side N of the N x N matrix of floats
     pairs: tuple[PairOverhead, ...]
 
     def rho(self, write: RangeMapper, read: RangeMapper, num_nodes: int) -> float:
-        """Overhead of a pair, at the measured number of nodes that is nearest.
-
-        Raises:
-            ConfigError: If the pair was not measured.
-        """
+        """Overhead of a pair at the nearest number of nodes; ``ConfigError`` if it was not measured."""
         wanted = (word_of(write), word_of(read))
         known = [
             p for p in self.pairs if (word_of(parse_mapper(p.write)), word_of(parse_mapper(p.read))) == wanted
@@ -102,20 +83,12 @@ def overheads_json(table: OverheadTable) -> str:
 
 
 def save_overheads(table: OverheadTable, path: Path, *, force: bool = False) -> None:
-    """Write a table.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
-    """
+    """Write a table; ``ArtifactError`` if the file exists (without ``force``) or cannot be written."""
     write_text(path, overheads_json(table), force=force)
 
 
 def load_overheads(path: Path) -> OverheadTable:
-    """Table of a file.
-
-    Raises:
-        ArtifactError: If it is missing or no such table.
-    """
+    """Table of a file; ``ArtifactError`` if it is missing or no such table."""
     hint = "commanalyzer machine measure --range-mappers -o FILE writes them"
     with reading(path, "overheads of range mappers", hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)

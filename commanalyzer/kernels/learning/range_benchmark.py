@@ -40,11 +40,7 @@ _ROWS = RangeMapper("one-to-one")
 
 
 def chunks(items: Sequence[int], num_nodes: int) -> list[Box]:
-    """Block of work items of each node: even shares of the first dimension.
-
-    Raises:
-        ConfigError: If there are no items, or no nodes.
-    """
+    """Each node's work items, even shares of the first dimension; ``ConfigError`` without items or nodes."""
     if num_nodes < 1 or not items or min(items) < 1:
         raise ConfigError(f"expected work items and nodes, found {tuple(items)} on {num_nodes} nodes")
     ends = [items[0] * k // num_nodes for k in range(num_nodes + 1)]
@@ -105,8 +101,7 @@ MOST_BYTES = 1 << 31  # that one rank sends and receives, else the benchmark tak
 def pair_matrices(elements: int, num_nodes: int) -> dict[tuple[str, str], Int64]:
     """int64[p, p] bytes of every combination of mappers for an N x N matrix of floats.
 
-    Raises:
-        ConfigError: If there are fewer rows than nodes, or fewer than two nodes.
+    Raises ``ConfigError`` if there are fewer rows than nodes, or fewer than two nodes.
     """
     if num_nodes < 2 or elements < num_nodes:
         raise ConfigError(
@@ -127,9 +122,7 @@ def measure_on_ranks(
     """Table of the ranks of a job, on rank 0; all ranks call it.
 
     At least 2 ranks, one per node; ``elements`` is the side of the matrix; of ``repetitions`` medians count.
-
-    Raises:
-        ConfigError: If there are too few ranks or rows, or the matrix is too large.
+    Raises ``ConfigError`` if there are too few ranks or rows, or the matrix is too large.
     """
     matrices = pair_matrices(elements, comm.size)
     _require_memory(matrices)
@@ -153,11 +146,8 @@ def measure_on_platform(
     """Table of a simulated network.
 
     ``elements`` is the side of the matrix; an element of the addition takes four operations of
-    ``throughput``.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or there are too few hosts.
-        TargetRunError: If the simulation failed.
+    ``throughput``. Raises ``ConfigError`` if there is no SimGrid, or there are too few hosts;
+    ``TargetRunError`` if the simulation failed.
     """
     matrices = pair_matrices(elements, num_nodes)
     adding_s = (_LOADS_AND_STORE + 1) * elements * elements / num_nodes / throughput

@@ -28,24 +28,13 @@ _HINT = "commanalyzer features SOURCES --run --json gives the features of each k
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """Runs of kernels.
+    """Runs of kernels; ``FitError`` if a number is missing or out of range."""
 
-    Attributes:
-        kernels: Kernel of each run, text of N entries.
-        features: float64[N, len(FEATURES)].
-        speedups: float64[N] over one device; NaN where it is to be predicted.
-        physics: float64[N], speed-up by a model of the machine; NaN where not known.
-        source: What it was read from.
-
-    Raises:
-        FitError: If a number is missing or out of range.
-    """
-
-    kernels: NDArray[np.str_]
-    features: Floats
-    speedups: Floats
-    physics: Floats
-    source: str = ""
+    kernels: NDArray[np.str_]  # kernel of each run, text of N entries
+    features: Floats  # [N, len(FEATURES)]
+    speedups: Floats  # [N] over one device; NaN where it is to be predicted
+    physics: Floats  # [N], speed-up by a model of the machine; NaN where not known
+    source: str = ""  # what it was read from
 
     def __post_init__(self) -> None:
         bad = ~np.isfinite(self.features)

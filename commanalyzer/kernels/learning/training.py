@@ -54,21 +54,13 @@ _LEVELS = (0.05, 0.95)  # of the uncertainty
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """How to train.
-
-    Attributes:
-        kind: Model.
-        target: What it learns.
-        features: Which features it sees: a set, or names.
-        components: Principal components (the paper takes 6); 0 for the features themselves.
-        search: Look for the best parameters on the grid; otherwise scikit-learn's and the paper's.
-    """
+    """How to train."""
 
     kind: Kind = "forest"
     target: Target = "efficiency"
-    features: FeatureSet | tuple[str, ...] = "all"
-    components: int = 0
-    search: bool = True
+    features: FeatureSet | tuple[str, ...] = "all"  # which features it sees: a set, or names
+    components: int = 0  # principal components (the paper takes 6); 0 for the features themselves
+    search: bool = True  # look for the best parameters on the grid; otherwise scikit-learn's and the paper's
 
     def __post_init__(self) -> None:
         most = len(self.names)

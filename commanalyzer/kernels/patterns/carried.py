@@ -31,17 +31,11 @@ Kind = Literal["induction", "copy", "reduction", "forbids"]
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A register that a loop carries.
+    """A register that a loop carries."""
 
-    Attributes:
-        register: The phi of the loop's header.
-        kind: See the module.
-        update: Line in the module where the next one is computed.
-    """
-
-    register: str
-    kind: Kind
-    update: int
+    register: str  # the phi of the loop's header
+    kind: Kind  # see the module
+    update: int  # line in the module where the next one is computed
 
 
 class FunctionRegisters:

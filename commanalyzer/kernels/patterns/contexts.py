@@ -11,17 +11,11 @@ from typing import NamedTuple
 
 
 class CodeSite(NamedTuple):
-    """A loop (its header) or an activation (the call that made it) of a program.
+    """A loop (its header) or an activation (the call that made it) of a program."""
 
-    Attributes:
-        function: Function that contains the loop, or that is called.
-        name: Label of the header; empty for an activation.
-        line: Line of the call in the module, -1 for loops and roots.
-    """
-
-    function: str
-    name: str
-    line: int = -1
+    function: str  # function that contains the loop, or that is called
+    name: str  # label of the header; empty for an activation
+    line: int = -1  # line of the call in the module, -1 for loops and roots
 
     @property
     def is_loop(self) -> bool:
@@ -31,41 +25,24 @@ class CodeSite(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class RunPlace:
-    """An activation, or one iteration of a loop.
+    """An activation, or one iteration of a loop."""
 
-    Attributes:
-        parent: What it runs in.
-        site: Which one.
-        instance: Number of the activation or loop instance, unique in the run.
-        iteration: From 0; 0 for activations.
-        depth: Number of parents.
-        instructions: Executed in it, inner ones included; complete when it has ended.
-        inner: Instructions by site directly inside.
-    """
-
-    parent: RunPlace | None
-    site: CodeSite
-    instance: int
-    iteration: int
-    depth: int
-    instructions: int = 0
-    inner: dict[CodeSite, int] = field(default_factory=dict)
+    parent: RunPlace | None  # what it runs in
+    site: CodeSite  # which one
+    instance: int  # number of the activation or loop instance, unique in the run
+    iteration: int  # from 0; 0 for activations
+    depth: int  # number of parents
+    instructions: int = 0  # executed in it, inner ones included; complete when it has ended
+    inner: dict[CodeSite, int] = field(default_factory=dict)  # instructions by site directly inside
 
 
 class Parting(NamedTuple):
-    """Where two places differ first, seen from outside.
+    """Where two places differ first, seen from outside."""
 
-    Attributes:
-        common: What contains both; for two iterations of one instance the earlier one's.
-        first: The earlier place's own part below ``common``; ``None`` if it is ``common``.
-        second: The later place's part.
-        distance: Iterations between them if they are iterations of one instance, else 0.
-    """
-
-    common: RunPlace
-    first: RunPlace | None
-    second: RunPlace | None
-    distance: int
+    common: RunPlace  # what contains both; for two iterations of one instance the earlier one's
+    first: RunPlace | None  # the earlier place's own part below ``common``; ``None`` if it is ``common``
+    second: RunPlace | None  # the later place's part
+    distance: int  # iterations between them if they are iterations of one instance, else 0
 
 
 def parting(first: RunPlace, second: RunPlace) -> Parting:

@@ -61,17 +61,11 @@ LEAST_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of a pipeline.
+    """A part of a pipeline."""
 
-    Attributes:
-        parts: Parts of the body that it consists of.
-        share: Part of the loop's instructions.
-        is_replicable: No value flows from one of its executions to the next.
-    """
-
-    parts: tuple[Part, ...]
-    share: float
-    is_replicable: bool
+    parts: tuple[Part, ...]  # parts of the body that it consists of
+    share: float  # part of the loop's instructions
+    is_replicable: bool  # no value flows from one of its executions to the next
 
 
 class Body:
@@ -181,73 +175,42 @@ _FEWEST_SHARING = 3  # iterations that must run before a shared element tells of
 
 @dataclass(frozen=True, slots=True)
 class ForbiddingFlow:
-    """A flow from one iteration to a later one, or another reason.
+    """A flow from one iteration to a later one, or another reason."""
 
-    Attributes:
-        variable: Variable that carries the value; empty for other reasons.
-        source: Where it is written.
-        sink: Where it is read.
-        distance: Iterations between them: smallest and largest.
-        count: How often (words).
-        reason: In words.
-    """
-
-    variable: str
-    source: SourcePlace
-    sink: SourcePlace
-    distance: tuple[int, int]
-    count: int
-    reason: str
+    variable: str  # variable that carries the value; empty for other reasons
+    source: SourcePlace  # where it is written
+    sink: SourcePlace  # where it is read
+    distance: tuple[int, int]  # iterations between them: smallest and largest
+    count: int  # how often (words)
+    reason: str  # in words
 
 
 @dataclass(frozen=True, slots=True)
 class FoundStage:
-    """A part of a pipeline.
+    """A part of a pipeline."""
 
-    Attributes:
-        lines: Source lines that it consists of.
-        share: Part of the loop's instructions.
-        is_replicable: No value flows from one of its executions to the next.
-    """
-
-    lines: tuple[int, ...]
-    share: float
-    is_replicable: bool
+    lines: tuple[int, ...]  # source lines that it consists of
+    share: float  # part of the loop's instructions
+    is_replicable: bool  # no value flows from one of its executions to the next
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPattern:
-    """What was found for one loop or recursive function.
+    """What was found for one loop or recursive function."""
 
-    Attributes:
-        function: Function that contains it.
-        place: Where it begins.
-        kind: Pattern.
-        is_loop: A loop, not a recursion.
-        instances: How often it was entered.
-        iterations: Iterations of all instances.
-        share: Part of all executed instructions.
-        private: Variables of which each worker needs a copy.
-        reduced: Variables that are reduced.
-        radius: Distance of iterations that read the same elements, for stencils.
-        neighbours: Variables that these elements belong to.
-        stages: Of a pipeline, in order.
-        forbidding: Why it is nothing better, the most frequent first.
-    """
-
-    function: str
-    place: SourcePlace
+    function: str  # function that contains it
+    place: SourcePlace  # where it begins
     kind: PatternKind
-    is_loop: bool
-    instances: int
-    iterations: int
-    share: float
-    private: tuple[str, ...] = ()
-    reduced: tuple[str, ...] = ()
-    radius: int = 0
-    neighbours: tuple[str, ...] = ()
-    stages: tuple[FoundStage, ...] = ()
-    forbidding: tuple[ForbiddingFlow, ...] = ()
+    is_loop: bool  # a loop, not a recursion
+    instances: int  # how often it was entered
+    iterations: int  # iterations of all instances
+    share: float  # part of all executed instructions
+    private: tuple[str, ...] = ()  # variables of which each worker needs a copy
+    reduced: tuple[str, ...] = ()  # variables that are reduced
+    radius: int = 0  # distance of iterations that read the same elements, for stencils
+    neighbours: tuple[str, ...] = ()  # variables that these elements belong to
+    stages: tuple[FoundStage, ...] = ()  # of a pipeline, in order
+    forbidding: tuple[ForbiddingFlow, ...] = ()  # why it is nothing better, the most frequent first
 
     @property
     def expression(self) -> str:
@@ -302,16 +265,12 @@ def loop_patterns(module: Module, run: ObservedRun[FlowObserver]) -> dict[CodeSi
 
 @dataclass(frozen=True, slots=True)
 class ObservedRun(Generic[Seen]):
-    """A run and what its observer has seen.
-
-    Attributes:
-        registers: Of its functions, by name.
-        updates: Stores that combine a loaded value with others: line -> lines of such loads.
-    """
+    """A run and what its observer has seen."""
 
     observer: Seen
     machine: Machine
-    registers: Mapping[str, FunctionRegisters]
+    registers: Mapping[str, FunctionRegisters]  # of its functions, by name
+    # Stores that combine a loaded value with others: line -> lines of such loads
     updates: Mapping[int, tuple[int, ...]]
 
 

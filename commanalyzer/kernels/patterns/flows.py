@@ -24,52 +24,31 @@ ROOT = CodeSite("", "")
 
 
 class Part(NamedTuple):
-    """A part of a body: an inner loop, a call, or an instruction.
+    """A part of a body: an inner loop, a call, or an instruction."""
 
-    Attributes:
-        site: Of an inner loop or a call; ``None`` for an instruction of the body itself.
-        line: Line of the instruction in the module; -1 for an inner loop.
-    """
-
-    site: CodeSite | None
-    line: int
+    site: CodeSite | None  # of an inner loop or a call; ``None`` for an instruction of the body itself
+    line: int  # line of the instruction in the module; -1 for an inner loop
 
 
 class FlowKey(NamedTuple):
-    """Flows that are counted together.
+    """Flows that are counted together."""
 
-    Attributes:
-        site: Loop or activation whose body they lie in.
-        source: Part that writes.
-        sink: Part that reads.
-        write: Line of the writing instruction in the module.
-        read: Line of the reading instruction.
-        is_carried: From one iteration to a later one.
-    """
-
-    site: CodeSite
-    source: Part
-    sink: Part
-    write: int
-    read: int
-    is_carried: bool
+    site: CodeSite  # loop or activation whose body they lie in
+    source: Part  # part that writes
+    sink: Part  # part that reads
+    write: int  # line of the writing instruction in the module
+    read: int  # line of the reading instruction
+    is_carried: bool  # from one iteration to a later one
 
 
 @dataclass(slots=True)
 class FlowCount:
-    """How often a flow happened.
+    """How often a flow happened."""
 
-    Attributes:
-        count: Words.
-        nearest: Smallest distance in iterations.
-        farthest: Largest distance.
-        variable: Object that holds the value.
-    """
-
-    count: int = 0
-    nearest: int = 1 << 62
-    farthest: int = 0
-    variable: str = ""
+    count: int = 0  # words
+    nearest: int = 1 << 62  # smallest distance in iterations
+    farthest: int = 0  # largest distance
+    variable: str = ""  # object that holds the value
 
     def add(self, distance: int, variable: str) -> None:
         """One more word."""
@@ -80,28 +59,19 @@ class FlowCount:
 
 @dataclass(slots=True)
 class LoopCount:
-    """What a loop or activation did.
+    """What a loop or activation did."""
 
-    Attributes:
-        instances: How often it was entered.
-        iterations: All iterations.
-        instructions: Executed in it, inner ones included.
-        inner: Instructions by site directly inside.
-        least: Fewest instructions of an iteration that is not the last of its instance.
-        most: Most of one.
-        calls: Library calls whose order the user sees, by line: name.
-        shared: By object: farthest distance of iterations that read the same word, line of such a read.
-        rewritten: Objects that several iterations write, with the line of such a write in the module.
-    """
-
-    instances: int = 0
-    iterations: int = 0
-    instructions: int = 0
-    inner: dict[CodeSite, int] = field(default_factory=dict)
-    least: int = 1 << 62
-    most: int = 0
+    instances: int = 0  # how often it was entered
+    iterations: int = 0  # all iterations
+    instructions: int = 0  # executed in it, inner ones included
+    inner: dict[CodeSite, int] = field(default_factory=dict)  # instructions by site directly inside
+    least: int = 1 << 62  # fewest instructions of an iteration that is not the last of its instance
+    most: int = 0  # most of one
+    # Library calls whose order the user sees, by line: name
     calls: dict[int, str] = field(default_factory=dict)
+    # By object: farthest distance of iterations that read the same word, line of such a read
     shared: dict[str, tuple[int, int]] = field(default_factory=dict)
+    # Objects that several iterations write, with the line of such a write in the module
     rewritten: dict[str, int] = field(default_factory=dict)
 
 
@@ -116,11 +86,7 @@ class _Word:
 
 
 class FlowObserver(Observer):
-    """Collects flows of a run.
-
-    Args:
-        machine: The machine that runs it, asked for when it runs.
-    """
+    """Collects flows of a run."""
 
     def __init__(self, module: Module, machine: Callable[[], Machine]) -> None:
         self._machine = machine

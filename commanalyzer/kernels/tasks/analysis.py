@@ -28,32 +28,18 @@ from commanalyzer.program.ir.names.addresses import source_name
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What is known of a run before mappers and bytes.
+    """What is known of a run before mappers and bytes."""
 
-    Attributes:
-        log: Its accesses.
-        words: These in words.
-        ancestors: Of :meth:`AccessLog.ancestors`.
-        execution: Task of each access.
-        judgement: Of :func:`commanalyzer.kernels.tasks.accesses.kernels.judge`.
-        levels: Per task the depths of its loops over work items.
-        is_buffer: Per object: kernels access it, and it is neither constant nor workspace.
-        is_index: Per access: it reads a bound, an index or an address, which is no flow.
-        is_update: Per access: it reads what a reduction adds to.
-        updates: Lines of the writes of reductions.
-        names: Names in the source.
-    """
-
-    log: AccessLog
-    words: WordUses
-    ancestors: Ints
-    execution: Execution
-    judgement: Ints
-    levels: tuple[tuple[int, ...], ...]
-    is_buffer: Bools
-    is_index: Bools
-    is_update: Bools
-    updates: Ints
+    log: AccessLog  # its accesses
+    words: WordUses  # these in words
+    ancestors: Ints  # of :meth:`AccessLog.ancestors`
+    execution: Execution  # task of each access
+    judgement: Ints  # of :func:`commanalyzer.kernels.tasks.accesses.kernels.judge`
+    levels: tuple[tuple[int, ...], ...]  # per task the depths of its loops over work items
+    is_buffer: Bools  # per object: kernels access it, and it is neither constant nor workspace
+    is_index: Bools  # per access: it reads a bound, an index or an address, which is no flow
+    is_update: Bools  # per access: it reads what a reduction adds to
+    updates: Ints  # lines of the writes of reductions
     names: SourceNames
 
 

@@ -42,11 +42,10 @@ from commanalyzer.recording.interpreter.run import DEFAULT_MAX_INSTRUCTIONS, DEF
 def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints, Bools]]) -> Ints:
     """Index of each access's work item, int64[dimensions of the range, n].
 
-    Args:
-        iterations: Of the loops over work items, int64[loops, n], for all accesses.
-        writes: Per instruction, writing ones first, the positions of its accesses in ``iterations``, and the
-            indices of the elements in their buffer, int64[dimensions, m], and which of these dimensions the
-            kernel goes along by other instructions.
+    ``iterations``: of the loops over work items, int64[loops, n], for all accesses; ``writes``: per
+    instruction, writing ones first, the positions of its accesses in ``iterations``, and the indices of the
+    elements in their buffer, int64[dimensions, m], and which of these dimensions the kernel goes along by
+    other instructions.
     """
     fallback: dict[int, tuple[int, int]] = {}
     for positions, index, is_longer in writes:
@@ -57,11 +56,7 @@ def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints, Bools]]) -
                 fallback.setdefault(loop, (slope, start))
         varying = {k for k in range(len(iterations)) if np.ptp(iterations[k])}
         is_row = any(line[0] == -1 and longer for line, longer in zip(lines, is_longer, strict=True))
-        is_whole = (
-            not is_row
-            and all(line[1] or line[0] == -1 for line in lines)
-            and all(line[0] != -2 for line in lines)
-        )
+        is_whole = not is_row and all(slope or loop == -1 for loop, slope, _ in lines)
         if is_whole and len(set(loops)) == len(loops) and varying <= set(loops):
             rows = [slope * iterations[loop] + start if loop >= 0 else
                     np.full(iterations.shape[1], start) for loop, slope, start in lines]  # fmt: skip
@@ -95,23 +90,14 @@ def block_of(index: Ints, first: int, extent: int, num_nodes: int) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class FlowTable:
-    """Flows between tasks: who reads which words of whom.
+    """Flows between tasks: who reads which words of whom."""
 
-    Attributes:
-        source: Position of the writing word, per read that has one.
-        sink: Position of the reading word.
-        writer: Task that wrote.
-        reader: Task that reads.
-        object: Object.
-        bytes: Size of the word.
-    """
-
-    source: Ints
-    sink: Ints
-    writer: Ints
-    reader: Ints
+    source: Ints  # position of the writing word, per read that has one
+    sink: Ints  # position of the reading word
+    writer: Ints  # task that wrote
+    reader: Ints  # task that reads
     object: Ints
-    bytes: Ints
+    bytes: Ints  # size of the word
 
     def edges(self) -> tuple[Ints, Ints]:
         """Distinct (writer, reader, object), int64[3, edges], and the edge of each flow."""
@@ -119,10 +105,7 @@ class FlowTable:
 
 
 def flow_table(words: WordUses, task: Ints, word_object: Ints, is_kept: Bools) -> FlowTable:
-    """Flows of the words that are kept.
-
-    ``is_kept``, per word: it is of a buffer, and no update of a reduction.
-    """
+    """Flows of words that ``is_kept``: of a buffer, and no update of a reduction."""
     sink = np.flatnonzero((words.source >= 0) & is_kept)
     source = words.source[sink]
     return FlowTable(source, sink, task[source], task[sink], word_object[sink], words.bytes[sink])
@@ -191,21 +174,13 @@ class _Buffer:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Accesses of one instruction of a task to one buffer.
+    """Accesses of one instruction of a task to one buffer."""
 
-    Attributes:
-        object: Index of the object.
-        is_write: They write.
-        at: Positions of the accesses in the log.
-        is_outside: The compiler moved it out of the loop.
-        linear: Addresses as a linear function of the iterations; ``None`` if they are none.
-    """
-
-    object: int
-    is_write: bool
-    at: Ints
-    is_outside: bool
-    linear: Linear | None
+    object: int  # index of the object
+    is_write: bool  # they write
+    at: Ints  # positions of the accesses in the log
+    is_outside: bool  # the compiler moved it out of the loop
+    linear: Linear | None  # addresses as a linear function of the iterations; ``None`` if they are none
 
 
 def assembled(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> tuple[TaskGraph, Ints]:

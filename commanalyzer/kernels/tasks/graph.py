@@ -184,57 +184,34 @@ LONGEST_PERIOD = 64
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Tasks that are executed again and again in the same order; a single task if ``repeats`` is 1.
+    """Tasks that are executed again and again in the same order; a single task if ``repeats`` is 1."""
 
-    Attributes:
-        first: Index of its first task.
-        period: Number of tasks of one repetition.
-        repeats: How often.
-    """
-
-    first: int
-    period: int
-    repeats: int
+    first: int  # index of its first task
+    period: int  # number of tasks of one repetition
+    repeats: int  # how often
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedTask:
-    """All executions of a task at one place of a group.
+    """All executions of a task at one place of a group."""
 
-    Attributes:
-        group: Index of the group.
-        first: Index of its first task.
-        repeats: Number of executions.
-        instructions: Of all executions.
-    """
-
-    group: int
-    first: int
-    repeats: int
-    instructions: int
+    group: int  # index of the group
+    first: int  # index of its first task
+    repeats: int  # number of executions
+    instructions: int  # of all executions
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedEdge:
-    """All flows of a buffer between the executions of two folded tasks.
+    """All flows of a buffer between the executions of two folded tasks."""
 
-    Attributes:
-        source: Index of the folded task that writes.
-        sink: Index of the folded task that reads; not after the source if it is of a later repetition.
-        edge: One of the edges.
-        count: Number of edges.
-        bytes: Of all of them.
-        needed_bytes: Of all of them, per number of nodes.
-        moved_bytes: Of all of them, per number of nodes.
-    """
-
-    source: int
-    sink: int
+    source: int  # index of the folded task that writes
+    sink: int  # index of the folded task that reads; not after the source if it is of a later repetition
     edge: TaskEdge
-    count: int
-    bytes: int
-    needed_bytes: tuple[int, ...]
-    moved_bytes: tuple[int, ...]
+    count: int  # number of edges
+    bytes: int  # of all of them
+    needed_bytes: tuple[int, ...]  # of all of them, per number of nodes
+    moved_bytes: tuple[int, ...]  # of all of them, per number of nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,11 +289,7 @@ def tasks_json(graph: TaskGraph) -> str:
 
 
 def load_tasks(path: Path) -> TaskGraph:
-    """Read a document of :func:`tasks_json`.
-
-    Raises:
-        ConfigError: If it cannot be read or is none.
-    """
+    """Read a document of :func:`tasks_json`; ``ConfigError`` if it cannot be read or is none."""
     hint = "write it with `commanalyzer tasks SOURCES --json FILE`"
     with reading(path, f"a task graph of schema {SCHEMA}", hint=hint, error=ConfigError):
         return tasks_from(parse_json(path.read_text(encoding="utf-8"), is_finite=True))

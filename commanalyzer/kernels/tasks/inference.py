@@ -28,17 +28,11 @@ _NEAR = frozenset({"one-to-one", "neighborhood"})
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Accesses of one instruction, or of several that share a mapper, to one buffer.
+    """Accesses of one instruction, or of several that share a mapper, to one buffer."""
 
-    Attributes:
-        item: Index of the work item, int64[dimensions of the range, n].
-        element: Number of the element in the buffer, int64[n].
-        is_linear: All addresses are linear functions of the iterations.
-    """
-
-    item: Ints
-    element: Ints
-    is_linear: bool
+    item: Ints  # index of the work item, int64[dimensions of the range, n]
+    element: Ints  # number of the element in the buffer, int64[n]
+    is_linear: bool  # all addresses are linear functions of the iterations
 
     def joined(self, other: Accesses) -> Accesses:
         """Both together."""
@@ -51,18 +45,12 @@ class Accesses:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A mapper that covers accesses.
-
-    Attributes:
-        mapper: The mapper.
-        granted: Elements that it grants, summed over work items.
-        touched: Elements that were accessed, summed over work items.
-        index: Per dimension of the buffer what its index is: ``item0-1..+1``, a number, ``*`` for others.
-    """
+    """A mapper that covers accesses."""
 
     mapper: RangeMapper
-    granted: int
-    touched: int
+    granted: int  # elements that it grants, summed over work items
+    touched: int  # elements that were accessed, summed over work items
+    # Per dimension of the buffer what its index is: ``item0-1..+1``, a number, ``*`` for others
     index: tuple[str, ...]
 
     @property

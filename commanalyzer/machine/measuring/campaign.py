@@ -42,21 +42,13 @@ _CALIBRATION_UNITS = 64
 
 @dataclass(frozen=True, slots=True)
 class MeasurementPlan:
-    """How much to measure.
+    """How much to measure."""
 
-    Attributes:
-        message_bytes: Message sizes, bytes, increasing multiples of 8.
-        num_repetitions: Rounds of each measurement (Netgauge: 100).
-        num_messages: Messages per round and direction (Netgauge: 20); fewer where they exceed 32 MiB.
-        series_s: Time for one measurement; it has fewer rounds if these take longer, never below 6.
-        seed: Seed of the random patterns.
-    """
-
-    message_bytes: tuple[int, ...] = DEFAULT_SIZES_BYTES
-    num_repetitions: int = 100
-    num_messages: int = 20
-    series_s: float = 1.0
-    seed: int = 1
+    message_bytes: tuple[int, ...] = DEFAULT_SIZES_BYTES  # message sizes, bytes, increasing multiples of 8
+    num_repetitions: int = 100  # rounds of each measurement (Netgauge: 100)
+    num_messages: int = 20  # messages per round and direction (Netgauge: 20); fewer where they exceed 32 MiB
+    series_s: float = 1.0  # time for one measurement; it has fewer rounds if these take longer, never below 6
+    seed: int = 1  # seed of the random patterns
 
 
 def measure_network(comm: Communicator[R], plan: MeasurementPlan, progress: Progress) -> tuple[Series, ...]:

@@ -52,9 +52,7 @@ def run_campaign(
     """Measure the points that the table does not have yet; their number on rank 0, 0 elsewhere.
 
     The CSV file ``table`` grows by a line per point; ``say`` is told of what spoils the numbers, on rank 0.
-
-    Raises:
-        MachineModelError: If there is one rank only, the table cannot be read, or MPI is not usable.
+    Raises ``MachineModelError`` if there is one rank only, the table cannot be read, or MPI is not usable.
     """
     comm = world()
     if comm.size == 1:

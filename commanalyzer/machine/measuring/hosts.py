@@ -21,22 +21,15 @@ _CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
 
 @dataclass(frozen=True, slots=True)
 class RankPlace:
-    """Where one rank runs.
-
-    Attributes:
-        host: Name of its host.
-        cpus: Hardware threads that it may use.
-        cores: Cores of these threads, each named by its first hardware thread.
-        host_cpus: Hardware threads of the host.
-        load: Processes that ran on the host before the measurement (load average of the last minute).
-        quota: Processors that a container or batch system grants at a time; the host's without a limit.
-    """
+    """Where one rank runs."""
 
     host: str
-    cpus: frozenset[int]
-    cores: frozenset[int]
-    host_cpus: int
+    cpus: frozenset[int]  # hardware threads that it may use
+    cores: frozenset[int]  # cores of these threads, each named by its first hardware thread
+    host_cpus: int  # hardware threads of the host
+    # Processes that ran on the host before the measurement (load average of the last minute)
     load: float = 0.0
+    # Processors that a container or batch system grants at a time; the host's without a limit
     quota: float = math.inf
 
     def to_text(self) -> str:

@@ -208,11 +208,8 @@ _JOB_PREFIXES = ("PMI", "OMPI_", "PRTE_", "HYD", "MPI_", "MPIR", "PALS_")
 def run_times(command: Sequence[str], num_runs: int) -> NDArray[np.float64]:
     """Wall time of ``num_runs`` runs after one that is not timed, seconds.
 
-    The program's output is discarded; threads and other settings are those of the environment.
-
-    Raises:
-        MachineModelError: If there is no such program.
-        TargetRunError: If a run fails.
+    The program's output is discarded; threads and other settings are those of the environment. Raises
+    ``MachineModelError`` if there is no such program; ``TargetRunError`` if a run fails.
     """
     program = shutil.which(command[0])
     if program is None:
@@ -246,19 +243,12 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class MachineMeasurement:
-    """What was measured.
-
-    Attributes:
-        machine: Parameters of the network.
-        series: Raw timings.
-        remarks: What a reader of the numbers must know, one sentence each.
-        provenance: Library, hosts, settings, version.
-    """
+    """What was measured."""
 
     machine: MachineParameters
-    series: tuple[Series, ...]
-    remarks: tuple[str, ...]
-    provenance: Mapping[str, object]
+    series: tuple[Series, ...]  # raw timings
+    remarks: tuple[str, ...]  # what a reader of the numbers must know, one sentence each
+    provenance: Mapping[str, object]  # library, hosts, settings, version
 
 
 def measure_machine(
@@ -313,20 +303,14 @@ _THREADS = "OMP_NUM_THREADS"
 
 @dataclass(frozen=True, slots=True)
 class MeasurementRequest:
-    """What to measure and where to write it.
+    """What to measure and where to write it."""
 
-    Attributes:
-        output: Machine file.
-        base: Machine whose parameters are kept where none is measured, empty for none.
-        command: Plain run of the analysed program; empty for no throughput.
-        flops: Tells the floating-point operations of that run; called on rank 0 only.
-    """
-
-    output: Path
+    output: Path  # machine file
     name: str
     plan: MeasurementPlan
-    base: str = ""
-    command: tuple[str, ...] = ()
+    base: str = ""  # machine whose parameters are kept where none is measured, empty for none
+    command: tuple[str, ...] = ()  # plain run of the analysed program; empty for no throughput
+    # Tells the floating-point operations of that run; called on rank 0 only
     flops: Callable[[], float] = float
     num_runs: int = 5
     force: bool = False
@@ -339,15 +323,10 @@ class MeasurementRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What was written.
+    """What was written."""
 
-    Attributes:
-        machine: The machine, with the parameters of the base.
-        remarks: What a reader of the numbers must know.
-    """
-
-    machine: MachineParameters
-    remarks: tuple[str, ...]
+    machine: MachineParameters  # the machine, with the parameters of the base
+    remarks: tuple[str, ...]  # what a reader of the numbers must know
     files: tuple[Path, ...]
 
 
@@ -365,11 +344,9 @@ def run_job(
 ) -> JobResult | None:
     """Measure and write; the result on rank 0, ``None`` on the others.
 
-    ``say_failure`` is told what ended the measurement on this rank, before all ranks are ended.
-
-    Raises:
-        CommAnalyzerError: On rank 0, if a file cannot be written, the base machine is not usable, or the
-            program cannot be run; on the other ranks that rank 0 failed. On all, if MPI is not usable.
+    ``say_failure`` is told what ended the measurement on this rank, before all ranks are ended. Raises
+    ``CommAnalyzerError``: on rank 0, if a file cannot be written, the base machine is not usable, or the
+    program cannot be run; on the other ranks that rank 0 failed. On all, if MPI is not usable.
     """
     prepared, failure = None, None
     if launcher_rank() == 0:

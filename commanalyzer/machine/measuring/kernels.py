@@ -31,17 +31,11 @@ Ranks = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ExchangePattern:
-    """Rounds in which every rank sends to one rank and receives from one.
+    """Rounds in which every rank sends to one rank and receives from one."""
 
-    Attributes:
-        name: What the pattern is called in results.
-        targets: int64[rounds, ranks], the rank that each rank sends to, ``IDLE`` for none.
-        sources: int64[rounds, ranks], the rank that each rank receives from, ``IDLE`` for none.
-    """
-
-    name: str
-    targets: Ranks
-    sources: Ranks
+    name: str  # what the pattern is called in results
+    targets: Ranks  # [rounds, ranks], the rank that each rank sends to, ``IDLE`` for none
+    sources: Ranks  # [rounds, ranks], the rank that each rank receives from, ``IDLE`` for none
 
     def __post_init__(self) -> None:
         if self.targets.shape != self.sources.shape or self.targets.ndim != 2:
@@ -270,13 +264,9 @@ def overlapped_times(
 ) -> Times:
     """Time of post, work, wait, per round, on the rank that works.
 
-    Args:
-        comm: Ranks of the matchings.
-        partners: int64[rounds, ranks], partner of each rank.
-        role: What the working rank does: the lower rank of each pair sends or receives while the other one
-            only communicates; or both ranks send, receive and work.
-        message_bytes: Size of the message.
-        work_units: Work between posting and waiting; 0 times the transfer alone.
+    ``partners``: int64[rounds, ranks], partner of each rank. ``role``: what the working rank does: the lower
+    rank of each pair sends or receives while the other one only communicates; or both ranks send, receive and
+    work. ``work_units``: work between posting and waiting; 0 times the transfer alone.
 
     float64[rounds], seconds; NaN on the ranks that do not work.
     """

@@ -133,11 +133,7 @@ class MpiCommunicator:
 
 
 def world() -> MpiCommunicator:
-    """All ranks of the job; initialises MPI.
-
-    Raises:
-        MachineModelError: If no MPI library is found, or it is not that of the launcher.
-    """
+    """All ranks; initialises MPI; ``MachineModelError`` if there is no MPI library, or not the launcher's."""
     # The wheels of mpi4py know several libraries and take MPICH's wheel first; the launcher decides.
     if _OPEN_MPI in os.environ and not os.environ.keys() & _CHOICES:
         os.environ["MPI4PY_MPIABI"] = "openmpi"

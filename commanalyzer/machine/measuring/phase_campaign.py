@@ -34,38 +34,23 @@ _LEAST_NODES = 2
 
 @dataclass(frozen=True, slots=True, order=True)
 class CampaignPoint:
-    """One phase.
+    """One phase."""
 
-    Attributes:
-        num_nodes: N.
-        ranks_per_node: PPN.
-        num_messages: M, of each process.
-        message_bytes: S.
-        pattern: Who exchanges with whom.
-    """
-
-    num_nodes: int
-    ranks_per_node: int
-    num_messages: int
-    message_bytes: int
-    pattern: Pattern
+    num_nodes: int  # N
+    ranks_per_node: int  # PPN
+    num_messages: int  # M, of each process
+    message_bytes: int  # S
+    pattern: Pattern  # who exchanges with whom
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPhase:
-    """A point and what was measured.
-
-    Attributes:
-        point: The phase.
-        allocation: Name of the job, to tell allocations apart.
-        positions: Places of the nodes in the network, in the order of the ranks' nodes.
-        time_s: Median over repetitions of the slowest rank's time, seconds.
-    """
+    """A point and what was measured."""
 
     point: CampaignPoint
-    allocation: str
-    positions: tuple[int, ...]
-    time_s: float
+    allocation: str  # name of the job, to tell allocations apart
+    positions: tuple[int, ...]  # places of the nodes in the network, in the order of the ranks' nodes
+    time_s: float  # median over repetitions of the slowest rank's time, seconds
 
 
 COLUMNS = (*(field.name for field in fields(CampaignPoint)), "allocation", "positions", "time_s")
@@ -139,8 +124,7 @@ def append_point(path: Path, found: MeasuredPhase) -> None:
 def read_points(path: Path) -> tuple[MeasuredPhase, ...]:
     """Points of a table; a last line that was cut off is left out.
 
-    Raises:
-        MachineModelError: If it cannot be read, columns are missing, or a cell cannot be read.
+    Raises ``MachineModelError`` if it cannot be read, columns are missing, or a cell cannot be read.
     """
     with reading(path, "a table of a campaign", error=MachineModelError):
         lines = read_csv(path)

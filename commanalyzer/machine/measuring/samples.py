@@ -21,23 +21,16 @@ SAMPLES_SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Repetitions of one measurement.
+    """Repetitions of one measurement."""
 
-    Attributes:
-        benchmark: ``matching``, ``ring``, ``round_trip``, ``call``, ``send_overhead``, ``receive_overhead``,
-            ``gap``, ``allreduce``, ``bcast``, ``program``, or ``overlap.ROLE.PART`` with the roles ``send``,
-            ``receive``, ``exchange`` and the parts ``base``, ``work``, ``elapsed``.
-        num_ranks: Ranks that took part.
-        message_bytes: Size of one message, bytes.
-        num_messages: Messages that one rank sends in one repetition.
-        times_s: float64[ranks, repetitions], seconds; NaN where a rank was not timed.
-    """
-
+    # ``matching``, ``ring``, ``round_trip``, ``call``, ``send_overhead``, ``receive_overhead``, ``gap``,
+    # ``allreduce``, ``bcast``, ``program``, or ``overlap.ROLE.PART`` with the roles ``send``, ``receive``,
+    # ``exchange`` and the parts ``base``, ``work``, ``elapsed``
     benchmark: str
     num_ranks: int
     message_bytes: int
-    num_messages: int
-    times_s: NDArray[np.float64]
+    num_messages: int  # messages that one rank sends in one repetition
+    times_s: NDArray[np.float64]  # [ranks, repetitions], seconds; NaN where a rank was not timed
 
     def __post_init__(self) -> None:
         if self.times_s.ndim != 2:
@@ -50,8 +43,7 @@ def write_samples(
 ) -> None:
     """Write all raw timings as compressed JSON (``*.json.gz``), with library, placement, seed and version.
 
-    Raises:
-        ArtifactError: If the file exists or cannot be written.
+    Raises ``ArtifactError`` if the file exists or cannot be written.
     """
     document = {
         "kind": SAMPLES_KIND,
@@ -65,11 +57,7 @@ def write_samples(
 
 
 def read_samples(path: Path) -> tuple[tuple[Series, ...], dict[str, object]]:
-    """Series and provenance of a file of raw timings.
-
-    Raises:
-        MachineModelError: If the file is not readable or of another kind or a newer schema.
-    """
+    """Series and provenance of raw timings; ``MachineModelError`` if unreadable, of another kind or newer."""
     with reading(path, "a file of raw timings", error=MachineModelError):
         document = parse_json(gzip.decompress(path.read_bytes()))
         kind, schema = document["kind"], document["schema"]

@@ -33,28 +33,18 @@ from commanalyzer.machine.roofline.traffic import Network, NodeTraffic, Placemen
 
 @dataclass(frozen=True, slots=True)
 class NodeTimes:
-    """Least times of the busiest node, seconds.
+    """Least times of the busiest node, seconds."""
 
-    Attributes:
-        computation_s: T_1 / p.
-        latency_s: r L of its own messages, or of the collectives where those take longer.
-        gap_s: (M - r) g.
-        transfer_s: S / B, or ``crossing_s`` where that is longer.
-        crossing_s: Mean time of the traffic across the middle of the network with parts at random places; 0
-            for the best placement, and on a machine whose bandwidth does not depend on the node count.
-        collective_s: Time of the collectives (also in ``latency_s`` when it is what binds there).
-        processor_s: o times its messages.
-        exposed_s: What of all this does not hide behind computation.
-    """
-
-    computation_s: float
-    latency_s: float
-    gap_s: float
-    transfer_s: float
+    computation_s: float  # T_1 / p
+    latency_s: float  # r L of its own messages, or of the collectives where those take longer
+    gap_s: float  # (M - r) g
+    transfer_s: float  # S / B, or ``crossing_s`` where that is longer
+    # Mean time of the traffic across the middle of the network with parts at random places; 0 for the best
+    # placement, and on a machine whose bandwidth does not depend on the node count
     crossing_s: float
-    collective_s: float
-    processor_s: float
-    exposed_s: float
+    collective_s: float  # time of the collectives (also in ``latency_s`` when it is what binds there)
+    processor_s: float  # o times its messages
+    exposed_s: float  # what of all this does not hide behind computation
 
     @property
     def limit(self) -> str:
@@ -81,37 +71,24 @@ class NodeTimes:
 
 @dataclass(frozen=True, slots=True)
 class BoundPoint:
-    """Bounds for one node count.
+    """Bounds for one node count."""
 
-    Attributes:
-        num_nodes: p.
-        serial_s: T_1, seconds.
-        paper_efficiency: E_u of the paper's Eq. 4, for the decomposition with the least bytes: with the
-            bandwidth of a link no program that moves as many bytes is above it (with random placement it is
-            ``expected_efficiency``).
-        expected_efficiency: Eq. 4 with B_c(p), for the same: no bound but what to expect when nodes that talk
-            to each other are at random places.
-        paper_method: That decomposition.
-        paper_bytes: C of ``paper_method``.
-        efficiency: Latency-aware bound of programs with a decomposition that was found, for the one where it
-            is highest.
-        method: That decomposition (with many messages another one than ``paper_method``).
-        comm_bytes: C of ``method``.
-        times: Least times of its busiest node.
-        network: The machine at this node count.
-    """
-
-    num_nodes: int
-    serial_s: float
+    num_nodes: int  # p
+    serial_s: float  # T_1, seconds
+    # E_u of the paper's Eq. 4, for the decomposition with the least bytes: with the bandwidth of a link no
+    # program that moves as many bytes is above it (with random placement it is ``expected_efficiency``)
     paper_efficiency: float
+    # Eq. 4 with B_c(p), for the same: no bound but what to expect when nodes that talk to each other are at
+    # random places
     expected_efficiency: float
-    paper_method: str
-    paper_bytes: int
+    paper_method: str  # that decomposition
+    paper_bytes: int  # C of ``paper_method``
+    # Latency-aware bound of programs with a decomposition that was found, for the one where it is highest
     efficiency: float
-    method: str
-    comm_bytes: int
-    times: NodeTimes = field(repr=False)
-    network: Network = field(repr=False)
+    method: str  # that decomposition (with many messages another one than ``paper_method``)
+    comm_bytes: int  # C of ``method``
+    times: NodeTimes = field(repr=False)  # least times of its busiest node
+    network: Network = field(repr=False)  # the machine at this node count
 
     @property
     def paper_time_s(self) -> float:
@@ -134,39 +111,25 @@ class BoundPoint:
 
 @dataclass(frozen=True, slots=True)
 class BetterMachine:
-    """A better machine and what it brings at one node count.
+    """A better machine and what it brings at one node count."""
 
-    Attributes:
-        name: What is better.
-        num_nodes: p.
-        efficiency: Latency-aware bound then.
-        time_ratio: Least time then over the least time now.
-    """
-
-    name: str
-    num_nodes: int
-    efficiency: float
-    time_ratio: float
+    name: str  # what is better
+    num_nodes: int  # p
+    efficiency: float  # latency-aware bound then
+    time_ratio: float  # least time then over the least time now
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingBound:
-    """Bounds over node counts.
-
-    Attributes:
-        work_flop: W.
-        points: By increasing node count.
-        changes: What better machines bring, by node count, then as in :data:`BETTER`.
-        placement: With ``random`` the numbers are those of the mean placement, not bounds of each one.
-        unit: Of W.
-    """
+    """Bounds over node counts."""
 
     machine: MachineParameters
-    work_flop: int
-    points: tuple[BoundPoint, ...]
-    changes: tuple[BetterMachine, ...]
+    work_flop: int  # W
+    points: tuple[BoundPoint, ...]  # by increasing node count
+    changes: tuple[BetterMachine, ...]  # what better machines bring, by node count, then as in :data:`BETTER`
+    # With ``random`` the numbers are those of the mean placement, not bounds of each one
     placement: Placement = "best"
-    unit: WorkUnit = "flop"
+    unit: WorkUnit = "flop"  # of W
 
     def __repr__(self) -> str:
         points = ", ".join(f"{100 * x.efficiency:.1f} % on {x.num_nodes}" for x in self.points)
@@ -210,17 +173,12 @@ def scaling_bound(
 ) -> ScalingBound:
     """Bounds for every node count of ``candidates``; a point for one node is added.
 
-    Args:
-        work_flop: W, > 0.
-        candidates: Decompositions: name and communication; several per node count.
-        machine: Bandwidth and throughput must be known.
-        placement: Parts that exchange much are close in the network (``best``: nothing but the links of the
-            nodes limits them), or anywhere (``random``, as batch systems do it; of the mean placement: a
-            lucky one may be faster). It matters where the bandwidth per node falls with the node count.
-        unit: Of W; the throughput of the machine is in the same operations.
-
-    Raises:
-        MachineModelError: If the machine is incomplete or there is no work.
+    ``work_flop``: W, > 0. ``candidates``: decompositions: name and communication; several per node count.
+    ``machine``: bandwidth and throughput must be known. ``placement``: parts that exchange much are close in
+    the network (``best``: nothing but the links of the nodes limits them), or anywhere (``random``, as batch
+    systems do it; of the mean placement: a lucky one may be faster). It matters where the bandwidth per node
+    falls with the node count. ``unit``: of W; the throughput of the machine is in the same operations. Raises
+    ``MachineModelError`` if the machine is incomplete or there is no work.
     """
     if work_flop <= 0:
         raise MachineModelError(

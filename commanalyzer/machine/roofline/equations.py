@@ -7,6 +7,7 @@ sum over nodes of the time that each of them spends sending. R is that of one no
 
 One function per equation. Symbols: C ``comm_bytes``, W ``work_flop``, R ``throughput``, B_c ``bandwidth``,
 O_c ``overlap``, I_c ``intensity``, T_1 ``serial_s``, T_o ``overhead_s``, E ``efficiency``, p ``num_nodes``.
+B_c is the effective bisection bandwidth. The equations raise ``MachineModelError`` for values out of range.
 """
 
 from __future__ import annotations
@@ -26,35 +27,14 @@ from commanalyzer.machine.parameters import MachineParameters, Reading
 
 
 def efficiency(overhead_s: Seconds, serial_s: Seconds) -> Dimensionless:
-    """Parallel efficiency E = 1 / (1 + T_o / T_1).
-
-    Args:
-        overhead_s: T_o, parallel overhead, seconds, >= 0.
-        serial_s: T_1, single-node time, seconds, > 0.
-
-    Raises:
-        MachineModelError: If a value is out of range.
-
-    Reference: paper Eq. 1.
-    """
+    """Parallel efficiency E = 1 / (1 + T_o / T_1), T_o >= 0, T_1 > 0 (paper Eq. 1)."""
     _require_nonnegative(overhead_s, "overhead time")
     _require_positive(serial_s, "single-node time")
     return Dimensionless(1.0 / (1.0 + overhead_s / serial_s))
 
 
 def overhead_lower_bound(comm_bytes: Bytes, overlap: Dimensionless, bandwidth: BytesPerSecond) -> Seconds:
-    """Lower bound of the overhead T_o,l = C (1 - O_c) / B_c, seconds.
-
-    Args:
-        comm_bytes: C, communication, bytes, >= 0.
-        overlap: O_c, in [0, 1).
-        bandwidth: B_c, effective bisection bandwidth, B/s, > 0.
-
-    Raises:
-        MachineModelError: If a value is out of range.
-
-    Reference: paper Eq. 2.
-    """
+    """Lower bound of the overhead T_o,l = C (1 - O_c) / B_c, C >= 0, O_c in [0, 1), B_c > 0 (paper Eq. 2)."""
     _require_nonnegative(comm_bytes, "communication")
     _require_positive(bandwidth, "bandwidth")
     _require_overlap(overlap)
@@ -62,17 +42,7 @@ def overhead_lower_bound(comm_bytes: Bytes, overlap: Dimensionless, bandwidth: B
 
 
 def serial_time(work_flop: Flop, throughput: FlopPerSecond) -> Seconds:
-    """Single-node time T_1 = W / R, seconds.
-
-    Args:
-        work_flop: W, work, floating-point operations, >= 0.
-        throughput: R, throughput of one node, Flop/s, > 0.
-
-    Raises:
-        MachineModelError: If a value is out of range.
-
-    Reference: paper Eq. 3.
-    """
+    """Single-node time T_1 = W / R, W >= 0, R > 0 of one node (paper Eq. 3)."""
     _require_nonnegative(work_flop, "work")
     _require_positive(throughput, "throughput")
     return Seconds(work_flop / throughput)
@@ -81,18 +51,9 @@ def serial_time(work_flop: Flop, throughput: FlopPerSecond) -> Seconds:
 def efficiency_upper_bound(
     intensity: float, throughput: FlopPerSecond, bandwidth: BytesPerSecond, overlap: Dimensionless
 ) -> Dimensionless:
-    """Upper bound of efficiency E_u = 1 / (1 + R I_c (1 - O_c) / B_c).
+    """Upper bound of efficiency E_u = 1 / (1 + R I_c (1 - O_c) / B_c) (paper Eq. 4).
 
-    Args:
-        intensity: I_c = C / W, communication intensity, bytes per operation of W, >= 0.
-        throughput: R, Flop/s, > 0.
-        bandwidth: B_c, B/s, > 0.
-        overlap: O_c, in [0, 1).
-
-    Raises:
-        MachineModelError: If a value is out of range.
-
-    Reference: paper Eq. 4.
+    I_c = C / W >= 0 is in bytes per operation of W; R > 0, B_c > 0, O_c in [0, 1).
     """
     _require_nonnegative(intensity, "communication intensity")
     _require_positive(throughput, "throughput")
@@ -102,18 +63,7 @@ def efficiency_upper_bound(
 
 
 def parallel_time_lower_bound(serial_s: Seconds, num_nodes: int, bound: Dimensionless) -> Seconds:
-    """Lower bound of the parallel time T_p,l = T_1 / (p E_u), seconds.
-
-    Args:
-        serial_s: T_1, seconds, >= 0.
-        num_nodes: p, >= 1.
-        bound: E_u, in (0, 1].
-
-    Raises:
-        MachineModelError: If a value is out of range.
-
-    Reference: paper Eq. 5.
-    """
+    """Lower bound of parallel time T_p,l = T_1 / (p E_u), T_1 >= 0, p >= 1, E_u in (0, 1] (paper Eq. 5)."""
     _require_nonnegative(serial_s, "single-node time")
     if num_nodes < 1:
         raise MachineModelError(f"expected at least one node, found {num_nodes}")
@@ -123,11 +73,9 @@ def parallel_time_lower_bound(serial_s: Seconds, num_nodes: int, bound: Dimensio
 
 
 def communication_intensity(comm_bytes: Bytes, work_flop: Flop) -> float:
-    """Communication intensity I_c = C / W in bytes per operation of W.
+    """Communication intensity I_c = C / W in bytes per operation of W (paper Section 5, before Eq. 4).
 
     Without work it is infinite, or 0 when nothing is communicated either.
-
-    Reference: paper Section 5, definition before Eq. 4.
     """
     _require_nonnegative(comm_bytes, "communication")
     _require_nonnegative(work_flop, "work")
@@ -145,11 +93,7 @@ def machine_bound(
 ) -> Dimensionless | None:
     """Eq. 4 with the bandwidth of a link; ``None`` when machine or intensity is not known (no work).
 
-    Args:
-        intensity: I_c, bytes per operation of W.
-        machine: B_c, O_c and R.
-        nodes: p, for a machine whose overlap depends on it.
-        message_bytes: Mean message size, bytes, for a machine whose overlap depends on it.
+    Node count p and mean message size are for a machine whose overlap depends on them.
     """
     if machine.throughput is None or not math.isfinite(intensity):
         return None

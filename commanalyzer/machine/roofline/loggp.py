@@ -30,16 +30,14 @@ from commanalyzer.foundation.quantities import Bytes, BytesPerSecond, Dimensionl
 def crossing_time(crossing: Bytes, num_nodes: int, bandwidth: BytesPerSecond) -> Seconds:
     """Time that traffic needs to cross the middle of the network, 2 X (p - 1) / (p^2 B_c), seconds.
 
-    While all p nodes exchange B_c with partners drawn at random, p / (2 (p - 1)) of the traffic p B_c
-    crosses any given division of the nodes into halves: the network carries p^2 B_c / (2 (p - 1)) across.
-    Traffic between all pairs alike, or between parts at random places, has X = C p / (2 (p - 1)) on average,
-    which gives C / (p B_c), the paper's Eq. 2 per node. It is no bound: parts may be placed so that less
-    crosses, and a network may carry more across than random partners use.
+    While all p nodes exchange B_c with partners drawn at random, p / (2 (p - 1)) of the traffic p B_c crosses
+    any given division of the nodes into halves: the network carries p^2 B_c / (2 (p - 1)) across. Traffic
+    between all pairs alike, or between parts at random places, has X = C p / (2 (p - 1)) on average, which
+    gives C / (p B_c), the paper's Eq. 2 per node. It is no bound: parts may be placed so that less crosses,
+    and a network may carry more across than random partners use.
 
-    Args:
-        crossing: X, bytes between the halves in both directions.
-        num_nodes: p, >= 2.
-        bandwidth: B_c(p), effective bisection bandwidth per node, B/s.
+    ``crossing``: X, bytes between the halves in both directions; ``num_nodes``: p, >= 2; ``bandwidth``:
+    B_c(p), effective bisection bandwidth per node, B/s.
     """
     return Seconds(2.0 * crossing * (num_nodes - 1) / (num_nodes**2 * bandwidth))
 
@@ -47,13 +45,11 @@ def crossing_time(crossing: Bytes, num_nodes: int, bandwidth: BytesPerSecond) ->
 def phased_amount(sent: NDArray[np.int64], received: NDArray[np.int64]) -> NDArray[np.int64]:
     """int64[p], what passes a node's link one after another in phases that wait for each other.
 
-    The link carries both directions at once, but only within a phase: sum over k of
-    max(sent_k, received_k). Phase 0 receives 10 and sends 2, phase 1 sends 20 and receives 4: 10 + 20, where
-    without phases max(2 + 20, 10 + 4) would be enough.
+    The link carries both directions at once, but only within a phase: sum over k of max(sent_k, received_k).
+    Phase 0 receives 10 and sends 2, phase 1 sends 20 and receives 4: 10 + 20, where without phases max(2 +
+    20, 10 + 4) would be enough.
 
-    Args:
-        sent: int64[K, p], of each phase (bytes or messages).
-        received: int64[K, p].
+    ``sent``: int64[K, p], of each phase (bytes or messages); ``received``: int64[K, p].
     """
     return np.asarray(np.maximum(sent, received).sum(axis=0))
 
@@ -61,11 +57,7 @@ def phased_amount(sent: NDArray[np.int64], received: NDArray[np.int64]) -> NDArr
 def mean_crossing_bytes(comm_bytes: Bytes, num_nodes: int) -> Bytes:
     """Bytes that cross between the halves on average when parts are placed at random, C p / (2 (p - 1)).
 
-    With it, :func:`crossing_time` is C / (p B_c), the paper's Eq. 2 per node.
-
-    Args:
-        comm_bytes: C, all bytes.
-        num_nodes: p, >= 2.
+    With it, :func:`crossing_time` is C / (p B_c), the paper's Eq. 2 per node; p >= 2.
     """
     return Bytes(comm_bytes * num_nodes / (2.0 * (num_nodes - 1)))
 

@@ -27,35 +27,23 @@ Placement = Literal["best", "random"]
 class NodeTraffic:
     """Least that the nodes have to exchange, for each node and, as the last entry, for the mean node.
 
-    The mean node carries its share of the hub values as well; of the others they are left out, because a
-    tree may put them on any node. Where hubs were not told apart there is only the mean node.
-
-    Attributes:
-        num_nodes: p.
-        comm_bytes: C, all bytes.
-        mean_message_bytes: C over all messages; ``None`` without messages.
-        node_bytes: float64[k], the more of sent and received bytes S; where phases of a step wait for each
-            other, their sum over the phases.
-        rounds: float64[k], rounds r that wait for the answer to the round before; each phase is one.
-        messages: float64[k], the more of sent and received messages M, likewise.
-        handled: float64[k], sent and received messages together.
-        crossing_bytes: X, bytes between the halves of the network; 0 when it is not contended.
-        collective_rounds: Rounds in which hub values are reduced and spread again.
-        collective_partners: Most partners f of a hub value.
-        collective_bytes: Bytes of one such round at one node.
+    The mean node carries its share of the hub values as well; of the others they are left out, because a tree
+    may put them on any node. Where hubs were not told apart there is only the mean node.
     """
 
-    num_nodes: int
-    comm_bytes: float
-    mean_message_bytes: float | None
+    num_nodes: int  # p
+    comm_bytes: float  # C, all bytes
+    mean_message_bytes: float | None  # C over all messages; ``None`` without messages
+    # [k], the more of sent and received bytes S; where phases of a step wait for each other, their sum over
+    # the phases
     node_bytes: Float
-    rounds: Float
-    messages: Float
-    handled: Float
-    crossing_bytes: float
-    collective_rounds: int
-    collective_partners: int
-    collective_bytes: float
+    rounds: Float  # [k], rounds r that wait for the answer to the round before; each phase is one
+    messages: Float  # [k], the more of sent and received messages M, likewise
+    handled: Float  # [k], sent and received messages together
+    crossing_bytes: float  # X, bytes between the halves of the network; 0 when it is not contended
+    collective_rounds: int  # rounds in which hub values are reduced and spread again
+    collective_partners: int  # most partners f of a hub value
+    collective_bytes: float  # bytes of one such round at one node
 
     @property
     def collective_steps(self) -> int:
@@ -87,13 +75,9 @@ SUMMARY = (
 def summarised_traffic(
     num_nodes: int, comm_bytes: float, messages: float, summary: Mapping[str, float]
 ) -> NodeTraffic:
-    """Traffic of which only totals and a summary are known, as from laws.
+    """Traffic of which only C, all messages (0 if not known) and a summary are known, as from laws.
 
-    Args:
-        num_nodes: p.
-        comm_bytes: C.
-        messages: All messages; not known: 0.
-        summary: Numbers of :data:`SUMMARY`; what is missing is 0, but the rounds of the mean node are then 1.
+    What of :data:`SUMMARY` is missing is 0, but the rounds of the mean node are then 1.
     """
     mean = messages / num_nodes
     known = {name: summary.get(name, 0.0) for name in SUMMARY}
@@ -116,14 +100,12 @@ def summarised_traffic(
 def node_traffic(communication: Communication, placement: Placement | None = "best") -> NodeTraffic:
     """Traffic per node of ``communication``.
 
-    Args:
-        communication: Communication of one decomposition.
-        placement: How parts are placed in the network: at random places the mean traffic crosses its middle;
-            at the best ones none need to. ``None`` when it is not contended.
+    ``placement``: how parts are placed in the network: at random places the mean traffic crosses its middle;
+    at the best ones none need to. ``None`` when it is not contended.
 
     Rounds: ``messages`` counts how often the values of one array travel from i to j. Where j answers, each
-    round waits for the one before, so min(messages(i, j), messages(j, i)) latencies pass one after another;
-    a stream in one direction passes in a single one. The same holds for reductions and broadcasts. Where the
+    round waits for the one before, so min(messages(i, j), messages(j, i)) latencies pass one after another; a
+    stream in one direction passes in a single one. The same holds for reductions and broadcasts. Where the
     phases of a step are known, every step waits once per phase.
     """
     p = communication.num_parts
@@ -208,39 +190,25 @@ def _collective_rounds(collectives: Sequence[Collective]) -> tuple[int, int, flo
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Numbers of the bounds for one node count.
+    """Numbers of the bounds for one node count."""
 
-    Attributes:
-        throughput: R of one node, Flop/s.
-        bandwidth: B_c(p), effective bisection bandwidth per node, B/s: what random partners get.
-        link_bandwidth: B, what one node's link carries when nothing else is in its way, B/s: the largest
-            measured B_c (that of the fewest nodes).
-        overlap: O_c, in [0, 1).
-        latency_s: L, 0 when unknown.
-        overhead_s: o, 0 when unknown.
-        gap_s: g, 0 when unknown.
-        allreduce_s: Measured time of one round of collectives; ``None`` when unknown: it is then
-            ceil(log2(f + 1)) latencies.
-        extrapolated: Names of the parameters that were not measured at this node count or message size.
-    """
-
-    throughput: float
-    bandwidth: float
+    throughput: float  # R of one node, Flop/s
+    bandwidth: float  # B_c(p), effective bisection bandwidth per node, B/s: what random partners get
+    # B, what one node's link carries when nothing else is in its way, B/s: the largest measured B_c (that of
+    # the fewest nodes)
     link_bandwidth: float
-    overlap: float
-    latency_s: float = 0.0
-    overhead_s: float = 0.0
-    gap_s: float = 0.0
+    overlap: float  # O_c, in [0, 1)
+    latency_s: float = 0.0  # L, 0 when unknown
+    overhead_s: float = 0.0  # o, 0 when unknown
+    gap_s: float = 0.0  # g, 0 when unknown
+    # Measured time of one round of collectives; ``None`` when unknown: it is then ceil(log2(f + 1)) latencies
     allreduce_s: float | None = None
+    # Names of the parameters that were not measured at this node count or message size
     extrapolated: tuple[str, ...] = ()
 
 
 def network_at(machine: MachineParameters, traffic: NodeTraffic) -> Network:
-    """Numbers of ``machine`` for the node count, message size and collectives of ``traffic``.
-
-    Raises:
-        MachineModelError: If bandwidth or throughput is not known.
-    """
+    """Numbers of ``machine`` for ``traffic``; ``MachineModelError`` without bandwidth or throughput."""
     p, size = traffic.num_nodes, traffic.mean_message_bytes
     bandwidth, link = bandwidth_at(machine, p), link_bandwidth(machine)
     if bandwidth is None or link is None or machine.throughput is None:

@@ -32,13 +32,10 @@ def shared_rates(  # noqa: C901 loops over links and flows
 ) -> None:
     """Weighted max-min fair rates of the active flows, by progressive filling, into ``rate``.
 
-    Args:
-        routes: int64[F, K], links of each flow, -1 behind the last one.
-        active: int64[A], flows that share now.
-        count: float64[F], equal messages in each flow.
-        penalty: float64[F]; a message gets a rate proportional to 1 / penalty.
-        capacity: float64[L], bandwidth of links, B/s.
-        rate: float64[F], of one message, B/s.
+    ``routes``: int64[F, K], links of each flow, -1 behind the last one. ``active``: int64[A], flows that
+    share now. ``count``: float64[F], equal messages in each flow. ``penalty``: float64[F]; a message gets a
+    rate proportional to 1 / penalty. ``capacity``: float64[L], bandwidth of links, B/s. ``rate``: float64[F],
+    of one message, B/s.
     """
     left = capacity.copy()
     demand = np.zeros(len(capacity))
@@ -100,14 +97,10 @@ def finish_times(
 ) -> Floats:
     """float64[F], when the last byte of each flow is there, seconds.
 
-    Args:
-        routes: int64[F, K].
-        begin_s: float64[F], when the first byte arrives: flows take no bandwidth before.
-        size_bytes: float64[F], of one message.
-        count: float64[F], equal messages in each flow.
-        penalty: float64[F].
-        capacity: float64[L], B/s.
-        precision: Flows that end within this share of the time since the last change end together.
+    ``routes``: int64[F, K]; ``begin_s``: float64[F], when the first byte arrives: flows take no bandwidth
+    before; ``size_bytes``: float64[F], of one message; ``count``: float64[F], equal messages in each flow;
+    ``penalty``: float64[F]; ``capacity``: float64[L], B/s; ``precision``: flows that end within this share of
+    the time since the last change end together.
     """
     flows = len(size_bytes)
     order = np.argsort(begin_s)

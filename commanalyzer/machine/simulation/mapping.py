@@ -21,10 +21,8 @@ def place(platform: Platform, order: HostOrder, seed: int, comm_bytes: NDArray[n
     """The platform with its hosts in the order of the ranks, one rank per host.
 
     ``order``: rank i on host i; ``random``: on random hosts, as a batch system may do; ``near``: such that
-    bytes times links is small. ``comm_bytes``: int64[p, p], bytes from rank to rank.
-
-    Raises:
-        ConfigError: If there are fewer hosts than ranks, or nothing is known of the network's distances.
+    bytes times links is small. ``comm_bytes``: int64[p, p], bytes from rank to rank. Raises ``ConfigError``
+    if there are fewer hosts than ranks, or nothing is known of the network's distances.
     """
     count = len(platform.hosts)
     if len(comm_bytes) > count:
@@ -51,11 +49,8 @@ def near_placement(
 ) -> Placement:
     """Ranks that exchange much on one node, nodes that exchange much near each other.
 
-    METIS divides the graph of the ranks into nodes of equal size, then nodes are mapped as in
-    :func:`near_hosts`.
-
-    ``distances``: int64[N, N], links between the nodes; ``comm_bytes``: int64[P, P], bytes from rank to rank,
-    P = N times ``ranks_per_node``.
+    METIS divides the graph of the ranks, int64[P, P] bytes from rank to rank, P = N times ``ranks_per_node``,
+    into nodes of equal size; these are mapped as in :func:`near_hosts`.
     """
     count, random = len(distances), np.random.default_rng(seed)
     node = _equal_groups(comm_bytes, count, ranks_per_node, seed)

@@ -136,21 +136,13 @@ _OVERHEADS = ("smpi/os", "smpi/ois", "smpi/or")  # of a send, a nonblocking send
 
 @dataclass(frozen=True, slots=True)
 class LinkParameters:
-    """What a generated platform is made of.
+    """What a generated platform is made of; ``MachineModelError`` if two overheads exceed the latency."""
 
-    Attributes:
-        bandwidth: Bandwidth of a link in each direction, B/s.
-        latency_s: Time of an empty message between neighbouring nodes, message overheads included, seconds.
-        throughput: Speed of a node, Flop/s.
-        message_overhead_s: Time a node is busy with sending, and with receiving, one message, seconds.
-
-    Raises:
-        MachineModelError: If the two overheads of a message take longer than its latency.
-    """
-
-    bandwidth: float
+    bandwidth: float  # bandwidth of a link in each direction, B/s
+    # Time of an empty message between neighbouring nodes, message overheads included, seconds
     latency_s: float
-    throughput: float
+    throughput: float  # speed of a node, Flop/s
+    # Time a node is busy with sending, and with receiving, one message, seconds
     message_overhead_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -169,28 +161,18 @@ class LinkParameters:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A network to simulate on.
+    """A network to simulate on."""
 
-    Attributes:
-        name: Topology, or file.
-        xml: SimGrid's description.
-        hosts: Names of the nodes, in their order in the network.
-        sides: Numbers that make up a generated topology: leaves and nodes per leaf; sides of the torus or
-            hypercube; groups, routers per group and nodes per router.
-    """
-
-    name: str
-    xml: str
-    hosts: tuple[str, ...]
+    name: str  # topology, or file
+    xml: str  # SimGrid's description
+    hosts: tuple[str, ...]  # names of the nodes, in their order in the network
+    # Numbers that make up a generated topology: leaves and nodes per leaf; sides of the torus or hypercube;
+    # groups, routers per group and nodes per router
     sides: tuple[int, ...] = ()
 
 
 def link_parameters(machine: MachineParameters) -> LinkParameters:
-    """Parameters of a platform from a machine: its bandwidth is that of a link.
-
-    Raises:
-        MachineModelError: If bandwidth, latency or throughput is unknown.
-    """
+    """A machine's links; ``MachineModelError`` if bandwidth (a link's), latency or throughput is unknown."""
     known = {name: parameter.value for name, parameter in machine.parameters.items()}
     missing = [name for name in ("bandwidth", "latency", "throughput") if name not in known]
     if missing:
@@ -211,8 +193,7 @@ def check_topology(topology: str) -> None:
 def topology_sides(topology: str, num_hosts: int) -> tuple[int, ...]:
     """Numbers that make up the smallest network with at least ``num_hosts`` nodes, see :class:`Platform`.
 
-    Raises:
-        ConfigError: If the topology is unknown or the number of nodes is out of range.
+    Raises ``ConfigError`` if the topology is unknown or the number of nodes is out of range.
     """
     check_topology(topology)
     if not 1 <= num_hosts <= MAX_HOSTS:
@@ -221,11 +202,7 @@ def topology_sides(topology: str, num_hosts: int) -> tuple[int, ...]:
 
 
 def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platform:
-    """Smallest platform of one of ``TOPOLOGIES`` with at least ``num_hosts`` >= 1 nodes.
-
-    Raises:
-        ConfigError: If the topology is unknown or the number of nodes is out of range.
-    """
+    """Smallest platform with at least ``num_hosts`` >= 1 nodes; ``ConfigError`` as :func:`topology_sides`."""
     topology_sides(topology, num_hosts)  # checks both
     count, sides, attributes = _shape(topology, num_hosts)
     hosts = tuple(f"{_HOST}{number}" for number in range(count))
@@ -303,9 +280,7 @@ def read_platform(path: Path, host_file: Path | None = None) -> Platform:
     """Platform described by a file of SimGrid.
 
     ``host_file`` has the names of the hosts to use, one per line; without, all hosts of the file are used.
-
-    Raises:
-        ConfigError: If a file cannot be read or is no platform, or has no hosts.
+    Raises ``ConfigError`` if a file cannot be read or is no platform, or has no hosts.
     """
     text = _text(path)
     try:

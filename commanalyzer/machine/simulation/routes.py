@@ -29,13 +29,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A generated network.
-
-    Attributes:
-        sides: Numbers that make it up, see :class:`~commanalyzer.machine.simulation.platforms.Platform`.
-    """
+    """A generated network."""
 
     topology: str
+    # Numbers that make it up, see :class:`~commanalyzer.machine.simulation.platforms.Platform`
     sides: tuple[int, ...]
 
     @property
@@ -111,11 +108,7 @@ class Topology:
 
 
 def network_of(platform: Platform) -> Topology:
-    """Network of a generated platform.
-
-    Raises:
-        ConfigError: If the platform was read from a file.
-    """
+    """Network of a generated platform; ``ConfigError`` if the platform was read from a file."""
     if not platform.sides:
         raise ConfigError(
             "expected a generated platform, whose routes are known, found a file", where=platform.name
@@ -124,11 +117,7 @@ def network_of(platform: Platform) -> Topology:
 
 
 def make_network(topology: str, num_hosts: int) -> Topology:
-    """Smallest network of a topology with at least ``num_hosts`` nodes.
-
-    Raises:
-        ConfigError: If the topology is unknown or the number of nodes is out of range.
-    """
+    """Smallest network with at least ``num_hosts`` nodes; ``ConfigError`` as :func:`topology_sides`."""
     return Topology(topology, topology_sides(topology, num_hosts))
 
 

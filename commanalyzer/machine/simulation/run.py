@@ -61,11 +61,8 @@ def matching_bandwidth(
     """Effective bisection bandwidth per node, B/s: message size over mean time of all ranks and matchings.
 
     Ranks are on its first hosts, at least 2; ``timeout_s`` is a wall-clock limit, ``count`` that of
-    matchings.
-
-    Raises:
-        ConfigError: If there are fewer than two ranks, or no SimGrid.
-        TargetRunError: If the simulation failed.
+    matchings. Raises ``ConfigError`` if there are fewer than two ranks, or no SimGrid; ``TargetRunError`` if
+    the simulation failed.
     """
     if num_ranks < 2:
         raise ConfigError(f"expected at least two nodes to measure a network, found {num_ranks}")
@@ -78,11 +75,8 @@ def matching_bandwidth(
 def pair_bandwidth(platform: Platform, *, timeout_s: float) -> float:
     """Bandwidth per node, B/s, when the first two hosts exchange messages and all others are silent.
 
-    Nothing that a program does is faster where all nodes send at once and links are alike.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or one host only.
-        TargetRunError: If the simulation failed.
+    Nothing that a program does is faster where all nodes send at once and links are alike. Raises
+    ``ConfigError`` if there is no SimGrid, or one host only; ``TargetRunError`` if the simulation failed.
     """
     return matching_bandwidth(
         platform, 2, seed=0, timeout_s=timeout_s, count=1, message_bytes=_LONG_MESSAGE_BYTES
@@ -143,46 +137,28 @@ _MEASURED_FLOP = 1e9
 
 @dataclass(frozen=True, slots=True)
 class SimulationOptions:
-    """How to simulate.
+    """How to simulate."""
 
-    Attributes:
-        seed: Of random placements and matchings.
-        placement: Hosts of the ranks.
-        most_rounds: Rounds of a long program that are simulated.
-        timeout_s: Wall-clock limit of one simulation, seconds.
-        keep: Folder for platform, hosts and traces, one folder per node count in it; ``None`` for none.
-        message_overhead_s: o of the bounds, seconds; a platform does not say it.
-    """
-
-    seed: int = 1
+    seed: int = 1  # of random placements and matchings
     placement: HostOrder = "order"
-    most_rounds: int = 500
-    timeout_s: float = 600.0
+    most_rounds: int = 500  # rounds of a long program that are simulated
+    timeout_s: float = 600.0  # wall-clock limit of one simulation, seconds
+    # Folder for platform, hosts and traces, one folder per node count in it; ``None`` for none
     keep: Path | None = None
-    message_overhead_s: float = 0.0
+    message_overhead_s: float = 0.0  # o of the bounds, seconds; a platform does not say it
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """One decomposition on a platform.
-
-    Attributes:
-        decomposition: What was simulated.
-        serial_s: Time of one node with all work T_1, seconds.
-        parallel_s: Simulated time of p nodes T_p, seconds.
-        rounds: Rounds that were simulated.
-        all_rounds: Rounds of the program.
-        collectives: Collective operations of the program.
-        bound: Bounds for this decomposition on this platform.
-    """
+    """One decomposition on a platform."""
 
     decomposition: Decomposition
-    serial_s: float
-    parallel_s: float
-    rounds: int
-    all_rounds: int
-    collectives: int
-    bound: BoundPoint = field(repr=False)
+    serial_s: float  # time of one node with all work T_1, seconds
+    parallel_s: float  # simulated time of p nodes T_p, seconds
+    rounds: int  # rounds that were simulated
+    all_rounds: int  # rounds of the program
+    collectives: int  # collective operations of the program
+    bound: BoundPoint = field(repr=False)  # bounds for this decomposition on this platform
 
     @property
     def efficiency(self) -> float:
@@ -207,10 +183,9 @@ def simulate(
 ) -> Simulation:
     """Simulate decompositions of a prediction on a platform with at least as many hosts as nodes.
 
-    Raises:
-        ConfigError: If there is no SimGrid, too few hosts, or the result is a counted run.
-        MachineModelError: If the program does no work.
-        TargetRunError: If a simulation failed or took too long.
+    Raises ``ConfigError`` if there is no SimGrid, too few hosts, or the result is a counted run;
+    ``MachineModelError`` if the program does no work; ``TargetRunError`` if a simulation failed or took too
+    long.
     """
     if result.counted is not None:
         raise ConfigError("expected a prediction, found a counted run: it has no work", where=result.program)
@@ -236,14 +211,11 @@ def measured_machine(
     """Parameters of the bounds, measured on the platform by replayed benchmarks.
 
     Latency and the bandwidth of a free link (which stands for two nodes) are those between the first two
-    hosts in the order of the platform, wherever ranks are placed; random matchings use the
-    hosts of the ranks.
+    hosts in the order of the platform, wherever ranks are placed; random matchings use the hosts of the
+    ranks.
 
-    ``placed``: the platform with hosts in the order of the ranks, by node count.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or too few hosts.
-        TargetRunError: If a simulation failed or took too long.
+    ``placed``: the platform with hosts in the order of the ranks, by node count. Raises ``ConfigError`` if
+    there is no SimGrid, or too few hosts; ``TargetRunError`` if a simulation failed or took too long.
     """
     limit_s = options.timeout_s
 
@@ -285,11 +257,8 @@ def replayed_time(
     """Simulated time of a schedule on a platform, seconds; of the whole program where it is a part of it.
 
     ``work_flop``: float[p], work of each node in all rounds of the program; ``timeout_s``: wall-clock limit;
-    ``keep``: folder for platform, hosts, traces and ``timeline.json``.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or too few hosts.
-        TargetRunError: If the simulation failed.
+    ``keep``: folder for platform, hosts, traces and ``timeline.json``. Raises ``ConfigError`` if there is no
+    SimGrid, or too few hosts; ``TargetRunError`` if the simulation failed.
     """
     actions = replay(platform, schedule_traces(schedule, work_flop), timeout_s, keep)
     if keep is not None:

@@ -42,44 +42,26 @@ Int64 = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A collective operation of all nodes that is repeated.
-
-    Attributes:
-        kind: MPI operation.
-        root: Node that the values belong to (any one for an allreduce).
-        size_bytes: Bytes per operation, >= 1.
-        count: Operations, >= 1.
-    """
+    """A collective operation of all nodes that is repeated."""
 
     kind: Literal["bcast", "reduce", "allreduce"]
-    root: int
-    size_bytes: int
-    count: int
+    root: int  # node that the values belong to (any one for an allreduce)
+    size_bytes: int  # bytes per operation, >= 1
+    count: int  # operations, >= 1
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Messages in rounds.
+    """Messages in rounds."""
 
-    Attributes:
-        num_nodes: Node count p.
-        num_rounds: Rounds that are simulated.
-        all_rounds: Rounds of the program; more than ``num_rounds`` if only its first part is simulated.
-        round: int64[M], round of each message.
-        sender: int64[M], node.
-        receiver: int64[M], node.
-        size_bytes: int64[M].
-        operations: Collective operations, counted for the simulated rounds.
-    """
-
-    num_nodes: int
-    num_rounds: int
-    all_rounds: int
-    round: Int64
-    sender: Int64
-    receiver: Int64
-    size_bytes: Int64
-    operations: tuple[Operation, ...] = ()
+    num_nodes: int  # node count p
+    num_rounds: int  # rounds that are simulated
+    all_rounds: int  # rounds of the program; more than ``num_rounds`` if only its first part is simulated
+    round: Int64  # [M], round of each message
+    sender: Int64  # [M], node
+    receiver: Int64  # [M], node
+    size_bytes: Int64  # [M]
+    operations: tuple[Operation, ...] = ()  # collective operations, counted for the simulated rounds
 
     @property
     def scale(self) -> float:
@@ -91,10 +73,7 @@ def make_schedule(communication: Communication, most_rounds: int = 500) -> Sched
     """Spread the messages of a decomposition over rounds.
 
     Of programs with more rounds than ``most_rounds`` the same share of every pair's messages is kept, of the
-    size they have.
-
-    Raises:
-        ConfigError: If ``most_rounds`` is not positive.
+    size they have. Raises ``ConfigError`` if ``most_rounds`` is not positive.
     """
     if most_rounds < 1:
         raise ConfigError(f"expected at least one round to simulate, found {most_rounds}")
@@ -193,10 +172,7 @@ class _Actions:
 
 
 def schedule_traces(schedule: Schedule, work_flop: Sequence[float]) -> list[str]:
-    """Text of each rank's trace.
-
-    ``work_flop``: float[p], floating-point operations of each node in the whole region.
-    """
+    """Text of each rank's trace; ``work_flop``: float[p], operations of each node in the whole region."""
     p = schedule.num_nodes
     actions = [*_messages(schedule), _waits(schedule), _computations(schedule, work_flop)]
     actions += [_operation(item, p, schedule.num_rounds) for item in schedule.operations]

@@ -25,27 +25,17 @@ _LAST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A replayed action of one rank.
+    """A replayed action of one rank."""
 
-    Attributes:
-        end_s: Simulated time at its end, seconds.
-        rank: Rank.
-        kind: ``compute``, ``isend``, ``waitall`` ...
-        sent_bytes: Bytes that it sends; those of a collective as its root and members send them at least.
-    """
-
-    end_s: float
+    end_s: float  # simulated time at its end, seconds
     rank: int
-    kind: str
+    kind: str  # ``compute``, ``isend``, ``waitall`` ...
+    # Bytes that it sends; those of a collective as its root and members send them at least
     sent_bytes: int = 0
 
 
 def find_smpirun() -> Path:
-    """The ``smpirun`` on the search path.
-
-    Raises:
-        ConfigError: If there is none.
-    """
+    """The ``smpirun`` on the search path; ``ConfigError`` if there is none."""
     found = shutil.which("smpirun")
     if found is None:
         raise ConfigError("expected SimGrid's smpirun on the search path, found none", hint=_INSTALL)
@@ -53,11 +43,7 @@ def find_smpirun() -> Path:
 
 
 def smpi_version() -> str:
-    """First line of ``smpirun -version``, empty if it says nothing.
-
-    Raises:
-        ConfigError: If there is no SimGrid.
-    """
+    """First line of ``smpirun -version``, empty if none; ``ConfigError`` if there is no SimGrid."""
     done = run_tool([str(find_smpirun()), "-version"], timeout_s=60.0)
     return (done.stdout.strip() or done.stderr.strip()).partition("\n")[0]
 
@@ -68,13 +54,8 @@ def replay(
     """Replay one trace per rank, rank i on the i-th host of ``platform``.
 
     ``timeout_s`` is a wall-clock limit; platform, hosts and traces are kept in ``folder`` where it is given.
-
-    Returns:
-        What the ranks did, in the order in which it ended.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or too few hosts.
-        TargetRunError: If the simulation failed or took too long.
+    Returns what the ranks did, in the order in which it ended. Raises ``ConfigError`` if there is no SimGrid,
+    or too few hosts; ``TargetRunError`` if the simulation failed or took too long.
     """
     with scratch_directory() as scratch:
         place = Path(scratch) if folder is None else folder
@@ -106,11 +87,9 @@ def _sent_bytes(words: Sequence[str], num_ranks: int) -> int:
 def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s: float, folder: Path) -> str:
     """Run ``smpirun`` and return its output, standard error included.
 
-    ``words`` say what to run, with paths relative to ``folder``, where platform and hosts are written.
-
-    Raises:
-        ConfigError: If there is no SimGrid, or too few hosts.
-        TargetRunError: If the simulation failed or took too long.
+    ``words`` say what to run, with paths relative to ``folder``, where platform and hosts are written. Raises
+    ``ConfigError`` if there is no SimGrid, or too few hosts; ``TargetRunError`` if the simulation failed or
+    took too long.
     """
     if num_ranks > len(platform.hosts):
         raise ConfigError(

@@ -74,34 +74,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class MessageSource:
-    """What the members of a group receive from one relative rank.
+    """What the members of a group receive from one relative rank."""
 
-    Attributes:
-        relative: To be added to the own rank, modulo the number of ranks; a rank if ``is_absolute``.
-        is_absolute: All members receive from the same rank.
-        sizes: Bytes: least, largest, median, mean, standard deviation.
-        messages: Messages, likewise.
-    """
-
-    relative: int
-    is_absolute: bool
-    sizes: tuple[float, float, float, float, float]
-    messages: tuple[float, float, float, float, float]
+    relative: int  # to be added to the own rank, modulo the number of ranks; a rank if ``is_absolute``
+    is_absolute: bool  # all members receive from the same rank
+    sizes: tuple[float, float, float, float, float]  # bytes: least, largest, median, mean, standard deviation
+    messages: tuple[float, float, float, float, float]  # messages, likewise
 
 
 @dataclass(frozen=True, slots=True)
 class RankGroup:
-    """Ranks that receive from the same relative ranks: nested arithmetic sequences.
+    """Ranks that receive from the same relative ranks: nested arithmetic sequences."""
 
-    Attributes:
-        start: First rank.
-        dimensions: Stride and iterations of each dimension, strides increasing.
-        sources: What the members receive, by relative rank.
-    """
-
-    start: int
-    dimensions: tuple[tuple[int, int], ...]
-    sources: tuple[MessageSource, ...] = ()
+    start: int  # first rank
+    dimensions: tuple[tuple[int, int], ...]  # stride and iterations of each dimension, strides increasing
+    sources: tuple[MessageSource, ...] = ()  # what the members receive, by relative rank
 
     def ranks(self) -> tuple[int, ...]:
         """All members: the dimensions written out."""
@@ -113,23 +100,14 @@ class RankGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunClasses:
-    """Classes of one run.
+    """Classes of one run."""
 
-    Attributes:
-        scale: Scaling parameters.
-        threads: Process and thread number of each thread.
-        classes: int64[T], class of each thread, from 0.
-        groups: Of the communication pattern; none for clusters.
-        topology: Of the pattern, such as ``mesh 3 x 3``; empty for clusters.
-        reduced: float64[T, D], principal components; D = 0 for patterns.
-    """
-
-    scale: Mapping[str, float]
-    threads: tuple[tuple[int, int], ...]
-    classes: Index
-    groups: tuple[RankGroup, ...] = ()
-    topology: str = ""
-    reduced: Floats | None = None
+    scale: Mapping[str, float]  # scaling parameters
+    threads: tuple[tuple[int, int], ...]  # process and thread number of each thread
+    classes: Index  # [T], class of each thread, from 0
+    groups: tuple[RankGroup, ...] = ()  # of the communication pattern; none for clusters
+    topology: str = ""  # of the pattern, such as ``mesh 3 x 3``; empty for clusters
+    reduced: Floats | None = None  # [T, D], principal components; D = 0 for patterns
 
     def __post_init__(self) -> None:
         if len(self.classes) != len(self.threads):
@@ -144,21 +122,14 @@ class RunClasses:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Classes of several runs.
-
-    Attributes:
-        application: Name of the program.
-        method: ``clusters`` or ``pattern``.
-        names: One per class: what its threads are, or letters.
-        runs: One per profile, in their order.
-        votes: Pairs of runs (voting, voted) and the class that each cluster of the voted run, in the order of
-            its classes, was voted to be.
-    """
+    """Classes of several runs."""
 
     application: str
-    method: str
-    names: tuple[str, ...]
-    runs: tuple[RunClasses, ...]
+    method: str  # ``clusters`` or ``pattern``
+    names: tuple[str, ...]  # one per class: what its threads are, or letters
+    runs: tuple[RunClasses, ...]  # one per profile, in their order
+    # Pairs of runs (voting, voted) and the class that each cluster of the voted run, in the order of its
+    # classes, was voted to be
     votes: Mapping[tuple[int, int], tuple[int, ...]]
 
     def counts(self) -> Index:

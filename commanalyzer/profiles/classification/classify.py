@@ -286,19 +286,12 @@ MOST_DIMENSIONS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankTopology:
-    """A regular pattern.
+    """A regular pattern."""
 
-    Attributes:
-        kind: ``none``, ``all-to-all``, ``ring``, ``mesh`` or ``torus``.
-        extents: Ranks along each dimension, the slowest one first.
-        lower: bool[P, dimensions], something is received from a lower place along the dimension.
-        upper: Likewise, from a higher one.
-    """
-
-    kind: str
-    extents: tuple[int, ...]
-    lower: Flags
-    upper: Flags
+    kind: str  # ``none``, ``all-to-all``, ``ring``, ``mesh`` or ``torus``
+    extents: tuple[int, ...]  # ranks along each dimension, the slowest one first
+    lower: Flags  # [P, dimensions], something is received from a lower place along the dimension
+    upper: Flags  # likewise, from a higher one
 
     @property
     def text(self) -> str:
@@ -364,10 +357,7 @@ def place_names(topology: RankTopology, dimensions: int, *, directed: bool) -> l
     ``corner``, ``edge``, ``face`` or ``interior`` (in one dimension ``end`` or ``inner``), by the number of
     dimensions with neighbours on both sides. ``directed`` tells the sides apart (``first``, ``inner``,
     ``last``; ``corner (-, +)`` has lower neighbours only in the first dimension, higher ones only in the
-    second).
-
-    ``dimensions``: of the grids of all runs, two ranks are a grid of any number of them; ``directed``: tell
-    the sides apart.
+    second). ``dimensions``: of the grids of all runs, two ranks are a grid of any number of them.
     """
     own = topology.lower.shape[1]
     if topology.kind not in ("mesh",) or not own:
@@ -400,16 +390,12 @@ def classify(
 ) -> Classes:
     """Classes of the threads of all runs.
 
-    Args:
-        profiles: Runs of one application with the same scaling parameters.
-        method: ``clusters`` of all metrics, or regularity of the communication ``pattern``.
-        number: Number of clusters; by silhouette when ``None``.
-        directed: Ranks that differ only by the direction of their neighbours (first and last, the corners of
-            a grid) are told apart.
-
-    Raises:
-        ProfileError: If there is no profile, they are of different applications or parameters, a pattern is
-            wanted where nothing is known about communication, or a pattern is irregular.
+    ``profiles``: runs of one application with the same scaling parameters. ``method``: ``clusters`` of all
+    metrics, or regularity of the communication ``pattern``. ``number``: number of clusters; by silhouette
+    when ``None``. ``directed``: ranks that differ only by the direction of their neighbours (first and last,
+    the corners of a grid) are told apart. Raises ``ProfileError`` if there is no profile, they are of
+    different applications or parameters, a pattern is wanted where nothing is known about communication, or a
+    pattern is irregular.
     """
     _check(profiles)
     return (_by_clusters if method == "clusters" else _by_pattern)(profiles, number, directed)
@@ -460,8 +446,7 @@ def _by_clusters(profiles: Sequence[Profile], number: int | None, directed: bool
 def exchanged(profile: Profile) -> tuple[Floats, Floats]:
     """float64[P, P] each, bytes and messages that a process (row) receives from another (column).
 
-    Raises:
-        ProfileError: If a profile does not say what is received.
+    Raises ``ProfileError`` if a profile does not say what is received.
     """
     count = processes_of(profile)
     received, messages = np.zeros((count, count)), np.zeros((count, count))

@@ -35,11 +35,7 @@ def classes_json(classes: Classes) -> str:
 
 
 def load_classes(path: Path) -> Classes:
-    """Classes saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind or damaged.
-    """
+    """Classes saved in ``path``; ``ArtifactError`` if it is missing, of another kind or damaged."""
     content = load_document(
         path,
         KIND,

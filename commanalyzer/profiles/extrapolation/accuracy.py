@@ -19,30 +19,19 @@ _NOTICEABLE = 0.01  # errors below that are no discrepancy, whatever their quoti
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accuracy:
-    """Accuracy of one model.
-
-    Attributes:
-        class_name: Name of the class.
-        metric: Name of the metric.
-        r2: Coefficient of determination of the metric itself in the training runs; may be negative; 1 for a
-            metric that never changes and is met.
-        train: Mean relative error in the training runs; mean absolute error for functions of a distance.
-        test: Likewise, in the test runs; NaN without any.
-        observed: float64[N], training values: scalars, sums of mixes, all values of functions.
-        predicted: float64[N].
-        tested: float64[M], values of test runs.
-        test_predicted: float64[M].
-    """
+    """Accuracy of one model."""
 
     class_name: str
     metric: str
+    # Coefficient of determination of the metric itself in the training runs; may be negative; 1 for a metric
+    # that never changes and is met
     r2: float
-    train: float
-    test: float
-    observed: Floats
-    predicted: Floats
-    tested: Floats
-    test_predicted: Floats
+    train: float  # mean relative error in the training runs; mean absolute error for functions of a distance
+    test: float  # likewise, in the test runs; NaN without any
+    observed: Floats  # [N], training values: scalars, sums of mixes, all values of functions
+    predicted: Floats  # [N]
+    tested: Floats  # [M], values of test runs
+    test_predicted: Floats  # [M]
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -25,20 +25,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a model must keep.
+    """What a model must keep; ``ValueError`` if a comparison is wrong."""
 
-    Attributes:
-        bounded_below: It must not fall for ever.
-        increasing: Parameters that it must not fall along.
-        where: Comparisons, such as ``1 < p <= n``: constraints hold where all are true.
-
-    Raises:
-        ValueError: If a comparison is wrong.
-    """
-
-    bounded_below: bool = False
-    increasing: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
+    bounded_below: bool = False  # it must not fall for ever
+    increasing: tuple[str, ...] = ()  # parameters that it must not fall along
+    where: tuple[str, ...] = ()  # comparisons, such as ``1 < p <= n``: constraints hold where all are true
 
     def __post_init__(self) -> None:
         for text in self.where:
@@ -58,10 +49,8 @@ def acceptance(
     """Test of a sum of terms; ``None`` if there is no constraint.
 
     Constraints are checked from ``lowest``, float64[K], the least values of the data; ``complete`` makes
-    scaling parameters float64[N, K] the parameters of formulas.
-
-    Raises:
-        ValueError: If a constraint names something that is no scaling parameter.
+    scaling parameters float64[N, K] the parameters of formulas. Raises ``ValueError`` if a constraint names
+    something that is no scaling parameter.
     """
     if not constraints:
         return None

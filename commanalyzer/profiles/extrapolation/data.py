@@ -31,20 +31,14 @@ _REST = ("lines", "bytes", "branches")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassData:
-    """Mean metrics of one class in the runs that have it.
-
-    Attributes:
-        scale: float64[R, K], scaling parameters.
-        threads: float64[R], threads of the class.
-        runs: int[R], numbers of the runs.
-        components: float64[R] per component, per metric. Functions: at common distances.
-    """
+    """Mean metrics of one class in the runs that have it."""
 
     name: str
     number: int
-    scale: Floats
-    threads: Floats
-    runs: tuple[int, ...]
+    scale: Floats  # [R, K], scaling parameters
+    threads: Floats  # [R], threads of the class
+    runs: tuple[int, ...]  # int[R], numbers of the runs
+    # float64[R] per component, per metric. Functions: at common distances
     components: Mapping[str, Mapping[str, Floats]]
 
     def total(self, metric: str) -> Floats:
@@ -54,23 +48,15 @@ class ClassData:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """All classes of all runs.
-
-    Attributes:
-        parameters: Scaling parameters, sorted.
-        processes: The one that is the number of threads; empty if none is.
-        total: float64[runs], threads of each run.
-        scale: float64[runs, K].
-        counts: float64[runs, classes], threads of each class.
-    """
+    """All classes of all runs."""
 
     application: str
-    parameters: tuple[str, ...]
-    processes: str
+    parameters: tuple[str, ...]  # scaling parameters, sorted
+    processes: str  # the one that is the number of threads; empty if none is
     classes: tuple[ClassData, ...]
-    total: Floats
-    scale: Floats
-    counts: Floats
+    total: Floats  # [runs], threads of each run
+    scale: Floats  # [runs, K]
+    counts: Floats  # [runs, classes], threads of each class
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,11 +78,7 @@ def count_name(class_name: str) -> str:
 
 
 def training_data(profiles: Sequence[Profile], classes: Classes) -> TrainingData:
-    """Tables of all classes.
-
-    Raises:
-        ProfileError: If profiles do not fit the classes, or say nothing about instructions.
-    """
+    """Tables of all classes; ``ProfileError`` if profiles do not fit them or say nothing of instructions."""
     if len(profiles) != len(classes.runs):
         raise ProfileError(
             f"expected {len(classes.runs)} profiles, as were classified, found {len(profiles)}"

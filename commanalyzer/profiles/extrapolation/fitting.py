@@ -27,36 +27,23 @@ _FAST_WEIGHTS = (0.5,)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitter:
-    """Fits metrics of one class.
+    """Fits metrics of one class."""
 
-    Attributes:
-        names: Parameters of formulas: scaling parameters, then numbers of threads.
-        num_scaling: How many of them are scaling parameters.
-        processes: The scaling parameter that is the number of threads; empty if none is.
-        x: float64[R, len(names)], runs of the class.
-        complete: Scaling parameters float64[N, K] to all parameters.
-        divisors: Parameters that are numbers of threads and differ between runs.
-        setup: Of all metrics.
-        extra_mains: Main terms besides those of the complexity definitions.
-    """
-
-    names: tuple[str, ...]
-    num_scaling: int
-    processes: str
-    x: Floats
-    complete: Callable[[Floats], Floats]
-    divisors: tuple[int, ...]
-    setup: Setup
-    extra_mains: tuple[Term, ...] = ()
+    names: tuple[str, ...]  # parameters of formulas: scaling parameters, then numbers of threads
+    num_scaling: int  # how many of them are scaling parameters
+    processes: str  # the scaling parameter that is the number of threads; empty if none is
+    x: Floats  # [R, len(names)], runs of the class
+    complete: Callable[[Floats], Floats]  # scaling parameters float64[N, K] to all parameters
+    divisors: tuple[int, ...]  # parameters that are numbers of threads and differ between runs
+    setup: Setup  # of all metrics
+    extra_mains: tuple[Term, ...] = ()  # main terms besides those of the complexity definitions
 
     def fit(self, setup: MetricSetup, y: Floats, *, terms: tuple[Term, ...] = ()) -> Model:
         """Model of one number.
 
-        ``y``: float64[R], not negative; without ``terms`` those of the setup, or selected ones.
-
-        Raises:
-            ConfigError: If a term or constraint is wrong.
-            FitError: If there are fewer than two runs, or no model is accepted.
+        ``y``: float64[R], not negative; without ``terms`` those of the setup, or selected ones. Raises
+        ``ConfigError`` if a term or constraint is wrong; ``FitError`` if there are fewer than two runs, or no
+        model is accepted.
         """
         if not (np.isfinite(y).all() and (y >= 0).all()):
             raise FitError("expected values of 0 or more", where=setup.name)

@@ -36,17 +36,11 @@ _PLACES = {1: ("end", "inner"), 2: ("corner", "edge", "interior"), 3: ("corner",
 
 @dataclass(frozen=True, slots=True)
 class GridCount:
-    """Ranks with neighbours on both sides in so many dimensions of a mesh.
+    """Ranks with neighbours on both sides in so many dimensions of a mesh."""
 
-    Attributes:
-        parameter: The number of processes.
-        dimensions: Of the grid.
-        both: Dimensions with neighbours on both sides.
-    """
-
-    parameter: str
-    dimensions: int
-    both: int
+    parameter: str  # the number of processes
+    dimensions: int  # of the grid
+    both: int  # dimensions with neighbours on both sides
 
     def predict(self, values: Mapping[str, Floats | float]) -> Floats:
         """float64[N], ranks of the class for each number of processes."""
@@ -98,10 +92,7 @@ def levels() -> Floats:
 
 
 def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]) -> dict[str, Model]:
-    """Models of a function.
-
-    ``parts``: float64[R] by distance, values of the function.
-    """
+    """Models of a function; ``parts``: float64[R] by distance, values of the function."""
     distances = np.array([float(d) for d in parts])
     table = np.stack(list(parts.values()), axis=1)
     plain = replace(setup, terms=setup.terms, bounds=(0.0, float("inf")))

@@ -25,30 +25,17 @@ _Z95 = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A model that was learned from rows.
+    """A model that was learned from rows."""
 
-    Attributes:
-        kind: ``neighbours``, ``network`` or ``forest``.
-        parameters: Names.
-        terms: Its inputs.
-        rows: Points that it was learned from, one tuple per row.
-        values: Metric of each row.
-        error: Root mean square relative error of ten-fold predictions.
-    """
-
-    kind: str
+    kind: str  # ``neighbours``, ``network`` or ``forest``
     parameters: tuple[str, ...]
-    terms: tuple[Term, ...]
-    rows: tuple[tuple[float, ...], ...]
-    values: tuple[float, ...]
-    error: float
+    terms: tuple[Term, ...]  # its inputs
+    rows: tuple[tuple[float, ...], ...]  # points that it was learned from, one tuple per row
+    values: tuple[float, ...]  # metric of each row
+    error: float  # root mean square relative error of ten-fold predictions
 
     def predict(self, values: Mapping[str, Floats | float]) -> Floats:
-        """float64[N], the metric where parameters have these values.
-
-        Raises:
-            FitError: If a parameter is missing.
-        """
+        """float64[N], the metric where parameters are these; ``FitError`` if a parameter is missing."""
         missing = [name for name in self.parameters if name not in values]
         if missing:
             raise FitError(f"expected a value of {', '.join(missing)}, found none", where=self.kind)

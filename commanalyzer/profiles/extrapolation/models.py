@@ -26,17 +26,12 @@ Part = Model | GridCount
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricModel:
-    """Model of one metric of one class.
+    """Model of one metric of one class."""
 
-    Attributes:
-        setup: How it was made.
-        parts: By component (:mod:`commanalyzer.profiles.extrapolation.data`), or by the parts of a function.
-        key: Changes with everything that it was made from.
-    """
-
-    setup: MetricSetup
+    setup: MetricSetup  # how it was made
+    # By component (:mod:`commanalyzer.profiles.extrapolation.data`), or by the parts of a function
     parts: Mapping[str, Part]
-    key: str
+    key: str  # changes with everything that it was made from
 
     @property
     def is_product(self) -> bool:
@@ -46,34 +41,22 @@ class MetricModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassModels:
-    """Models of one class.
-
-    Attributes:
-        models: By metric, ``NThreads`` and ``LSys`` first.
-    """
+    """Models of one class."""
 
     name: str
-    models: Mapping[str, MetricModel]
+    models: Mapping[str, MetricModel]  # by metric, ``NThreads`` and ``LSys`` first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Models:
-    """Models of an application.
-
-    Attributes:
-        parameters: Scaling parameters.
-        processes: The one that is the number of threads; empty if none is.
-        names: Parameters of formulas: those, then numbers of threads.
-        lowest: Least value of each scaling parameter in the training data.
-        highest: Largest value.
-    """
+    """Models of an application."""
 
     application: str
-    parameters: tuple[str, ...]
-    processes: str
-    names: tuple[str, ...]
-    lowest: tuple[float, ...]
-    highest: tuple[float, ...]
+    parameters: tuple[str, ...]  # scaling parameters
+    processes: str  # the one that is the number of threads; empty if none is
+    names: tuple[str, ...]  # parameters of formulas: those, then numbers of threads
+    lowest: tuple[float, ...]  # least value of each scaling parameter in the training data
+    highest: tuple[float, ...]  # largest value
     classes: tuple[ClassModels, ...]
 
     def complete(self, scale: Floats) -> Floats:
@@ -162,11 +145,7 @@ def models_json(models: Models) -> str:
 
 
 def load_models(path: Path) -> Models:
-    """Models saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind or damaged.
-    """
+    """Models saved in ``path``; ``ArtifactError`` if it is missing, of another kind or damaged."""
     content = load_document(
         path,
         KIND,

@@ -137,11 +137,8 @@ def train(
 
     Models of ``previous`` with the same data and setup are kept; only metrics of ``only`` may be trained
     again, all others are kept even if their setup has changed. ``save`` is called after every class, with the
-    models so far.
-
-    Raises:
-        FitError: If a metric cannot be modelled, or ``only`` names one that is not there.
-        ConfigError: If a term or constraint is wrong.
+    models so far. Raises ``FitError`` if a metric cannot be modelled, or ``only`` names one that is not
+    there; ``ConfigError`` if a term or constraint is wrong.
     """
     wrong = set(only) - {m.name for m in setup.metrics}
     if wrong:
@@ -290,54 +287,37 @@ SETUP_FILE, CLASSES_FILE, MODELS_FILE = "setup.toml", "classes.json", "models.js
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the user chose.
+    """What the user chose."""
 
-    Attributes:
-        method: ``clusters``, ``pattern``, or ``None`` for classes of the project, else clusters.
-        number: Clusters; by silhouette when ``None``.
-        directed: Tell sides apart.
-        setup: File; that of the project, else the defaults, when ``None``.
-        project: Folder; nothing is kept when ``None``.
-        only: Metrics to train; all that have changed when empty.
-    """
-
+    # ``clusters``, ``pattern``, or ``None`` for classes of the project, else clusters
     method: str | None = None
-    number: int | None = None
-    directed: bool = False
-    setup: Path | None = None
-    project: Path | None = None
-    only: tuple[str, ...] = ()
+    number: int | None = None  # clusters; by silhouette when ``None``
+    directed: bool = False  # tell sides apart
+    setup: Path | None = None  # file; that of the project, else the defaults, when ``None``
+    project: Path | None = None  # folder; nothing is kept when ``None``
+    only: tuple[str, ...] = ()  # metrics to train; all that have changed when empty
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """What the passes made.
+    """What the passes made."""
 
-    Attributes:
-        profiles: Training runs.
-        classes: Of their threads.
-        setup: How models were made.
-        written: Files of the project that were written.
-    """
-
-    profiles: tuple[Profile, ...]
-    classes: Classes
+    profiles: tuple[Profile, ...]  # training runs
+    classes: Classes  # of their threads
     data: TrainingData
     test: TrainingData | None
-    setup: Setup
+    setup: Setup  # how models were made
     models: Models
     accuracy: tuple[Accuracy, ...]
-    written: tuple[Path, ...]
+    written: tuple[Path, ...]  # files of the project that were written
 
 
 def run_passes(paths: Sequence[Path], tests: Sequence[Path], choices: Choices, progress: Progress) -> Made:
     """Passes 1 to 5.
 
-    Raises:
-        ProfileError: If profiles cannot be read or do not fit each other.
-        ConfigError: If the setup is wrong.
-        FitError: If a metric cannot be modelled.
-        ArtifactError: If a file of the project is damaged or cannot be written.
+    Raises ``ProfileError`` if profiles cannot be read or do not fit each other; ``ConfigError`` if the setup
+    is wrong; ``FitError`` if a metric cannot be modelled; ``ArtifactError`` if a file of the project is
+    damaged or cannot be written.
     """
     profiles, tested = read_profiles(paths), read_profiles(tests)
     if choices.project is not None:
@@ -376,8 +356,7 @@ def run_passes(paths: Sequence[Path], tests: Sequence[Path], choices: Choices, p
 def target_points(targets: Iterable[Iterable[tuple[str, float]]]) -> list[dict[str, float]]:
     """Points of parameters and values; one that is there twice has both values, in all combinations.
 
-    Raises:
-        ConfigError: If a value is not positive.
+    Raises ``ConfigError`` if a value is not positive.
     """
     found: list[dict[str, float]] = []
     for target in targets:

@@ -42,34 +42,23 @@ _MOST_BINS = 48  # powers of two: more lines than any memory holds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extrapolated:
-    """Profile of one class where it was never run.
-
-    Attributes:
-        class_name: Of the class.
-        threads: Threads that it stands for.
-        rank: Profile of one of them; its process number is the class's.
-        metrics: Value, lower and upper end (about 95 %) of every scalar metric and every sum of a mix.
-    """
+    """Profile of one class where it was never run."""
 
     class_name: str
-    threads: float
-    rank: RankProfile
+    threads: float  # threads that it stands for
+    rank: RankProfile  # profile of one of them; its process number is the class's
+    # Value, lower and upper end (about 95 %) of every scalar metric and every sum of a mix
     metrics: Mapping[str, tuple[float, float, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtrapolatedRun:
-    """All classes at one point.
-
-    Attributes:
-        classes: Those that have threads there.
-        remarks: What to know before using it.
-    """
+    """All classes at one point."""
 
     application: str
     scale: Mapping[str, float]
-    classes: tuple[Extrapolated, ...]
-    remarks: tuple[str, ...]
+    classes: tuple[Extrapolated, ...]  # those that have threads there
+    remarks: tuple[str, ...]  # what to know before using it
 
     @property
     def profile(self) -> Profile:
@@ -83,11 +72,7 @@ def points(values: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 
 def extrapolate(models: Models, scale: Mapping[str, float]) -> ExtrapolatedRun:
-    """Profile at one point.
-
-    Raises:
-        FitError: If a scaling parameter is missing, unknown, or not positive.
-    """
+    """Profile at one point; ``FitError`` if a scaling parameter is missing, unknown, or not positive."""
     _check(models, scale)
     x = np.array([[scale[name] for name in models.parameters]])
     found = []
@@ -124,11 +109,7 @@ def extrapolated_text(run: ExtrapolatedRun) -> str:
 
 
 def write_extrapolated(run: ExtrapolatedRun, path: Path, *, force: bool = False) -> None:
-    """Write a profile file.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
-    """
+    """Write a profile file; ``ArtifactError`` if the file exists (without ``force``) or cannot be written."""
     write_text(path, extrapolated_text(run), force=force)
 
 

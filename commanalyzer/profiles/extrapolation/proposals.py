@@ -32,11 +32,7 @@ def default_terms(parameters: Sequence[str], processes: str) -> tuple[str, ...]:
 
 
 def read_terms(texts: Sequence[str], names: Sequence[str]) -> tuple[Term, ...]:
-    """Terms of formulas; sums give one each.
-
-    Raises:
-        ConfigError: If one is no formula, or of something that is no parameter.
-    """
+    """Terms of formulas, sums give one each; ``ConfigError`` if one is no formula, or of no parameter."""
     found: dict[Term, None] = {}
     for text in texts:
         try:

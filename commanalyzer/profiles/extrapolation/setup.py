@@ -31,26 +31,19 @@ _KEYS = ("type", "model", "terms", "selection", "bounds", "constraints")
 
 @dataclass(frozen=True, slots=True)
 class MetricSetup:
-    """How one metric is modelled.
+    """How one metric is modelled."""
 
-    Attributes:
-        name: Metric of Table 2.
-        type: Its structure, and whether the product with the instructions is modelled (Section 6.2.1).
-        model: Kind of model (Section 6.2.2).
-        terms: Formulas; selected when empty.
-        selection: ``accurate`` (ten-fold, all weights), ``fast`` (BIC, or adjusted R^2 without weights), or
-            ``largest`` (largest values of each parameter predicted from the others).
-        bounds: Predictions are moved into these (of the product, where one is modelled).
-        constraints: Of trends.
-    """
-
-    name: str
+    name: str  # metric of Table 2
+    # Its structure, and whether the product with the instructions is modelled (Section 6.2.1)
     type: MetricType
-    model: ModelType = "weighted"
-    terms: tuple[str, ...] = ()
+    model: ModelType = "weighted"  # kind of model (Section 6.2.2)
+    terms: tuple[str, ...] = ()  # formulas; selected when empty
+    # ``accurate`` (ten-fold, all weights), ``fast`` (BIC, or adjusted R^2 without weights), or ``largest``
+    # (largest values of each parameter predicted from the others)
     selection: Selection = "accurate"
+    # Predictions are moved into these (of the product, where one is modelled)
     bounds: tuple[float, float] = (0.0, float("inf"))
-    constraints: Constraints = field(default_factory=Constraints)
+    constraints: Constraints = field(default_factory=Constraints)  # of trends
 
     @property
     def key(self) -> Fields:
@@ -60,20 +53,16 @@ class MetricSetup:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How all metrics are modelled.
+    """How all metrics are modelled."""
 
-    Attributes:
-        metrics: ``NThreads`` and ``LSys`` first: others depend on them.
-        complexity: Main terms per metric, as formulas; the key ``default`` for all others. The usual powers
-            of every parameter where there is none.
-        interactions: Products of main terms of different parameters: of all of them, with terms that were
-            selected before (as in the manual), or none.
-        per_thread: Every term is also tried divided by the number of threads, of all and of the class.
-    """
-
-    metrics: tuple[MetricSetup, ...]
+    metrics: tuple[MetricSetup, ...]  # ``NThreads`` and ``LSys`` first: others depend on them
+    # Main terms per metric, as formulas; the key ``default`` for all others. The usual powers of every
+    # parameter where there is none
     complexity: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Products of main terms of different parameters: of all of them, with terms that were selected before (as
+    # in the manual), or none
     interactions: Interactions = "all"
+    # Every term is also tried divided by the number of threads, of all and of the class
     per_thread: bool = True
 
     def metric(self, name: str) -> MetricSetup:
@@ -104,11 +93,7 @@ def default_setup(known: Sequence[str]) -> Setup:
 
 
 def read_setup(path: Path, known: Sequence[str]) -> Setup:
-    """Setup of a TOML file; metrics that it does not name get the defaults.
-
-    Raises:
-        ConfigError: If it cannot be read, or something is not as expected.
-    """
+    """Setup of a TOML file, defaults for metrics that it does not name; ``ConfigError`` if it is wrong."""
     hint = "docs: reference, extrapolation"
     with reading(path, "a setup of models", hint=hint, error=ConfigError):
         return _setup(typed(parse_toml(path.read_text(encoding="utf-8")), _SetupFile), default_setup(known))

@@ -101,17 +101,12 @@ _CLASS_OF = {
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Where an instruction counts.
+    """Where an instruction counts."""
 
-    Attributes:
-        types: Types (``TYPES``) that it counts for, one each; empty for what no machine executes.
-        length: Index into ``VECTOR_LENGTHS``.
-        data: Index into ``DATA_TYPES``.
-    """
-
+    # Types (``TYPES``) that it counts for, one each; empty for what no machine executes
     types: tuple[int, ...]
-    length: int = 0
-    data: int = DATA_INDEX["misc"]
+    length: int = 0  # index into ``VECTOR_LENGTHS``
+    data: int = DATA_INDEX["misc"]  # index into ``DATA_TYPES``
 
     @property
     def parallelism_class(self) -> int:

@@ -66,23 +66,14 @@ class LineReuse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunResult:
-    """What a profile run measured.
+    """What a profile run measured."""
 
-    Attributes:
-        executed: int64[S], executions of each segment.
-        branches: Predictability of conditional branches.
-        data: Reuse of data by line size.
-        code: Reuse of instructions by line size.
-        parallelism: By window; empty if it was not measured.
-        is_whole: Parallelism covers the whole run.
-    """
-
-    executed: Int64
+    executed: Int64  # [S], executions of each segment
     branches: Branches
-    data: tuple[LineReuse, ...]
-    code: tuple[LineReuse, ...]
-    parallelism: tuple[Parallelism, ...]
-    is_whole: bool
+    data: tuple[LineReuse, ...]  # reuse of data by line size
+    code: tuple[LineReuse, ...]  # reuse of instructions by line size
+    parallelism: tuple[Parallelism, ...]  # by window; empty if it was not measured
+    is_whole: bool  # parallelism covers the whole run
 
 
 class _ProfileReader:
@@ -94,11 +85,7 @@ class _ProfileReader:
         self._at = 0
 
     def take(self, kind: str, *shape: int) -> NDArray[np.generic]:
-        """Next array.
-
-        Raises:
-            ProfileError: If the file ends before.
-        """
+        """Next array; ``ProfileError`` if the file ends before."""
         count = int(np.prod(shape, dtype=np.int64))
         size = count * np.dtype(kind).itemsize
         if self._at + size > len(self._content):
@@ -117,10 +104,8 @@ class _ProfileReader:
 def read_results(path: Path, plan: RunPlan, windows: Sequence[int]) -> RunResult:
     """Results of a run.
 
-    ``windows`` of the parallelism are empty if it was not measured.
-
-    Raises:
-        ProfileError: If the run left no file, or not all of it.
+    ``windows`` of the parallelism are empty if it was not measured. Raises ``ProfileError`` if the run left
+    no file, or not all of it.
     """
     if not path.exists():
         raise ProfileError(
@@ -182,17 +167,11 @@ def _reuse(reader: _ProfileReader, instruction_bytes: int) -> LineReuse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bursts:
-    """Short distances in bursts, in which all accesses were looked at.
+    """Short distances in bursts, in which all accesses were looked at."""
 
-    Attributes:
-        accesses: Of all bursts.
-        short: int64[LIST], those with each distance below ``LIST``.
-        shares: Number of bursts; sum and sum of squares of the share of short distances in each.
-    """
-
-    accesses: int
-    short: Int64
-    shares: Float64
+    accesses: int  # of all bursts
+    short: Int64  # [LIST], those with each distance below ``LIST``
+    shares: Float64  # number of bursts; sum and sum of squares of the share of short distances in each
 
     @property
     def error(self) -> float:
@@ -208,18 +187,15 @@ def line_reuse(
 ) -> LineReuse:
     """Distribution of what a run counted.
 
-    Args:
-        facts: Bytes of a line, accesses, distinct lines, distinct bytes, and the negated logarithm of the
-            last rate; 0 is exact.
-        near: int64[BINS], accesses with distances below ``LIST`` of an exact run.
-        groups: float64[GROUPS, BINS], weights of other accesses, of a sample by a hash of their line.
-        bursts: Short distances of a sampled run.
-        instruction_bytes: Bytes of an instruction, of code.
+    ``facts``: bytes of a line, accesses, distinct lines, distinct bytes, and the negated logarithm of the
+    last rate; 0 is exact. ``near``: int64[BINS], accesses with distances below ``LIST`` of an exact run.
+    ``groups``: float64[GROUPS, BINS], weights of other accesses, of a sample by a hash of their line.
+    ``bursts``: short distances of a sampled run. ``instruction_bytes``: bytes of an instruction, of code.
 
     Where lines are sampled, short distances have their share of the bursts, longer ones the rest (first
     accesses are known exactly), as sampled; what the sample cannot tell from short ones is put just above
-    ``LIST``. The standard error is that of the mean of the
-    groups' distributions, each of them an independent sample, and that of the share of the bursts.
+    ``LIST``. The standard error is that of the mean of the groups' distributions, each of them an independent
+    sample, and that of the share of the bursts.
     """
     line_bytes, accesses, lines, data_bytes, shift = facts
     counts, error = near + groups.sum(axis=0), 0.0
@@ -268,23 +244,13 @@ _HEADER = 12
 
 @dataclass(frozen=True, slots=True)
 class ProfileRequest:
-    """What a profile run measures.
+    """What a profile run measures; ``ProfileError`` if a window is out of range."""
 
-    Attributes:
-        program: The program, its arguments, input, limits and compiler.
-        application: Name in the profile; the first source's without it.
-        scale: Scaling parameters and their values.
-        is_exact: Reuse distances are exact; else those of more than 8192 lines are sampled.
-        windows: Windows of the parallelism of instructions, 0 for no limit; empty: it is not measured.
-
-    Raises:
-        ProfileError: If a window is out of range.
-    """
-
-    program: AnalysisRequest
-    application: str = ""
-    scale: Mapping[str, float] | None = None
-    is_exact: bool = False
+    program: AnalysisRequest  # the program, its arguments, input, limits and compiler
+    application: str = ""  # name in the profile; the first source's without it
+    scale: Mapping[str, float] | None = None  # scaling parameters and their values
+    is_exact: bool = False  # reuse distances are exact; else those of more than 8192 lines are sampled
+    # Windows of the parallelism of instructions, 0 for no limit; empty: it is not measured
     windows: tuple[int, ...] = DEFAULT_WINDOWS
 
     def __post_init__(self) -> None:
@@ -299,27 +265,16 @@ class ProfileRequest:
 
 @dataclass(frozen=True, slots=True)
 class Profiled:
-    """A profile, and what measuring it cost.
-
-    Attributes:
-        profile: The profile.
-        native_s: CPU time of the plain program, seconds.
-        profile_s: CPU time of the profile run, seconds.
-        exit_status: Of the program.
-    """
+    """A profile, and what measuring it cost."""
 
     profile: Profile
-    native_s: float
-    profile_s: float
-    exit_status: int
+    native_s: float  # CPU time of the plain program, seconds
+    profile_s: float  # CPU time of the profile run, seconds
+    exit_status: int  # of the program
 
 
 def profile_program(request: ProfileRequest, progress: Progress) -> Profiled:
-    """Profile of a sequential program.
-
-    Raises:
-        CommAnalyzerError: If the program does not compile, run or end by itself.
-    """
+    """Profile of a sequential program; ``CommAnalyzerError`` if it does not compile, run or end by itself."""
     program = request.program
     progress.stage("compile", 1)
     frontend = compile_program(program)
@@ -411,11 +366,7 @@ def _remarks(result: RunResult) -> tuple[str, ...]:
 
 
 def _require_one_thread(request: AnalysisRequest, plan: RunPlan, result: RunResult) -> None:
-    """Raise if the program started threads: they would write into each other's buffer.
-
-    Raises:
-        TargetRunError: As said.
-    """
+    """``TargetRunError`` if the program started threads: they would write into each other's buffer."""
     starters = library_with(*request.library_models).thread_starters
     started = sorted(
         {name for segment, name in plan.facts.calls if name in starters and result.executed[segment]}

@@ -31,20 +31,12 @@ _COPIES = ("memcpy", "memmove")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access to memory by an instruction.
+    """An access to memory by an instruction."""
 
-    Attributes:
-        instruction: Place of the instruction in its segment.
-        pointer: Operand that holds the address.
-        bytes: How many; 0 if ``length`` says it.
-        length: Operand (i64) that holds the number of bytes, empty if it is constant.
-        is_write: It is written.
-    """
-
-    instruction: int
-    pointer: str
-    bytes: int
-    length: str = ""
+    instruction: int  # place of the instruction in its segment
+    pointer: str  # operand that holds the address
+    bytes: int  # how many; 0 if ``length`` says it
+    length: str = ""  # operand (i64) that holds the number of bytes, empty if it is constant
     is_write: bool = False
 
     @property
@@ -55,25 +47,15 @@ class Access:
 
 @dataclass(slots=True)
 class CodeSegment:
-    """A segment.
+    """A segment."""
 
-    Attributes:
-        function: Number of its function.
-        block: Number of its block in the module.
-        label: Label of its block.
-        instructions: In order.
-        accesses: In order.
-        is_entry: It is the first of its function.
-        behind: The call that it begins behind; ``None`` at the beginning of a block.
-    """
-
-    function: int
-    block: int
-    label: str
-    instructions: list[Instruction] = field(default_factory=list)
-    accesses: list[Access] = field(default_factory=list)
-    is_entry: bool = False
-    behind: Instruction | None = None
+    function: int  # number of its function
+    block: int  # number of its block in the module
+    label: str  # label of its block
+    instructions: list[Instruction] = field(default_factory=list)  # in order
+    accesses: list[Access] = field(default_factory=list)  # in order
+    is_entry: bool = False  # it is the first of its function
+    behind: Instruction | None = None  # the call that it begins behind; ``None`` at the beginning of a block
 
     @property
     def last(self) -> Instruction:
@@ -191,38 +173,24 @@ _PHI = 1
 
 @dataclass(frozen=True, slots=True)
 class SegmentFacts:
-    """What one execution of each segment counts.
+    """What one execution of each segment counts."""
 
-    Attributes:
-        mix_segment: int64[M], segment of each entry.
-        mix_type: int64[M], place in the flattened mix.
-        reads: int64[S], registers that are read.
-        writes: int64[S], registers that are written and read somewhere.
-        calls: (segment, name) of every call of an external function.
-    """
-
-    mix_segment: Int64
-    mix_type: Int64
-    reads: Int64
-    writes: Int64
-    calls: tuple[tuple[int, str], ...]
+    mix_segment: Int64  # [M], segment of each entry
+    mix_type: Int64  # [M], place in the flattened mix
+    reads: Int64  # [S], registers that are read
+    writes: Int64  # [S], registers that are written and read somewhere
+    calls: tuple[tuple[int, str], ...]  # (segment, name) of every call of an external function
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A program that is ready to be profiled.
-
-    Attributes:
-        tables: Arrays of the plan file, in its order.
-        facts: What segments count.
-        num_registers: Registers of all functions.
-    """
+    """A program that is ready to be profiled."""
 
     module: Module
     segments: Sequence[CodeSegment]
-    tables: Mapping[str, Int32]
-    facts: SegmentFacts
-    num_registers: int
+    tables: Mapping[str, Int32]  # arrays of the plan file, in its order
+    facts: SegmentFacts  # what segments count
+    num_registers: int  # registers of all functions
 
     def text(self) -> str:
         """The instrumented module."""

@@ -118,24 +118,16 @@ _PIXELS_PER_INCH = 100.0  # in a page: 9 point text is 12.5 pixels high
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure that can be drawn anywhere.
+    """A figure that can be drawn anywhere."""
 
-    Attributes:
-        name: Name of its files, without ending: letters, digits and hyphens.
-        title: What it shows, a few words.
-        text: What it says, for readers who do not see it.
-        size_in: Width and height, inches.
-        draw: Draws on an empty figure.
-        numbers: Makes its numbers: names with units, columns of equal length.
-        pointed: Makes what ``report.js`` tells of the cells of its pictures; ``None`` where it tells nothing.
-    """
-
-    name: str
-    title: str
-    text: str
-    size_in: tuple[float, float]
-    draw: Callable[[Figure], None]
+    name: str  # name of its files, without ending: letters, digits and hyphens
+    title: str  # what it shows, a few words
+    text: str  # what it says, for readers who do not see it
+    size_in: tuple[float, float]  # width and height, inches
+    draw: Callable[[Figure], None]  # draws on an empty figure
+    # Makes its numbers: names with units, columns of equal length
     numbers: Callable[[], Mapping[str, Values]]
+    # Makes what ``report.js`` tells of the cells of its pictures; ``None`` where it tells nothing
     pointed: Callable[[], Mapping[str, object]] | None = None
 
     @property

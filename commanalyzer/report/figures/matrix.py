@@ -35,11 +35,8 @@ def hidden_pairs(comm_bytes: NDArray[np.int64]) -> int:
     return int(np.count_nonzero((both > 0) & (both < FAINTEST * both.max(initial=0))))
 
 
-def place_nodes(comm_bytes: NDArray[np.int64], seed: int = 1) -> NDArray[np.float64]:
-    """Return float64[p, 2], places at which nodes that exchange much lie side by side.
-
-    ``comm_bytes``: int64[p, p], bytes; ``seed``: of the start of the search.
-    """
+def place_nodes(comm_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64[p, 2], places where nodes that exchange many of int64[p, p] bytes are neighbours."""
     import networkx as nx
 
     both = exchanged(comm_bytes)
@@ -49,7 +46,7 @@ def place_nodes(comm_bytes: NDArray[np.int64], seed: int = 1) -> NDArray[np.floa
     if not connected:
         graph = nx.from_numpy_array((both > 0).astype(np.int64))
         connected = len(both) > 1 and nx.is_connected(graph)
-    start = nx.spring_layout(graph, seed=seed)
+    start = nx.spring_layout(graph, seed=1)
     found = nx.kamada_kawai_layout(graph, pos=start) if connected else start
     return np.array([found[node] for node in range(len(both))], dtype=np.float64).reshape(-1, 2)
 
@@ -57,11 +54,7 @@ def place_nodes(comm_bytes: NDArray[np.int64], seed: int = 1) -> NDArray[np.floa
 def draw_network(
     ax: Axes, comm_bytes: NDArray[np.int64], position: NDArray[np.float64] | None = None
 ) -> None:
-    """Draw the nodes and what they exchange.
-
-    ``comm_bytes``: int64[p, p], bytes; ``position``: float64[p, 2], places of the nodes, else found from the
-    bytes.
-    """
+    """Draw nodes and what they exchange, int64[p, p] bytes, at ``position`` float64[p, 2], else found."""
     from matplotlib.collections import LineCollection
 
     place = place_nodes(comm_bytes) if position is None else position
@@ -97,7 +90,6 @@ def draw_matrix(ax: Axes, comm_bytes: NDArray[np.int64], *, participant: str = "
     """Draw bytes sent from the row to the column; pairs that exchange nothing stay empty.
 
     Colours start at zero; where amounts differ a hundredfold they are logarithmic, and the bar says so.
-
     ``comm_bytes``: int64[p, p], bytes; ``participant``: what a row is, ``node`` or ``rank``.
     """
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize

@@ -26,15 +26,9 @@ def plot_matrix(
 ) -> Axes:
     """Heat map of the bytes that the row's node sends to the column's node.
 
-    Args:
-        result: The result.
-        nodes: Node count.
-        model: Communication model; the leading one when empty.
-        method: Decomposition; the cheapest when empty.
-        ax: Where to; a new pyplot figure when ``None``.
-
-    Raises:
-        ConfigError: If there is no such decomposition.
+    ``model``: communication model; the leading one when empty. ``method``: decomposition; the cheapest when
+    empty. ``ax``: where to; a new pyplot figure when ``None``. Raises ``ConfigError`` if there is no such
+    decomposition.
     """
     from commanalyzer.report.figures.matrix import draw_matrix
 
@@ -59,9 +53,8 @@ def plot_network(
 def plot_parts(result: AnalysisResult, nodes: int, model: str = "", method: str = "") -> Figure:
     """Array that moves most, coloured by the node that owns each element; slices where it is 3-D.
 
-    Raises:
-        ConfigError: If there is no such decomposition, it divides another graph than the recorded one
-            (model ``hpdc18``), or no array has a shape.
+    Raises ``ConfigError`` if there is no such decomposition, it divides another graph than the recorded one
+    (model ``hpdc18``), or no array has a shape.
     """
     from commanalyzer.report.figures import territory
 
@@ -85,14 +78,9 @@ def plot_parts(result: AnalysisResult, nodes: int, model: str = "", method: str 
 def plot_roofline(result: AnalysisResult, machine: Machine = None, *, ax: Axes | None = None) -> Axes:
     """Best efficiency against communication intensity, a dot per analysed node count.
 
-    Args:
-        result: The result.
-        machine: Machine, its file or the name of a published one; that of the result when ``None``.
-            Parameters that it does not have are the result's.
-        ax: Where to; a new pyplot figure when ``None``.
-
-    Raises:
-        MachineModelError: If bandwidth or throughput is not known, or there is no work.
+    ``machine``: machine, its file or the name of a published one; that of the result when ``None``.
+    Parameters that it does not have are the result's. ``ax``: where to; a new pyplot figure when ``None``.
+    Raises ``MachineModelError`` if bandwidth or throughput is not known, or there is no work.
     """
     from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 
@@ -105,12 +93,7 @@ def plot_roofline(result: AnalysisResult, machine: Machine = None, *, ax: Axes |
 def plot_scaling(result: AnalysisResult, machine: Machine = None) -> Figure:
     """Best speed-up and best efficiency over the analysed node counts, with the ideal line.
 
-    Args:
-        result: The result.
-        machine: As for :func:`plot_roofline`.
-
-    Raises:
-        MachineModelError: If bandwidth or throughput is not known, or there is no work.
+    Raises ``MachineModelError`` if bandwidth or throughput is not known, or there is no work.
     """
     from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 

@@ -24,22 +24,15 @@ _POINTS = 200
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """Bounds of one machine.
-
-    Attributes:
-        machine: The machine.
-        nodes: Analysed node counts above one, increasing.
-        intensity: float64[2, k], bytes per operation: of the division with the highest Eq. 4, and of the one
-            with the highest bound that knows messages, latency and collectives.
-        efficiency: float64[2, k], that bound of that division.
-        unit: Of the work that bytes are related to.
-    """
+    """Bounds of one machine."""
 
     machine: MachineParameters
-    nodes: tuple[int, ...]
+    nodes: tuple[int, ...]  # analysed node counts above one, increasing
+    # [2, k], bytes per operation: of the division with the highest Eq. 4, and of the one with the highest
+    # bound that knows messages, latency and collectives
     intensity: NDArray[np.float64]
-    efficiency: NDArray[np.float64]
-    unit: WorkUnit = "flop"
+    efficiency: NDArray[np.float64]  # [2, k], that bound of that division
+    unit: WorkUnit = "flop"  # of the work that bytes are related to
 
 
 def roof_of(bound: ScalingBound) -> Roof:
@@ -52,10 +45,7 @@ def roof_of(bound: ScalingBound) -> Roof:
 
 
 def eq4(machine: MachineParameters, intensity: float, nodes: int) -> float:
-    """Return the bound of paper Eq. 4, NaN where there is none.
-
-    ``nodes`` counts where the machine's bandwidth depends on it.
-    """
+    """Bound of paper Eq. 4, NaN if there is none; for ``nodes`` where the bandwidth depends on them."""
     found = machine_bound(intensity, machine, nodes=nodes)
     return math.nan if found is None else float(found)
 

@@ -29,8 +29,7 @@ def draw_front(
 ) -> None:
     """Draw all configurations as dots and the Pareto front as a line, both axes logarithmic.
 
-    ``cores``: int64[n]; ``front``: indices, cores increasing; ``choices``: name and index, ``None`` is left
-    out.
+    ``cores``: int64[n]; ``front``: indices, cores increasing; ``choices`` with index ``None`` are left out.
     """
     usable = np.isfinite(time_s)
     ax.plot(cores[usable], time_s[usable], ".", color=MUTED, label="all", zorder=1)
@@ -53,26 +52,17 @@ _MOST_TICKS = 7
 
 @dataclass(frozen=True, slots=True)
 class ScalingCurve:
-    """Efficiency over node counts.
+    """Efficiency over node counts."""
 
-    Attributes:
-        name: What to call it; empty for the only one.
-        nodes: float64[k], node counts, increasing.
-        efficiency: float64[k], NaN where not known.
-        low: float64[k], lower end of an uncertain efficiency; ``None`` when there is none.
-        high: float64[k], upper end.
-        dashed: Another kind of bound or estimate than the solid curve of the same colour.
-        group: Number of its colour; curves of one machine share it.
-        seen: float64[2, k], node counts and measured values; ``None`` for a curve that is made of such.
-    """
-
-    name: str
-    nodes: NDArray[np.float64]
-    efficiency: NDArray[np.float64]
+    name: str  # what to call it; empty for the only one
+    nodes: NDArray[np.float64]  # [k], node counts, increasing
+    efficiency: NDArray[np.float64]  # [k], NaN where not known
+    # [k], lower end of an uncertain efficiency; ``None`` when there is none
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
-    dashed: bool = False
-    group: int = 0
+    dashed: bool = False  # another kind of bound or estimate than the solid curve of the same colour
+    group: int = 0  # number of its colour; curves of one machine share it
+    # [2, k], node counts and measured values; ``None`` for a curve that is made of such
     seen: NDArray[np.float64] | None = None
 
 

@@ -30,15 +30,10 @@ _STRIP_ROWS = 0.06  # of the length, so that a vector can be seen
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Owners of the elements of one array.
+    """Owners of the elements of one array."""
 
-    Attributes:
-        name: Variable and slice, as a programmer writes it: ``b``, ``x[3, :, :]``.
-        owner: int32[rows, columns], part of each element, -1 where the program keeps no value.
-    """
-
-    name: str
-    owner: NDArray[np.int32]
+    name: str  # variable and slice, as a programmer writes it: ``b``, ``x[3, :, :]``
+    owner: NDArray[np.int32]  # [rows, columns], part of each element, -1 where the program keeps no value
 
 
 def divided_dimensions(candidates: Iterable[Division]) -> int:
@@ -50,9 +45,8 @@ def divided_dimensions(candidates: Iterable[Division]) -> int:
 def shaped_arrays(graph: ValueGraph, dimensions: int = 0) -> tuple[Shaped, ...]:
     """Return arrays with a shape, related ones only.
 
-    A number of elements may be a square and a cube at once: the cheapest division tells which one matters.
-
-    ``dimensions`` that the shape should have, see :func:`divided_dimensions`; 0 if not known.
+    A number of elements may be a square and a cube at once: the cheapest division tells which one matters by
+    the ``dimensions`` that the shape should have, see :func:`divided_dimensions`; 0 if not known.
     """
     nothing = np.zeros(graph.num_vertices, dtype=np.bool_)
     families = shape_families(graph, find_arrays(graph, nothing))
@@ -71,10 +65,7 @@ def choose_array(graph: ValueGraph, arrays: Sequence[Shaped], object_bytes: Int6
 
 
 def array_pictures(graph: ValueGraph, shaped: Shaped, part: Int32) -> tuple[Picture, ...]:
-    """Return the pictures of one array: one, or a few slices where it has more than two dimensions.
-
-    ``part``: int32[V], owner of each vertex.
-    """
+    """Pictures of one array, a few slices where it is 3-D or more; ``part``: int32[V], owners of vertices."""
     owner = np.full(shaped.extents, -1, dtype=np.int32)
     owner[shaped.coordinates()] = part[shaped.array.vertex]
     name = graph.objects[shaped.array.number].name
@@ -160,11 +151,7 @@ def map_colors(near: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def draw_territory(ax: Axes, owner: Owners, colors: NDArray[np.float64]) -> None:
-    """Draw one picture of owners.
-
-    ``owner``: int32[rows, columns], part of each element, -1 for none; ``colors``: float64[p, 4], RGBA per
-    part.
-    """
+    """Draw one picture of owners; ``colors``: float64[p, 4], RGBA per part."""
     owner = thinned(owner)
     pixels = np.where((owner >= 0)[..., None], colors[owner], 0.0)
     ax.imshow(pixels, interpolation="none", aspect="equal")

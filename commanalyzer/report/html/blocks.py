@@ -63,11 +63,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first column names the line.
-
-    Raises:
-        ValueError: If a row has another number of cells than there are columns.
-    """
+    """A table; the first column names the line; ``ValueError`` if a row has not one cell per column."""
 
     caption: str
     columns: tuple[Head, ...]

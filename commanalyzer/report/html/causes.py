@@ -27,17 +27,11 @@ from commanalyzer.result.results import Decomposition, Provenance
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source file as far as it can be shown.
+    """A source file as far as it can be shown."""
 
-    Attributes:
-        file: Name as in the result.
-        lines: Its lines; empty when it is not shown.
-        reason: Why it is not shown, empty when it is.
-    """
-
-    file: str
-    lines: tuple[str, ...]
-    reason: str = ""
+    file: str  # name as in the result
+    lines: tuple[str, ...]  # its lines; empty when it is not shown
+    reason: str = ""  # why it is not shown, empty when it is
 
 
 def find_source(file: str, provenance: Provenance, folders: Sequence[Path]) -> Source:
@@ -46,7 +40,11 @@ def find_source(file: str, provenance: Provenance, folders: Sequence[Path]) -> S
     ``file`` is absolute or relative to where the analysis ran; in ``folders`` it may also lie without its
     leading directories.
     """
-    wanted = {digest for name, digest in provenance.input_hashes if _same(name, file)}
+    wanted = {
+        digest
+        for name, digest in provenance.input_hashes
+        if name == file or Path(name).parts[-2:] == Path(file).parts[-2:]
+    }
     if not wanted:
         return Source(file, (), "not among the hashed inputs of the analysis (a header or a library)")
     present = [path for path in _places(file, folders) if path.is_file()]
@@ -59,10 +57,6 @@ def find_source(file: str, provenance: Provenance, folders: Sequence[Path]) -> S
     if present:
         return Source(file, (), "changed since the analysis")
     return Source(file, (), "not found (--source names a directory to look in)")
-
-
-def _same(name: str, file: str) -> bool:
-    return name == file or Path(name).parts[-2:] == Path(file).parts[-2:]
 
 
 def _places(file: str, folders: Sequence[Path]) -> list[Path]:

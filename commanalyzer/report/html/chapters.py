@@ -92,26 +92,17 @@ GOOD_EFFICIENCY = 0.8
 
 @dataclass(frozen=True, slots=True)
 class LawsRequest:
-    """Laws to show and what to project.
-
-    Attributes:
-        sizes: Problem of the projection, values of the program's parameters; empty for no projection.
-        nodes: Node counts of the projection.
-        weak_parameter: Parameter that weak scaling grows; empty for strong scaling only.
-    """
+    """Laws to show and what to project."""
 
     document: LawsDocument
+    # Problem of the projection, values of the program's parameters; empty for no projection
     sizes: Mapping[str, float] = field(default_factory=dict)
-    nodes: tuple[int, ...] = ()
-    weak_parameter: str = ""
+    nodes: tuple[int, ...] = ()  # node counts of the projection
+    weak_parameter: str = ""  # parameter that weak scaling grows; empty for strong scaling only
 
 
 def laws_chapter(request: LawsRequest, machines: Sequence[MachineParameters]) -> Chapter:
-    """Laws, and projections on each machine.
-
-    Raises:
-        FitError: If a law that the projection needs, or a parameter, is missing.
-    """
+    """Laws, and projections on each machine; ``FitError`` if a law or a parameter for these is missing."""
     document = request.document
     fields = (*LAWS, worded("fitted on", _range))
     caption = "Formulas, in bytes, messages and floating-point operations"
@@ -327,8 +318,7 @@ TRAINING_SCHEMA = "commanalyzer.training/1"
 def load_training(path: Path) -> Mapping[str, Any]:
     """Document of ``learn --insight --json``.
 
-    Raises:
-        ArtifactError: If it is missing, another document, or has no insight.
+    Raises ``ArtifactError`` if it is missing, another document, or has no insight.
     """
     hint = "commanalyzer learn TABLE -o MODEL --insight --json FILE"
     with reading(path, "what a model was trained on", hint=hint):

@@ -21,11 +21,7 @@ def figure_paths(charts: Sequence[Chart], folder: Path) -> tuple[Path, ...]:
 
 
 def require_folder(folder: Path) -> None:
-    """Make the directory of the figures if it is not there.
-
-    Raises:
-        ArtifactError: If it is a file or cannot be made.
-    """
+    """Make the directory of the figures if needed; ``ArtifactError`` if it is a file or cannot be made."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
@@ -36,11 +32,7 @@ def require_folder(folder: Path) -> None:
 
 
 def require_new(charts: Sequence[Chart], folder: Path, force: bool) -> None:
-    """Complain before anything is written if a file of a figure exists.
-
-    Raises:
-        ArtifactError: If a file exists and ``force`` is false.
-    """
+    """``ArtifactError`` if a file of a figure exists without ``force``; called before anything is written."""
     present = [path for path in figure_paths(charts, folder) if path.exists()]
     if present and not force:
         raise ArtifactError(
@@ -53,8 +45,7 @@ def require_new(charts: Sequence[Chart], folder: Path, force: bool) -> None:
 def write_figures(charts: Sequence[Chart], folder: Path) -> None:
     """Write all figures and ``index.csv`` (name, title, text) into ``folder``, replacing files.
 
-    Raises:
-        ArtifactError: If a file cannot be written.
+    Raises ``ArtifactError`` if a file cannot be written.
     """
     for chart in charts:
         for form in FORMATS:

@@ -93,12 +93,11 @@ def overview_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sectio
     return Section(
         f"{subject.name}-summary",
         "Summary",
-        (Tiles(_tiles(subject, found)), Points(tuple(_sentence(s) for s in sentences))),
+        (
+            Tiles(_tiles(subject, found)),
+            Points(tuple(s if s.endswith((".", ")")) else f"{s}." for s in sentences)),
+        ),
     )
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", ")")) else f"{text}."
 
 
 def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
@@ -276,10 +275,8 @@ def make_page(
     """Return the report of one result or several.
 
     ``machines`` are those of the bounds, each result's own when there is none; source files are looked for in
-    ``folders``; ``throughput``, Flop/s, is for machines that do not say it.
-
-    Raises:
-        FitError: If a law or parameter of the projection is missing.
+    ``folders``; ``throughput``, Flop/s, is for machines that do not say it. Raises ``FitError`` if a law or
+    parameter of the projection is missing.
     """
     taken: set[str] = set()
     subjects = [

@@ -19,19 +19,13 @@ MOST_SHOWN_NODES = 4  # node counts with pictures of their own
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A result as a chapter sees it.
-
-    Attributes:
-        name: Unique in the page, for identifiers and file names.
-        judged_on: Machines, the leading one first.
-        folders: Where source files are looked for.
-    """
+    """A result as a chapter sees it."""
 
     result: AnalysisResult
-    name: str
+    name: str  # unique in the page, for identifiers and file names
     title: str
-    judged_on: tuple[MachineParameters, ...] = ()
-    folders: tuple[Path, ...] = ()
+    judged_on: tuple[MachineParameters, ...] = ()  # machines, the leading one first
+    folders: tuple[Path, ...] = ()  # where source files are looked for
 
     @property
     def machines(self) -> tuple[MachineParameters, ...]:

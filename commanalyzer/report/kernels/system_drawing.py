@@ -34,8 +34,7 @@ class _Box:
 def save_system(found: Answer, path: Path, *, force: bool = False) -> None:
     """Write the drawing of an answer; the file's suffix says the format.
 
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
+    Raises ``ArtifactError`` if the file exists (without ``force``) or cannot be written.
     """
     box = _size(found.system)
     with report_style():

@@ -28,19 +28,12 @@ _LANE = 1.05  # room for a line and its label
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """A line from one task to another in a column of its own.
+    """A line from one task to another in a column of its own."""
 
-    Attributes:
-        source: Row of the task that it leaves.
-        sink: Row of the task that it leads to.
-        labels: What flows.
-        column: Column on its side, from 0.
-    """
-
-    source: int
-    sink: int
-    labels: tuple[str, ...]
-    column: int
+    source: int  # row of the task that it leaves
+    sink: int  # row of the task that it leads to
+    labels: tuple[str, ...]  # what flows
+    column: int  # column on its side, from 0
 
     @property
     def is_forward(self) -> bool:
@@ -48,14 +41,14 @@ class _Lane:
         return self.sink > self.source
 
 
-def tasks_chart(graph: TaskGraph, name: str = "tasks") -> Chart:
+def tasks_chart(graph: TaskGraph) -> Chart:
     """The picture for reports."""
     folded = fold(graph)
     moved = ", ".join(
         f"{format_bytes(m)} on {p} nodes" for p, m in zip(graph.nodes, graph.moved_bytes(), strict=True)
     )
     return Chart(
-        name,
+        "tasks",
         "Tasks and what flows between them",
         f"{len(graph.tasks)} executions of {len(graph.kernels)} kernels; moved: {moved}. Lines on the right"
         " lead to later tasks, dashed ones on the left to the next repetition.",
@@ -68,8 +61,7 @@ def tasks_chart(graph: TaskGraph, name: str = "tasks") -> Chart:
 def save_tasks(graph: TaskGraph, path: Path, *, force: bool = False) -> None:
     """Write the picture; the file's suffix says the format.
 
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
+    Raises ``ArtifactError`` if the file exists (without ``force``) or cannot be written.
     """
     kind = path.suffix.removeprefix(".") or "svg"
     write_atomically(path, lambda draft: save_chart(tasks_chart(graph), draft, kind), force=force)

@@ -148,7 +148,9 @@ def show_extrapolation(
     flagged = sum(1 for a in made.accuracy if a.flags)
     console.print(Text(f"{len(made.accuracy)} models, {flagged} to be inspected"))
     for run in runs:
-        _show_run(run, console)
+        console.print(Text(f"{run.application} at {scale_text(run)}"))
+        console.print(terminal_table(predicted_metrics(run), prediction_fields(run, "...")))
+        print_lines(console, (f"note: {remark}" for remark in run.remarks))
 
 
 def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
@@ -186,12 +188,6 @@ def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
         ),
         worded("inspect", lambda a: "; ".join(a.flags), "why this model should be looked at", style="bold"),
     )
-
-
-def _show_run(run: ExtrapolatedRun, console: Console) -> None:
-    console.print(Text(f"{run.application} at {scale_text(run)}"))
-    console.print(terminal_table(predicted_metrics(run), prediction_fields(run, "...")))
-    print_lines(console, (f"note: {remark}" for remark in run.remarks))
 
 
 def predicted_metrics(run: ExtrapolatedRun) -> list[str]:

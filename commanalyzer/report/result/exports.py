@@ -51,10 +51,8 @@ def export_result(
     Of one decomposition, that of the largest node count and the leading model if none are given: ``csv``,
     ``matrixmarket``, ``dot``, ``graphml``, ``hatchet``, ``partition``; of the graph: ``metis``, ``hmetis``;
     of all: ``extrap``, ``json``. ``parameters`` are those of this run besides the node count, for ``extrap``.
-
-    Raises:
-        ConfigError: If the format is unknown or the decomposition was not analysed.
-        ArtifactError: If the file cannot be written.
+    Raises ``ConfigError`` if the format is unknown or the decomposition was not analysed; ``ArtifactError``
+    if the file cannot be written.
     """
     if result.counted is not None and form in _OF_GRAPHS:
         raise ConfigError(
@@ -65,7 +63,9 @@ def export_result(
         "json": lambda: write_text(path, json_text(result), force=True),
         "extrap": lambda: write_extrap(path, measurements(result, model, parameters or {})),
         "hmetis": lambda: write_hmetis(path, result.graph),
-        "metis": lambda: _write_metis(result, path),
+        "metis": lambda: write_metis_graph(
+            path, build_by_value(result.graph, find_hubs(result.graph)).adjacency
+        ),
     }
     if form in whole:
         whole[form]()
@@ -103,11 +103,7 @@ def _dot(graph: networkx.DiGraph) -> str:
 
 
 def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, float]) -> list[Measurement]:
-    """Bytes and messages of the best decompositions over the node count ``p``.
-
-    Raises:
-        ConfigError: If the model was not analysed.
-    """
+    """Bytes and messages of the best decompositions over the node count; ``ConfigError`` if none are."""
     callpath = ["main", *result.regions[:1]]
     points = [result.best(nodes, model) for nodes in result.nodes]
     return [
@@ -130,8 +126,3 @@ _METRICS = {
     "comm_bytes": attrgetter("comm_bytes"),
     "messages": attrgetter("communication.total_messages"),
 }
-
-
-def _write_metis(result: AnalysisResult, path: Path) -> None:
-    hubs = find_hubs(result.graph)
-    write_metis_graph(path, build_by_value(result.graph, hubs).adjacency)

@@ -29,7 +29,6 @@ from commanalyzer.foundation.quantities import (
     format_work,
 )
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkCounts, WorkUnit
-from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.report.tables import (
     PLAIN,
@@ -166,7 +165,13 @@ def show_counted(
 ) -> None:
     """Print what was counted: only regions if ``quiet``; ``every`` call or those with the most bytes."""
     if not quiet:
-        _show_run(result, counted, console)
+        facts = {
+            "counted": shlex.join(result.command),
+            "ranks": str(counted.ranks),
+            "MPI": counted.mpi or "unknown",
+            "exit status": str(result.recording.exit_status or ""),
+        }
+        _show_facts(facts, console)
     console.print(_regions(result))
     if quiet:
         return
@@ -174,16 +179,6 @@ def show_counted(
     item = result.best(counted.ranks)
     print_lines(console, [f"{item.method}:"])
     print_lines(console, matrix_lines(item.communication), is_wide=True)
-
-
-def _show_run(result: AnalysisResult, counted: CountedRun, console: Console) -> None:
-    facts = {
-        "counted": shlex.join(result.command),
-        "ranks": str(counted.ranks),
-        "MPI": counted.mpi or "unknown",
-        "exit status": str(result.recording.exit_status or ""),
-    }
-    _show_facts(facts, console)
 
 
 def _show_facts(facts: Mapping[str, str], console: Console) -> None:
@@ -329,11 +324,7 @@ def make_console(stream: TextIO, width: int | None = None) -> Console:
 def show_result(
     result: AnalysisResult, console: Console, *, quiet: bool = False, every: bool = False
 ) -> None:
-    """Print ``result``.
-
-    ``quiet``: only the table of decompositions; ``every``: all candidates, not only the best of each node
-    count and model.
-    """
+    """Print ``result``; only the decompositions if ``quiet``; ``every`` candidate, or the best ones."""
     if result.counted is not None:
         show_counted(result, result.counted, console, quiet=quiet, every=every)
     else:
@@ -343,7 +334,7 @@ def show_result(
 
 def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, every: bool) -> None:
     if not quiet:
-        _result_show_run(result, console)
+        _show_run(result, console)
     _show_decompositions(result, console, every)
     print_lines(console, (f"not tried {sentence}" for sentence in result.left_out if every))
     coarse = [d.coarse_vertices for d in result.decompositions if d.best]
@@ -361,7 +352,7 @@ def coarse_line(vertices: int, *, is_all: bool) -> str:
     return f"{which} were found {where}; bytes are counted on the full graph (--coarsen)."
 
 
-def _result_show_run(result: AnalysisResult, console: Console) -> None:
+def _show_run(result: AnalysisResult, console: Console) -> None:
     work, recording, graph = result.work, result.recording, result.store
     values = f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
     facts = {
@@ -371,16 +362,12 @@ def _result_show_run(result: AnalysisResult, console: Console) -> None:
         "recording": _recording_line(result),
         "work": work_line(work),
         "value graph": f"{values}{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}"
-        f"{_spilled(graph)}",
+        + (f" ({format_bytes(graph.spilled_bytes)} in files)" if graph.spilled_bytes else ""),
         "analysis": f"peak {format_bytes(result.peak_memory_bytes)}" if result.peak_memory_bytes else "",
         "singletons": _singletons_line(result),
         "machine": _machine_line(result),
     }
     _show_facts(facts, console)
-
-
-def _spilled(graph: GraphStore) -> str:
-    return f" ({format_bytes(graph.spilled_bytes)} in files)" if graph.spilled_bytes else ""
 
 
 def _singletons_line(result: AnalysisResult) -> str:
@@ -459,10 +446,9 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
 def _show_confidence(result: AnalysisResult, console: Console) -> None:
     """The best division of each node count beside what else is known, leading model."""
     known = [c for c in confidence_of(result.decompositions) if c.best.model == result.models[0]]
-    if not known:
-        return
-    console.print(terminal_table(known, confidence_fields(), TITLE, **_FLUSH))
-    console.print()
+    if known:
+        console.print(terminal_table(known, confidence_fields(), TITLE, **_FLUSH))
+        console.print()
 
 
 def extent(result: AnalysisResult) -> str:

@@ -34,19 +34,12 @@ _FLAGS = ("is_beyond", "is_clamped", "is_memory_bound")
 
 @dataclass(frozen=True, slots=True)
 class AllocationReport:
-    """Configurations of a program on a machine, and what was chosen.
-
-    Attributes:
-        model: What predicted communication.
-        found: All configurations.
-        limits: What they must keep to.
-        decision: The choice.
-    """
+    """Configurations of a program on a machine, and what was chosen."""
 
     program: str
     machine: str
-    model: str
-    found: Configurations
+    model: str  # what predicted communication
+    found: Configurations  # all configurations
     limits: AllocationLimits
     decision: Decision
 
@@ -178,11 +171,7 @@ def allocations_json(report: AllocationReport) -> str:
 
 
 def load_allocations(path: Path) -> AllocationReport:
-    """Report of a JSON document that :func:`allocations_json` made.
-
-    Raises:
-        ArtifactError: If it is missing, of another schema or damaged.
-    """
+    """Report of :func:`allocations_json`; ``ArtifactError`` if missing, of another schema or damaged."""
     from commanalyzer.scaling.allocations.decisions import decide
 
     try:

@@ -45,8 +45,7 @@ def show_laws(
 ) -> None:
     """Print laws, what explains the data as well, predictions and second opinions.
 
-    ``targets``: values of parameters to predict at; ``others``: laws of somebody else, by metric; ``quiet``:
-    only the tables of laws and predictions.
+    Predictions are at ``targets``, ``others`` are laws of somebody else; only tables if ``quiet``.
     """
     console.print(terminal_table(document.laws, LAWS, "Scaling laws"))
     print_lines(console, (line for law in document.laws if not quiet for line in _remarks(law)))

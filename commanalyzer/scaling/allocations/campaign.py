@@ -83,10 +83,8 @@ def fit_areas(
     """Area model of a campaign.
 
     ``shape`` are metrics that may multiply amounts; ``bounds`` upper ends of areas (``S <= 4096``), in the
-    order of the paper, found if left out.
-
-    Raises:
-        FitError: If metrics are missing, times are not positive, or phases are too few.
+    order of the paper, found if left out. Raises ``FitError`` if metrics are missing, times are not positive,
+    or phases are too few.
     """
     require(data.metrics, frozenset({"S", "M", "PT", "N", "PPN", "NT", "NI", "V", "VI"}), "campaign")
     known = (data.metrics["NI"] > 0) & np.isfinite(data.time_s)
@@ -290,9 +288,7 @@ def machine_of_campaign(
     """The machine with an area model and the parameters of the max-rate model.
 
     Other parameters of ``base`` are kept, with its units; ``bounds`` of the areas are found if left out.
-
-    Raises:
-        FitError: If the points are too few.
+    Raises ``FitError`` if the points are too few.
     """
     data = campaign_data(points, base.units)
     most = max((found.point.num_nodes for found in points), default=0)

@@ -32,29 +32,17 @@ SECONDS_PER_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Configurations:
-    """Nodes x processes per node with their times; arrays over configurations.
+    """Nodes x processes per node with their times; arrays over configurations."""
 
-    Attributes:
-        nodes: int64[n], N.
-        processes: int64[n], PPN.
-        compute_s: float64[n], computation of the whole run, seconds.
-        comm_s: float64[n], communication, seconds; NaN where no model holds.
-        serial_s: Time of one process with all work T_1, seconds.
-        node_bytes: float64[n], memory that a node needs, bytes; NaN where not known.
-        is_beyond: bool[n], some phase lies outside of what the model was trained on, or a law's data.
-        is_clamped: bool[n], some formula was below zero.
-        is_memory_bound: bool[n], computation is limited by the node's memory bandwidth.
-    """
-
-    nodes: Int64
-    processes: Int64
-    compute_s: Floats
-    comm_s: Floats
-    serial_s: float
-    node_bytes: Floats
-    is_beyond: Flags
-    is_clamped: Flags
-    is_memory_bound: Flags
+    nodes: Int64  # [n], N
+    processes: Int64  # [n], PPN
+    compute_s: Floats  # [n], computation of the whole run, seconds
+    comm_s: Floats  # [n], communication, seconds; NaN where no model holds
+    serial_s: float  # time of one process with all work T_1, seconds
+    node_bytes: Floats  # [n], memory that a node needs, bytes; NaN where not known
+    is_beyond: Flags  # [n], some phase lies outside of what the model was trained on, or a law's data
+    is_clamped: Flags  # [n], some formula was below zero
+    is_memory_bound: Flags  # [n], computation is limited by the node's memory bandwidth
 
     @property
     def cores(self) -> Int64:
@@ -79,22 +67,14 @@ class Configurations:
 
 @dataclass(frozen=True, slots=True)
 class AllocationLimits:
-    """What an allocation must keep to; ``None`` for no limit.
+    """What an allocation must keep to; ``None`` for no limit."""
 
-    Attributes:
-        memory_bytes: Memory of a node.
-        most_nodes: Of the queue.
-        least_nodes: Of the queue.
-        most_s: Time limit of the queue, or a deadline, seconds.
-        budget_core_hours: Core-hours to spend.
-        cores_per_node: Charge whole nodes of so many cores; 0 charges the cores that are used, as the paper.
-    """
-
-    memory_bytes: float | None = None
-    most_nodes: int | None = None
-    least_nodes: int = 1
-    most_s: float | None = None
-    budget_core_hours: float | None = None
+    memory_bytes: float | None = None  # memory of a node
+    most_nodes: int | None = None  # of the queue
+    least_nodes: int = 1  # of the queue
+    most_s: float | None = None  # time limit of the queue, or a deadline, seconds
+    budget_core_hours: float | None = None  # core-hours to spend
+    # Charge whole nodes of so many cores; 0 charges the cores that are used, as the paper
     cores_per_node: int = 0
 
     def reasons(self, found: Configurations) -> tuple[tuple[str, ...], ...]:
@@ -115,36 +95,24 @@ class AllocationLimits:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to ask for; indices of configurations, ``None`` where none fulfils it.
+    """What to ask for; indices of configurations, ``None`` where none fulfils it."""
 
-    Attributes:
-        front: Cores against time, cores increasing.
-        fastest: Least time.
-        cheapest: Fewest core-hours.
-        largest: Most cores with ``least_efficiency``.
-        least_efficiency: What was asked for.
-        break_cores: Cores of the last point of the front where more were considered: beyond it no
-            configuration is faster; ``None`` where the front goes to the end.
-        reasons: Why each configuration is not allowed.
-    """
-
-    front: tuple[int, ...]
-    fastest: int | None
-    cheapest: int | None
-    largest: int | None
-    least_efficiency: float
+    front: tuple[int, ...]  # cores against time, cores increasing
+    fastest: int | None  # least time
+    cheapest: int | None  # fewest core-hours
+    largest: int | None  # most cores with ``least_efficiency``
+    least_efficiency: float  # what was asked for
+    # Cores of the last point of the front where more were considered: beyond it no configuration is faster;
+    # ``None`` where the front goes to the end
     break_cores: int | None
+    # Why each configuration is not allowed
     reasons: tuple[tuple[str, ...], ...] = field(default_factory=tuple)
 
 
 def decide(
     found: Configurations, limits: AllocationLimits | None = None, least_efficiency: float = 0.5
 ) -> Decision:
-    """Choices among the configurations that keep to the limits.
-
-    Raises:
-        ConfigError: If there are no configurations.
-    """
+    """Choices among the configurations that keep to the limits; ``ConfigError`` if there are none at all."""
     if not len(found.nodes):
         raise ConfigError("expected at least one configuration, found none")
     limits = limits or AllocationLimits()
@@ -168,9 +136,7 @@ def decide(
 
 
 def pareto_front(cores: Int64, time_s: Floats, allowed: Flags | None = None) -> tuple[int, ...]:
-    """Configurations that no other beats: fewer cores or less time; cores increasing.
-
-    Of equally good ones the first is taken.
+    """Configurations that no other beats: fewer cores or less time; cores increasing; of equals the first.
 
     ``cores``: int64[n]; ``time_s``: float64[n], NaN is no point; ``allowed``: bool[n], which may be chosen.
     """
@@ -205,15 +171,10 @@ def sbatch_lines(found: Configurations, index: int, *, system: str = "Slurm") ->
 
 @dataclass(frozen=True, slots=True)
 class ComputeRates:
-    """What computes on a node.
+    """What computes on a node."""
 
-    Attributes:
-        process_flops: Throughput of one process R, Flop/s.
-        memory_bandwidth: Of the node, B/s; infinite where not known.
-    """
-
-    process_flops: float
-    memory_bandwidth: float = float("inf")
+    process_flops: float  # throughput of one process R, Flop/s
+    memory_bandwidth: float = float("inf")  # of the node, B/s; infinite where not known
 
     def seconds(self, demand: RunDemand, num_nodes: int, ranks_per_node: int) -> tuple[float, bool]:
         """Time of the computation of a demand of all processes, seconds, and whether memory limits it."""
@@ -223,11 +184,7 @@ class ComputeRates:
 
 
 def rates_of(machine: MachineParameters) -> ComputeRates:
-    """Rates of a machine; its throughput is that of one process here.
-
-    Raises:
-        MachineModelError: If it has no throughput.
-    """
+    """Rates of a machine, its throughput is of one process here; ``MachineModelError`` if it has none."""
     if machine.throughput is None:
         raise MachineModelError(
             "expected the throughput of one process, found none",
@@ -238,11 +195,7 @@ def rates_of(machine: MachineParameters) -> ComputeRates:
 
 
 def phase_model(machine: MachineParameters) -> PhaseModel:
-    """Areas where the machine has some, else the max-rate model of its parameters.
-
-    Raises:
-        MachineModelError: If it has neither.
-    """
+    """Areas where the machine has some, else its max-rate model; ``MachineModelError`` if it has neither."""
     return model_of(machine) if machine.phase_times is not None else injection_of(machine)
 
 
@@ -256,9 +209,8 @@ def configurations(
 ) -> Configurations:
     """Times of all nodes x processes per node on which the program can run.
 
-    Raises:
-        ConfigError: If it can run on none of them.
-        FitError: If a metric that the model needs is not known.
+    Raises ``ConfigError`` if it can run on none of them; ``FitError`` if a metric that the model needs is not
+    known.
     """
     rows, demands = [], []
     for n, ppn in product(sorted(set(nodes)), sorted(set(processes))):  # a step per configuration

@@ -58,21 +58,13 @@ _NODE_STARTS, _PROCESS_STARTS = (1.0, 2.0), (1.0, 0.5, 0.2)  # of the largest ra
 
 @dataclass(frozen=True, slots=True)
 class InjectionModel:
-    """Rates of a node and its processes.
+    """Rates of a node and its processes."""
 
-    Attributes:
-        latency_s: L.
-        overhead_s: o.
-        gap_s: g, of a node.
-        node_bandwidth: B_node, B/s.
-        process_bandwidth: B_process, B/s.
-    """
-
-    latency_s: float
-    overhead_s: float
-    gap_s: float
-    node_bandwidth: float
-    process_bandwidth: float
+    latency_s: float  # L
+    overhead_s: float  # o
+    gap_s: float  # g, of a node
+    node_bandwidth: float  # B_node, B/s
+    process_bandwidth: float  # B_process, B/s
 
     @property
     def title(self) -> str:
@@ -98,8 +90,7 @@ class InjectionModel:
 def injection_of(machine: MachineParameters) -> InjectionModel:
     """Model of a machine's parameters; a process reaches the node's bandwidth where nothing else is known.
 
-    Raises:
-        MachineModelError: If bandwidth or latency is unknown.
+    Raises ``MachineModelError`` if bandwidth or latency is unknown.
     """
     known = {name: parameter.value for name, parameter in machine.parameters.items()}
     missing = [name for name in ("bandwidth", "latency") if name not in known]
@@ -122,10 +113,8 @@ def injection_of(machine: MachineParameters) -> InjectionModel:
 def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionModel:
     """Parameters with the least squares of the logarithm of predicted over measured time.
 
-    ``metrics``: float64[n] by name; ``time_s``: float64[n], measured.
-
-    Raises:
-        FitError: If a metric is missing or there are fewer than eight phases between nodes.
+    ``metrics``: float64[n] by name; ``time_s``: float64[n], measured. Raises ``FitError`` if a metric is
+    missing or there are fewer than eight phases between nodes.
     """
     from scipy.optimize import least_squares
 

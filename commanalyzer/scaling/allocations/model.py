@@ -25,19 +25,12 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class PhasePrediction:
-    """Predicted phases; arrays over the phases.
+    """Predicted phases; arrays over the phases."""
 
-    Attributes:
-        time_s: float64[n], seconds, never negative.
-        area: Name of the area of each.
-        is_beyond: bool[n], outside of the training data.
-        is_clamped: bool[n], the formula is below zero there; the time is given as 0.
-    """
-
-    time_s: Floats
-    area: tuple[str, ...]
-    is_beyond: Flags
-    is_clamped: Flags
+    time_s: Floats  # [n], seconds, never negative
+    area: tuple[str, ...]  # name of the area of each
+    is_beyond: Flags  # [n], outside of the training data
+    is_clamped: Flags  # [n], the formula is below zero there; the time is given as 0
 
 
 class PhaseModel(Protocol):
@@ -50,8 +43,7 @@ class PhaseModel(Protocol):
     def predict(self, metrics: Mapping[str, Floats]) -> PhasePrediction:
         """Times of phases; metrics are float64[n] by name (:mod:`commanalyzer.scaling.allocations.metrics`).
 
-        Raises:
-            FitError: If a metric is missing.
+        Raises ``FitError`` if a metric is missing.
         """
 
 
@@ -105,11 +97,7 @@ class AreaModel:
 
 
 def model_of(machine: MachineParameters) -> AreaModel:
-    """Area model of a machine.
-
-    Raises:
-        MachineModelError: If the machine has none, or a formula cannot be read.
-    """
+    """Area model of a machine; ``MachineModelError`` if the machine has none, or a formula cannot be read."""
     if machine.phase_times is None:
         raise MachineModelError(
             "expected a machine with a model of communication phases, found none",
@@ -120,11 +108,7 @@ def model_of(machine: MachineParameters) -> AreaModel:
 
 
 def read_model(times: PhaseTimes) -> AreaModel:
-    """Model with its formulas read.
-
-    Raises:
-        MachineModelError: If a formula cannot be read.
-    """
+    """Model with its formulas read; ``MachineModelError`` if a formula cannot be read."""
     laws = []
     for area in times.areas:
         try:

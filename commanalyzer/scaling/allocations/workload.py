@@ -59,21 +59,15 @@ class Phase:
 class Halo:
     """Exchange of borders of blocks of a grid: what a stencil on p processes sends in a step.
 
-    Attributes:
-        domain: Points of the grid along each dimension.
-        width: Layers of points that are exchanged.
-        neighbours: ``faces`` only (2 d neighbours), or also across edges and corners (``all``, 3^d - 1).
-        periodic: Whether the ends of each dimension are neighbours.
-
-    Raises:
-        ConfigError: If a number is not positive.
+    Raises ``ConfigError`` if a number is not positive.
     """
 
-    domain: tuple[int, ...]
+    domain: tuple[int, ...]  # points of the grid along each dimension
     point_bytes: int = 8
-    width: int = 1
+    width: int = 1  # layers of points that are exchanged
+    # ``faces`` only (2 d neighbours), or also across edges and corners (``all``, 3^d - 1)
     neighbours: Neighbours = "faces"
-    periodic: bool = False
+    periodic: bool = False  # whether the ends of each dimension are neighbours
 
     def __post_init__(self) -> None:
         if not self.domain or min(*self.domain, self.point_bytes, self.width) < 1:
@@ -88,8 +82,7 @@ class Halo:
     def messages(self, num_ranks: int) -> Messages:
         """Messages of one exchange; ranks count along the last dimension first.
 
-        Raises:
-            ConfigError: If a process would have less than one point along a dimension.
+        Raises ``ConfigError`` if a process would have less than one point along a dimension.
         """
         grid = self.grid(num_ranks)
         if any(points < parts for points, parts in zip(self.domain, grid, strict=True)):
@@ -98,7 +91,10 @@ class Halo:
                 f"{' x '.join(map(str, self.domain))} points for {' x '.join(map(str, grid))} processes"
             )
         rank = np.arange(num_ranks).reshape(grid)
-        parts = [_parts(points, number) for points, number in zip(self.domain, grid, strict=True)]
+        parts = [  # points of each block along each dimension, as equal as possible
+            np.diff(np.arange(number + 1) * points // number)
+            for points, number in zip(self.domain, grid, strict=True)
+        ]
         found = [
             np.zeros((3, 0), dtype=np.int64),
             *(
@@ -153,10 +149,7 @@ def matrix_phases(communication: Communication, steps: int) -> tuple[Phase, ...]
     """Phases of a predicted or counted matrix.
 
     Collectives and phases of a step are used where known; ``steps`` are phases of the program, such as its
-    time steps.
-
-    Raises:
-        ConfigError: If ``steps`` is not positive.
+    time steps. Raises ``ConfigError`` if ``steps`` is not positive.
     """
     schedule = make_schedule(communication, steps)
     first = schedule.round < max(schedule.num_rounds // steps, 1)
@@ -175,37 +168,24 @@ def matrix_phases(communication: Communication, steps: int) -> tuple[Phase, ...]
     return tuple(found)
 
 
-def _parts(points: int, number: int) -> Int64:
-    """int64[number], points of each block: as equal as possible."""
-    ends = np.arange(number + 1) * points // number
-    return np.diff(ends)
-
-
 _ALLREDUCE_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Where processes run.
+    """Where processes run."""
 
-    Attributes:
-        units: Neighbourhoods of the network.
-        network: Routes, where they are known.
-        order: Of the ranks on the nodes. ``near``: ranks that exchange much share a node, and nodes that
-            exchange much are near each other where routes are known.
-    """
-
-    units: tuple[Unit, ...] = ()
-    network: Topology | None = None
+    units: tuple[Unit, ...] = ()  # neighbourhoods of the network
+    network: Topology | None = None  # routes, where they are known
+    # Of the ranks on the nodes. ``near``: ranks that exchange much share a node, and nodes that exchange much
+    # are near each other where routes are known
     order: Order | Literal["near"] = "blocks"
 
     def place(self, num_nodes: int, ranks_per_node: int, comm_bytes: Int64 | None = None) -> Placement:
         """Equally many ranks on every node.
 
-        ``comm_bytes``: int64[P, P], bytes from rank to rank; None where not known.
-
-        Raises:
-            ConfigError: If ranks shall be near their partners, and these are not known.
+        ``comm_bytes``: int64[P, P], bytes from rank to rank; None where not known. Raises ``ConfigError`` if
+        ranks shall be near their partners, and these are not known.
         """
         if self.order != "near":
             return on_nodes(num_nodes, ranks_per_node, self.order)
@@ -223,22 +203,14 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class RunDemand:
-    """What one configuration does in the whole run.
-
-    Attributes:
-        repetitions: float64[phases], how often each happens.
-        work_flop: Of all processes.
-        memory_bytes: Traffic to memory of all processes; 0 where not known.
-        resident_bytes: Memory of all processes; NaN where not known.
-        is_beyond: A law was used outside its data.
-    """
+    """What one configuration does in the whole run."""
 
     metrics: Mapping[str, Floats]
-    repetitions: Floats
-    work_flop: float
-    memory_bytes: float = 0.0
-    resident_bytes: float = math.nan
-    is_beyond: bool = False
+    repetitions: Floats  # [phases], how often each happens
+    work_flop: float  # of all processes
+    memory_bytes: float = 0.0  # traffic to memory of all processes; 0 where not known
+    resident_bytes: float = math.nan  # memory of all processes; NaN where not known
+    is_beyond: bool = False  # a law was used outside its data
 
 
 class Workload(Protocol):
@@ -265,11 +237,7 @@ class HaloWorkload:
     allreduces: float = 0.0
 
     def phases(self, num_ranks: int) -> tuple[Phase, ...]:
-        """Phases on so many processes.
-
-        Raises:
-            ConfigError: If there are more processes than points along a dimension.
-        """
+        """Phases on so many processes; ``ConfigError`` if a dimension has fewer points than processes."""
         exchange = Phase(self.halo.messages(num_ranks), self.steps)
         sums = allreduce_phases(num_ranks, _ALLREDUCE_BYTES) if self.allreduces else ()
         return (exchange, *(Phase(m, self.steps * self.allreduces) for m in sums))
@@ -300,22 +268,16 @@ class LawsWorkload:
     Bytes between processes follow from the law at P = N PPN, bytes between nodes from the law at N: the
     processes of a node then own together what one of N would own, which the best division of a division is.
     Messages between nodes are as large as those between processes.
-
-    Attributes:
-        laws: Of bytes, messages and work.
-        steps: Phases of communication in the run.
-        memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
-        resident_bytes: Memory of the program; else what was measured (:func:`held_bytes`), NaN without a law.
-        division: ``best``, or ``regular`` for plain blocks.
     """
 
     title: str
     laws: tuple[Law, ...]
     sizes: Mapping[str, float]
-    steps: float
-    memory_bytes_per_flop: float = 0.0
+    steps: float  # phases of communication in the run
+    memory_bytes_per_flop: float = 0.0  # memory traffic per operation; 0 where not known
+    # Memory of the program; else what was measured (:func:`held_bytes`), NaN without a law
     resident_bytes: float = math.nan
-    division: str = "best"
+    division: str = "best"  # ``best``, or ``regular`` for plain blocks
 
     def __post_init__(self) -> None:
         require_whole(self.laws, self.sizes)
@@ -365,19 +327,13 @@ class LawsWorkload:
 class ResultWorkload:
     """A predicted program: its matrices, for the numbers of processes that it was divided among.
 
-    Attributes:
-        steps: Phases of communication in the run.
-        memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
-        resident_bytes: Memory of the program; NaN: what was measured (:func:`held_bytes`).
-
-    Raises:
-        ConfigError: If the result has no work, as counted MPI runs have none: nothing would take time.
+    Raises ``ConfigError`` if the result has no work, as counted MPI runs have none: nothing would take time.
     """
 
     result: AnalysisResult
-    steps: int
-    memory_bytes_per_flop: float = 0.0
-    resident_bytes: float = math.nan
+    steps: int  # phases of communication in the run
+    memory_bytes_per_flop: float = 0.0  # memory traffic per operation; 0 where not known
+    resident_bytes: float = math.nan  # memory of the program; NaN: what was measured (:func:`held_bytes`)
     _touched: float = field(init=False, default=math.nan)
 
     def __post_init__(self) -> None:
@@ -452,11 +408,7 @@ class _HaloFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_halo(path: Path) -> HaloWorkload:
-    """Halo of a TOML file.
-
-    Raises:
-        ConfigError: If it cannot be read, lacks something, or has unknown keys.
-    """
+    """Halo of a TOML file; ``ConfigError`` if it cannot be read, lacks something, or has unknown keys."""
     hint = "docs/reference/allocations.md lists the keys"
     with reading(path, "a halo file (TOML)", hint=hint, error=ConfigError):
         own = typed(parse_toml(path.read_text(encoding="utf-8")), _HaloFile)

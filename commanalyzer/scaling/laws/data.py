@@ -38,23 +38,15 @@ ALIASES: Mapping[str, str] = {"work": "work_flops", "bytes": "comm_bytes", "vcg"
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Points and what was seen there.
+    """Points and what was seen there."""
 
-    Attributes:
-        parameters: Names; the node count is ``p``.
-        points: float64[N, K].
-        metrics: float64[N] by name; NaN where not known.
-        per_program: Metrics that do not depend on the node count.
-        source: What they were read from.
-        left_out: Points whose plain blocks form another grid than those of the others.
-    """
-
-    parameters: tuple[str, ...]
-    points: Floats
-    metrics: Mapping[str, Floats]
+    parameters: tuple[str, ...]  # names; the node count is ``p``
+    points: Floats  # [N, K]
+    metrics: Mapping[str, Floats]  # float64[N] by name; NaN where not known
+    # Metrics that do not depend on the node count
     per_program: frozenset[str] = field(default_factory=frozenset)
-    source: str = ""
-    left_out: tuple[str, ...] = ()
+    source: str = ""  # what they were read from
+    left_out: tuple[str, ...] = ()  # points whose plain blocks form another grid than those of the others
 
     def knows(self, metric: str) -> bool:
         """It has a value somewhere."""
@@ -63,8 +55,7 @@ class Observations:
     def of(self, metric: str) -> tuple[Floats, tuple[str, ...], Floats]:
         """Points float64[n, k], their parameters and the metric float64[n], where it is known.
 
-        Raises:
-            FitError: If there is no such metric, or it is known nowhere.
+        Raises ``FitError`` if there is no such metric, or it is known nowhere.
         """
         name = ALIASES.get(metric, metric)
         if name not in self.metrics:
@@ -87,15 +78,11 @@ def read_observations(
 ) -> Observations:
     """Observations of a sweep's directory or table, of a CSV file, or of results (``*.cmz``).
 
-    Args:
-        paths: One directory, ``sweep.json`` or CSV file, or results, loaded or not.
-        model: Communication model; the first one of the table, the leading one of results, when empty.
-        parameters: Columns of a CSV file that are parameters; in other tables only these are used.
-        arguments: Number of the command-line argument, from 1, that is a parameter, for results.
-
-    Raises:
-        ConfigError: If a parameter is no number, or is missing.
-        ArtifactError: If a file cannot be read.
+    ``paths``: one directory, ``sweep.json`` or CSV file, or results, loaded or not. ``model``: communication
+    model; the first one of the table, the leading one of results, when empty. ``parameters``: columns of a
+    CSV file that are parameters; in other tables only these are used. ``arguments``: number of the
+    command-line argument, from 1, that is a parameter, for results. Raises ``ConfigError`` if a parameter is
+    no number, or is missing; ``ArtifactError`` if a file cannot be read.
     """
     path = paths[0]
     if all(isinstance(path, AnalysisResult) or path.suffix == ".cmz" for path in paths):
@@ -112,8 +99,7 @@ def of_table(
 ) -> Observations:
     """Observations of one model of a sweep.
 
-    Raises:
-        ConfigError: If the model is not there, or a parameter is text with several values.
+    Raises ``ConfigError`` if the model is not there, or a parameter is text with several values.
     """
     if not len(table):
         raise ConfigError("expected finished points, found none", where=source)

@@ -46,20 +46,12 @@ def laws_json(document: LawsDocument, **more: object) -> str:
 
 
 def save_laws(document: LawsDocument, path: Path, *, force: bool = False) -> None:
-    """Write a document, completely or not at all.
-
-    Raises:
-        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
-    """
+    """Write all or nothing; ``ArtifactError`` if the file exists (without ``force``) or is not writable."""
     write_text(path, laws_json(document), force=force)
 
 
 def load_laws(path: Path) -> LawsDocument:
-    """Document saved in ``path``.
-
-    Raises:
-        ArtifactError: If it is missing, of another kind, of a newer schema or damaged.
-    """
+    """Document saved in ``path``; ``ArtifactError`` if it is missing, of another kind, newer or damaged."""
     content = load_document(
         path, KIND, SCHEMA, what="a file of laws", hint="write one with: commanalyzer fit ... -o laws.json"
     )
@@ -111,8 +103,7 @@ def _factor(factor: Factor, parameters: Sequence[str]) -> dict[str, object]:
 def read_law(entry: Fields) -> Law:
     """The law of :func:`law_content`.
 
-    Raises:
-        LookupError, TypeError, ValueError, ArithmeticError, FitError: If it is none.
+    Raises ``LookupError``, ``TypeError``, ``ValueError``, ``ArithmeticError``, ``FitError`` if it is none.
     """
     names = typed(entry["parameters"], list[str])
     content = {name: entry[name] for name in ("metric", "parameters", "lowest", "highest", "notes")} | {
@@ -143,11 +134,7 @@ def _formula_of(entry: Fields, names: Sequence[str]) -> dict[str, object]:
 
 
 def exponent_of(text: str) -> Fraction:
-    """A fraction such as 3/2; not every text that :class:`Fraction` takes is as small.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """A fraction such as 3/2; ``ValueError`` for others, as large ones that :class:`Fraction` takes."""
     if _EXPONENT.fullmatch(text) is None:
         raise ValueError(f"expected an exponent such as 3/2, found {text!r}")
     return Fraction(text)

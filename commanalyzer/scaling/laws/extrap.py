@@ -35,10 +35,8 @@ _TERM_TYPES = ("polynomial", "logarithm")
 def import_models(path: Path) -> tuple[Law, ...]:
     """Laws of the models in an Extra-P experiment file, newest set of models only.
 
-    A law has the name of its metric; behind a colon follows the call path where the file has several.
-
-    Raises:
-        ArtifactError: If it is missing, no experiment file, or has no models or functions of another kind.
+    A law has the name of its metric; behind a colon follows the call path where the file has several. Raises
+    ``ArtifactError`` if it is missing, no experiment file, or has no models or functions of another kind.
     """
     hint = "save one with: extrap --json FILE --save-experiment models.extra-p"
     what = f"an Extra-P 4 experiment with models (zip with {_DOCUMENT})"
@@ -101,9 +99,7 @@ def second_opinion(
     """Laws that Extra-P finds, negative exponents allowed; one per metric.
 
     ``command`` starts Extra-P, flags allowed; ``x``: float64[N, K], points; ``metrics``: float64[N] by name.
-
-    Raises:
-        FitError: If it cannot be started or fails; the message has its last lines.
+    Raises ``FitError`` if it cannot be started or fails; the message has its last lines.
     """
     with scratch_directory() as folder:
         data, models = Path(folder) / "data.jsonl", Path(folder) / "models.extra-p"

@@ -338,9 +338,8 @@ def snapped_power(x: Floats, y: Floats) -> Formula:
     """The power law with usual exponents that follows the logarithm of a metric best.
 
     For metrics that are known coarsely (to a factor of two, say): exponents of volumes, surfaces and roots
-    leave less to chance than free ones. Of those within one standard error of the best, the simplest.
-
-    All points and values are positive.
+    leave less to chance than free ones. Of those within one standard error of the best, the simplest. All
+    points and values are positive.
     """
     varies = [k for k in range(x.shape[1]) if np.ptp(x[:, k]) > 0][:_MOST_SNAPPED]
     choices = [[None, *(Factor(k, "power", a) for a in _USUAL)] for k in varies]

@@ -50,21 +50,16 @@ def fit_law(
 ) -> Law:
     """Law of ``y``; deterministic.
 
-    Parameters with one value, and those that the metric does not change with at all, are left out.
-
-    Args:
-        x: float64[N, K], points, all positive; rows may repeat.
-        names: Names of the K parameters; ``p`` is the node count.
-        y: float64[N], metric, not negative.
-        metric: Its name.
-        families: Some of ``polynomial``, ``lattice``, ``pmnf`` and ``power``.
-
-    Raises:
-        FitError: If there are fewer than two points, or values are negative or not finite.
+    Parameters with one value, and those that the metric does not change with at all, are left out. ``x``:
+    float64[N, K], points, all positive; rows may repeat. ``names``: names of the K parameters; ``p`` is the
+    node count. ``y``: float64[N], metric, not negative. ``families``: some of ``polynomial``, ``lattice``,
+    ``pmnf`` and ``power``. Raises ``FitError`` if there are fewer than two points, or values are negative or
+    not finite.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     _check(x, names, y, metric)
-    x, y = _distinct(x, y)
+    x, place = np.unique(x, axis=0, return_inverse=True)  # repetitions are averaged
+    y = np.bincount(place.ravel(), weights=y) / np.bincount(place.ravel())
     kept, notes = _telling_parameters(x, y, names)
     x, names = x[:, kept], [names[index] for index in kept]
     found, doubtful = _found(x, y, list(names), families)
@@ -98,13 +93,6 @@ def _check(x: Floats, names: Sequence[str], y: Floats, metric: str) -> None:
     require_points(x, names, metric)
     if not (np.isfinite(y).all() and (y >= 0).all()):
         raise FitError("expected values of 0 or more", where=metric)
-
-
-def _distinct(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """One row per point; repetitions are averaged."""
-    points, inverse = np.unique(x, axis=0, return_inverse=True)
-    inverse = inverse.ravel()
-    return points, np.bincount(inverse, weights=y) / np.bincount(inverse)
 
 
 def _telling_parameters(x: Floats, y: Floats, names: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -237,10 +225,8 @@ def fit_observations(
 ) -> LawsDocument:
     """One law per metric.
 
-    Without ``metrics`` the usual ones, without ``families`` all; ``inputs`` are for the provenance.
-
-    Raises:
-        FitError: If a metric is missing, or its data cannot be fitted.
+    Without ``metrics`` the usual ones, without ``families`` all; ``inputs`` are for the provenance. Raises
+    ``FitError`` if a metric is missing, or its data cannot be fitted.
     """
     found = [ALIASES.get(name, name) for name in metrics]
     found = found or [name for name in (*DEFAULT_METRICS, *MACHINE_METRICS) if seen.knows(name)]

@@ -39,7 +39,8 @@ def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> L
     """
     try:
         polynomial = _value(ast.parse(text.strip(), mode="eval").body, text)
-        names = tuple(dict.fromkeys(_parameter(name) for powers in polynomial for name, _, _ in powers))
+        named = (name for powers in polynomial for name, _, _ in powers)  # ``2**n``: an exponential of n
+        names = tuple(dict.fromkeys(name.partition(_BASE)[2] or name for name in named))
         terms = tuple(tuple(sorted(_factor(names, *power) for power in powers)) for powers in polynomial)
     except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         raise _unreadable(text) from error
@@ -49,11 +50,6 @@ def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> L
     formula = Formula("imported", terms or ((),), coefficients or (0.0,))
     limits = (0.0,) * len(names), (float("inf"),) * len(names)
     return Law(metric, names, formula, (), *limits, 0, ("formula as given",))
-
-
-def _parameter(name: str) -> str:
-    """The parameter of a name; ``2**n`` stands for an exponential of n."""
-    return name.partition(_BASE)[2] or name
 
 
 def _factor(names: tuple[str, ...], name: str, power: Fraction, log: int) -> Factor:

@@ -27,30 +27,22 @@ def require_points(x: Floats, names: Sequence[str], where: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """One fitted sum of terms.
+    """One fitted sum of terms."""
 
-    Attributes:
-        family: ``polynomial`` (exact whole numbers), ``lattice`` (physical terms), ``pmnf`` (Extra-P's
-            search space), ``power`` (one term with free exponents), ``terms`` (selected from complexity
-            definitions), ``areas`` (metrics of communication phases) or ``imported``.
-        terms: Terms; parameters are indices into those of the law.
-        coefficients: One per term.
-        loo_error: Root mean square relative error of the prediction score: rows left out one by one, and the
-            largest values of each parameter left out together.
-        holdout_error: Root mean square relative error of the worst of the latter.
-        residual_error: Standard deviation of the relative residuals.
-        covariance: Of the coefficients, row by row, relative residuals having ``residual_error``.
-        degrees_of_freedom: Rows less terms.
-    """
-
+    # ``polynomial`` (exact whole numbers), ``lattice`` (physical terms), ``pmnf`` (Extra-P's search space),
+    # ``power`` (one term with free exponents), ``terms`` (selected from complexity definitions), ``areas``
+    # (metrics of communication phases) or ``imported``
     family: Family
-    terms: tuple[Term, ...]
-    coefficients: tuple[float, ...]
+    terms: tuple[Term, ...]  # terms; parameters are indices into those of the law
+    coefficients: tuple[float, ...]  # one per term
+    # Root mean square relative error of the prediction score: rows left out one by one, and the largest
+    # values of each parameter left out together
     loo_error: float = 0.0
-    holdout_error: float = 0.0
-    residual_error: float = 0.0
+    holdout_error: float = 0.0  # root mean square relative error of the worst of the latter
+    residual_error: float = 0.0  # standard deviation of the relative residuals
+    # Of the coefficients, row by row, relative residuals having ``residual_error``
     covariance: tuple[float, ...] = field(default=(), repr=False)
-    degrees_of_freedom: int = 0
+    degrees_of_freedom: int = 0  # rows less terms
 
     def __post_init__(self) -> None:
         if len(self.terms) != len(self.coefficients):
@@ -104,29 +96,19 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """How one metric depends on the node count and the program's parameters.
+    """How one metric depends on the node count and the program's parameters."""
 
-    Attributes:
-        metric: Its name, for example ``comm_bytes``.
-        parameters: Names of the parameters it may depend on; ``p`` is the node count.
-        alternatives: Other formulas that predict the data as well, the next best first.
-        lowest: Least value of each parameter in the data.
-        highest: Largest value.
-        num_points: Rows of the data.
-        notes: What to know before using it.
-        lacks: Runs to add before there is a band, such as ``n = 48, 96``; empty where there is one.
-        whole: Parameters that were whole numbers at all points; ``None`` where that is not known.
-    """
-
-    metric: str
-    parameters: tuple[str, ...]
+    metric: str  # its name, for example ``comm_bytes``
+    parameters: tuple[str, ...]  # names of the parameters it may depend on; ``p`` is the node count
     formula: Formula
+    # Other formulas that predict the data as well, the next best first
     alternatives: tuple[Formula, ...] = field(repr=False)
-    lowest: tuple[float, ...]
-    highest: tuple[float, ...]
-    num_points: int
-    notes: tuple[str, ...] = ()
-    lacks: str = ""
+    lowest: tuple[float, ...]  # least value of each parameter in the data
+    highest: tuple[float, ...]  # largest value
+    num_points: int  # rows of the data
+    notes: tuple[str, ...] = ()  # what to know before using it
+    lacks: str = ""  # runs to add before there is a band, such as ``n = 48, 96``; empty where there is one
+    # Parameters that were whole numbers at all points; ``None`` where that is not known
     whole: tuple[str, ...] | None = None
 
     @classmethod
@@ -140,8 +122,7 @@ class Law:
     def points(self, values: Mapping[str, Floats | float]) -> Floats:
         """float64[N, K], points from one array (or number) per parameter.
 
-        Raises:
-            FitError: If a parameter of the law is missing, or a value is not positive.
+        Raises ``FitError`` if a parameter of the law is missing, or a value is not positive.
         """
         missing = [name for name in self.parameters if name not in values]
         if missing:
@@ -185,8 +166,7 @@ class Law:
 def require_whole(laws: Sequence[Law], values: Mapping[str, float]) -> None:
     """Raise where a parameter shall be no whole number that was one in all data: no program runs so.
 
-    Raises:
-        ConfigError: Says which, and its neighbours.
+    Raises ``ConfigError``: says which, and its neighbours.
     """
     for name in dict.fromkeys(name for law in laws for name in law.whole or ()):
         value = float(values.get(name, 1.0))
@@ -199,11 +179,7 @@ def require_whole(laws: Sequence[Law], values: Mapping[str, float]) -> None:
 
 
 def law_of(laws: Sequence[Law], metric: str) -> Law:
-    """The law of a metric.
-
-    Raises:
-        FitError: If there is none.
-    """
+    """The law of a metric; ``FitError`` if there is none."""
     for law in laws:
         if law.metric == metric:
             return law

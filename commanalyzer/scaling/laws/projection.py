@@ -35,49 +35,29 @@ class Projection:
 
     ``low`` and ``high`` are the ends of bands: a higher efficiency belongs to more work and less
     communication, a longer time to more of both.
-
-    Attributes:
-        kind: ``strong`` (the problem stays) or ``weak`` (the work per node stays).
-        nodes: p, int64[P].
-        sizes: Values of the program's parameters by name.
-        work_flop: W.
-        comm_bytes: C.
-        comm_bytes_low: Lower end of its band.
-        comm_bytes_high: Upper end.
-        serial_s: T_1, seconds.
-        efficiency: Bound of the parallel efficiency.
-        efficiency_low: Lower end.
-        efficiency_high: Upper end.
-        time_s: Least time T_1 / (p E), paper Eq. 5, seconds.
-        time_low_s: Lower end.
-        time_high_s: Upper end.
-        node_bytes: What the program's memory takes of each node, without copies of what others own; NaN where
-            there is no law of it.
-        node_bytes_limit: Memory of the machine's nodes; infinite where it is not known.
-        is_beyond: bool[P], outside of the data of a law.
-        missing: What the laws do not know of messages and nodes; those terms are left out.
-        lacking: Runs to add before there are bands, whose ends are NaN until then.
     """
 
-    kind: str
-    nodes: Index
-    sizes: Mapping[str, Floats]
-    work_flop: Floats
-    comm_bytes: Floats
-    comm_bytes_low: Floats
-    comm_bytes_high: Floats
-    serial_s: Floats
-    efficiency: Floats
-    efficiency_low: Floats
-    efficiency_high: Floats
-    time_s: Floats
-    time_low_s: Floats
-    time_high_s: Floats
+    kind: str  # ``strong`` (the problem stays) or ``weak`` (the work per node stays)
+    nodes: Index  # p, int64[P]
+    sizes: Mapping[str, Floats]  # values of the program's parameters by name
+    work_flop: Floats  # W
+    comm_bytes: Floats  # C
+    comm_bytes_low: Floats  # lower end of its band
+    comm_bytes_high: Floats  # upper end
+    serial_s: Floats  # T_1, seconds
+    efficiency: Floats  # bound of the parallel efficiency
+    efficiency_low: Floats  # lower end
+    efficiency_high: Floats  # upper end
+    time_s: Floats  # least time T_1 / (p E), paper Eq. 5, seconds
+    time_low_s: Floats  # lower end
+    time_high_s: Floats  # upper end
+    # What the program's memory takes of each node, without copies of what others own; NaN where there is no
+    # law of it
     node_bytes: Floats
-    node_bytes_limit: float
-    is_beyond: NDArray[np.bool_]
-    missing: tuple[str, ...]
-    lacking: tuple[str, ...] = ()
+    node_bytes_limit: float  # memory of the machine's nodes; infinite where it is not known
+    is_beyond: NDArray[np.bool_]  # [P], outside of the data of a law
+    missing: tuple[str, ...]  # what the laws do not know of messages and nodes; those terms are left out
+    lacking: tuple[str, ...] = ()  # runs to add before there are bands, whose ends are NaN until then
 
     def __repr__(self) -> str:
         curve = ", ".join(f"{100 * e:.1f} % on {p}" for p, e in zip(self.nodes, self.efficiency, strict=True))
@@ -114,20 +94,14 @@ def project(
 ) -> Projection:
     """Bounds over node counts.
 
-    Args:
-        laws: Of the bytes of the division and ``work_flops``; those of its messages and nodes where known.
-        machine: Bandwidth and throughput must be known.
-        nodes: p, each at least 1.
-        sizes: Value of every parameter of the program that a law depends on.
-        weak_parameter: Grow this one so that the work per node stays that of ``sizes`` on one node; empty for
-            strong scaling.
-        division: ``best`` of all that were found (``comm_bytes``), or plain blocks (``regular_bytes``);
-            ``None`` for the usual one.
-
-    Raises:
-        ConfigError: If a size is no whole number that was one in all data.
-        FitError: If a law or a parameter is missing, or the work does not grow with ``weak_parameter``.
-        MachineModelError: If the machine is incomplete.
+    ``laws``: of the bytes of the division and ``work_flops``; those of its messages and nodes where known.
+    ``machine``: bandwidth and throughput must be known. ``nodes``: p, each at least 1. ``sizes``: value of
+    every parameter of the program that a law depends on. ``weak_parameter``: grow this one so that the work
+    per node stays that of ``sizes`` on one node; empty for strong scaling. ``division``: ``best`` of all that
+    were found (``comm_bytes``), or plain blocks (``regular_bytes``); ``None`` for the usual one. Raises
+    ``ConfigError`` if a size is no whole number that was one in all data; ``FitError`` if a law or a
+    parameter is missing, or the work does not grow with ``weak_parameter``; ``MachineModelError`` if the
+    machine is incomplete.
     """
     require_whole(laws, sizes)
     work, division = law_of(laws, "work_flops"), division or usual_division(laws)
@@ -225,23 +199,14 @@ def gain_of_best(laws: Sequence[Law], machine: MachineParameters, regular: Proje
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """How many nodes to ask for; ``None`` where no node count fulfils it.
+    """How many nodes to ask for; ``None`` where no node count fulfils it."""
 
-    Attributes:
-        least_efficiency: What was asked for.
-        largest: Most nodes whose bound reaches it.
-        largest_certain: Most nodes whose bound reaches it at the lower end of the band.
-        fastest: Nodes of the least time among those with memory for the program.
-        cheapest: Fewest core-hours among those within the deadline (if there is one).
-        deadline_s: Time limit, seconds; ``None`` without.
-    """
-
-    least_efficiency: float
-    largest: int | None
-    largest_certain: int | None
-    fastest: int | None
-    cheapest: int | None
-    deadline_s: float | None = None
+    least_efficiency: float  # what was asked for
+    largest: int | None  # most nodes whose bound reaches it
+    largest_certain: int | None  # most nodes whose bound reaches it at the lower end of the band
+    fastest: int | None  # nodes of the least time among those with memory for the program
+    cheapest: int | None  # fewest core-hours among those within the deadline (if there is one)
+    deadline_s: float | None = None  # time limit, seconds; ``None`` without
 
 
 def advise(projection: Projection, least_efficiency: float, deadline_s: float | None = None) -> Advice:

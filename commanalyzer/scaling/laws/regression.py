@@ -21,22 +21,15 @@ _LARGE = 2000  # columns whose scalar products are worth a table
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A table of columns and what they should add up to, rows divided by the metric.
+    """A table of columns and what they should add up to, rows divided by the metric."""
 
-    Attributes:
-        table: float64[N, M].
-        target: float64[N], 1 where the metric is not 0.
-        holdouts: bool[N] each: rows to predict from the others.
-        emphasis: float64[N], what a row is multiplied with in a fit (the square root of its weight); all 1
-            when None. Errors of prediction are measured without it, so that weights can be compared.
-        leave_one_out: Rows are also predicted one by one.
-    """
-
-    table: Floats
-    target: Floats
-    holdouts: tuple[NDArray[np.bool_], ...]
+    table: Floats  # [N, M]
+    target: Floats  # [N], 1 where the metric is not 0
+    holdouts: tuple[NDArray[np.bool_], ...]  # bool[N] each: rows to predict from the others
+    # [N], what a row is multiplied with in a fit (the square root of its weight); all 1 when None. Errors of
+    # prediction are measured without it, so that weights can be compared
     emphasis: Floats | None = None
-    leave_one_out: bool = True
+    leave_one_out: bool = True  # rows are also predicted one by one
 
     @property
     def row_factors(self) -> Floats:
@@ -46,37 +39,25 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Candidates with as many terms each, and how well they predict.
+    """Candidates with as many terms each, and how well they predict."""
 
-    Attributes:
-        chosen: int64[C, t], columns of each candidate.
-        coefficients: float64[C, t].
-        score: float64[C], mean of the squared relative errors of prediction: of rows left out one by one, and
-            of the rows of each holdout; infinite where a candidate cannot be fitted.
-        spread: float64[C], standard error of the score.
-        rss: float64[C], residual sum of squares, of the rows with their emphasis.
-        lowest: float64[C], least fitted value, relative to the metric.
-        holdout: float64[C], root mean square error of the worst holdout (leaving one out without any).
-    """
-
-    chosen: Index
-    coefficients: Floats
+    chosen: Index  # [C, t], columns of each candidate
+    coefficients: Floats  # [C, t]
+    # [C], mean of the squared relative errors of prediction: of rows left out one by one, and of the rows of
+    # each holdout; infinite where a candidate cannot be fitted
     score: Floats
-    spread: Floats
-    rss: Floats
-    lowest: Floats
-    holdout: Floats
+    spread: Floats  # [C], standard error of the score
+    rss: Floats  # [C], residual sum of squares, of the rows with their emphasis
+    lowest: Floats  # [C], least fitted value, relative to the metric
+    holdout: Floats  # [C], root mean square error of the worst holdout (leaving one out without any)
 
 
 def best_subsets(problem: Problem, subsets: Index, keep: int, *, positive: bool) -> Index:
     """The ``keep`` subsets with the least squares, by the normal equations.
 
-    Args:
-        problem: Data.
-        subsets: int64[C, t].
-        keep: How many.
-        positive: Only those with coefficients above 0. Least squares under this condition either have them or
-            equal those of a smaller subset, so all laws with nonnegative coefficients are among these.
+    ``subsets``: int64[C, t]. ``positive``: only those with coefficients above 0. Least squares under this
+    condition either have them or equal those of a smaller subset, so all laws with nonnegative coefficients
+    are among these.
     """
     norms = np.sqrt((problem.table**2).sum(axis=0))
     table = problem.table / np.where(norms > 0, norms, 1.0)
@@ -196,7 +177,6 @@ def robust(table: Floats, target: Floats) -> tuple[Floats, Floats]:
     """Coefficients float64[t] and residuals float64[N] over their scale, by Huber's weights.
 
     The scale is the median of the absolute residuals, which a few wrong rows do not move.
-
     ``table``: float64[N, t]; ``target``: float64[N].
     """
     import warnings

@@ -31,21 +31,13 @@ _EXACT_SCORE = 1e-12  # mean squared relative error of exact data
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A fitted sum of terms before it is chosen.
-
-    Attributes:
-        formula: The sum.
-        score: Mean squared relative error of prediction.
-        spread: Standard error of the score.
-        cost: What counts as its number of terms.
-        num_choices: Terms it was chosen from.
-    """
+    """A fitted sum of terms before it is chosen."""
 
     formula: Formula
-    score: float
-    spread: float
-    cost: int
-    num_choices: int
+    score: float  # mean squared relative error of prediction
+    spread: float  # standard error of the score
+    cost: int  # what counts as its number of terms
+    num_choices: int  # terms it was chosen from
 
 
 def candidates_of(
@@ -135,23 +127,18 @@ def constant(y: Floats) -> Formula:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How :func:`select_forward` decides.
+    """How :func:`select_forward` decides."""
 
-    Attributes:
-        criterion: What must improve with every term: the error of prediction (of a tenth of the rows from the
-            others, of each row, of the largest values of each parameter), Schwarz's Bayesian information
-            criterion, or the adjusted coefficient of determination.
-        holdouts: bool[N] each, for the criteria of prediction.
-        powers: A row with the metric m has the weight m^-power; the best of several powers is used.
-        accepts: Whether a sum may be chosen; every one may without it.
-        is_shared: The significance is shared among all terms that were tried; else each is tested as if it
-            were the only one.
-    """
-
+    # What must improve with every term: the error of prediction (of a tenth of the rows from the others, of
+    # each row, of the largest values of each parameter), Schwarz's Bayesian information criterion, or the
+    # adjusted coefficient of determination
     criterion: Criterion
-    holdouts: tuple[NDArray[np.bool_], ...] = ()
+    holdouts: tuple[NDArray[np.bool_], ...] = ()  # bool[N] each, for the criteria of prediction
+    # a row with the metric m has the weight m^-power; the best of several powers is used
     powers: tuple[float, ...] = (2.0,)
-    accepts: Callable[[Formula], bool] | None = None
+    accepts: Callable[[Formula], bool] | None = None  # whether a sum may be chosen; every one may without it
+    # The significance is shared among all terms that were tried; else each is tested as if it were the only
+    # one
     is_shared: bool = True
 
 

@@ -50,21 +50,13 @@ _WHOLE = 0.5  # node counts of a grid are rounded to whole numbers
 
 @dataclass(frozen=True, slots=True, order=True)
 class Factor:
-    """A function of one parameter.
+    """A function of one parameter."""
 
-    Attributes:
-        parameter: Its index.
-        form: See the module.
-        exponent: a; of a grid and a mesh 1/d; of a gather the mean number of readers; a base.
-        log_exponent: b, 0 except for ``power``.
-        shift: c, likewise.
-    """
-
-    parameter: int
-    form: Form
-    exponent: Fraction
-    log_exponent: int = 0
-    shift: int = 0
+    parameter: int  # its index
+    form: Form  # see the module
+    exponent: Fraction  # a; of a grid and a mesh 1/d; of a gather the mean number of readers; a base
+    log_exponent: int = 0  # b, 0 except for ``power``
+    shift: int = 0  # c, likewise
 
     def __call__(self, x: Floats) -> Floats:
         """float64 of the shape of ``x``: the function at the values ``x`` > 0 of its parameter."""

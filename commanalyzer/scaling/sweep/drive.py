@@ -31,15 +31,10 @@ _SAFETY = 1.25
 
 @dataclass(frozen=True, slots=True)
 class PowerLaw:
-    """y = exp(``log_scale``) prod x_i^``exponents``, for logarithms of x.
+    """y = exp(``log_scale``) prod x_i^``exponents``, for logarithms of x."""
 
-    Attributes:
-        log_scale: Logarithm of the factor.
-        exponents: float64[k], from 0 to 6.
-    """
-
-    log_scale: float
-    exponents: NDArray[np.float64]
+    log_scale: float  # logarithm of the factor
+    exponents: NDArray[np.float64]  # [k], from 0 to 6
 
     def __call__(self, log_x: NDArray[np.float64]) -> NDArray[np.float64]:
         """float64[m] values at float64[m, k] logarithms of x."""
@@ -61,17 +56,11 @@ def fit_power_law(log_x: NDArray[np.float64], y: NDArray[np.float64]) -> PowerLa
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What points need, by their place in the sweep.
+    """What points need, by their place in the sweep."""
 
-    Attributes:
-        memory_bytes: float64[points]; NaN before any point is finished.
-        wall_s: float64[points]; likewise.
-        is_extrapolated: At least two sizes stand behind it.
-    """
-
-    memory_bytes: NDArray[np.float64]
-    wall_s: NDArray[np.float64]
-    is_extrapolated: bool
+    memory_bytes: NDArray[np.float64]  # [points]; NaN before any point is finished
+    wall_s: NDArray[np.float64]  # [points]; likewise
+    is_extrapolated: bool  # at least two sizes stand behind it
 
 
 def log_sizes(points: Sequence[Point]) -> NDArray[np.float64]:
@@ -123,23 +112,14 @@ _MOST_IDLE_BREAKS = 3
 
 @dataclass(frozen=True, slots=True)
 class SweepStatus:
-    """Where a sweep is.
+    """Where a sweep is."""
 
-    Attributes:
-        total: Points of the sweep.
-        finished: Of these, with a result.
-        failed: Of these, without.
-        running: What is being analysed, for people.
-        left_s: Estimated time left, seconds; ``None`` when nothing is known yet.
-        news: Points that ended since the last time.
-    """
-
-    total: int
-    finished: int
-    failed: int
-    running: tuple[str, ...]
-    left_s: float | None
-    news: tuple[PointRecord, ...] = ()
+    total: int  # points of the sweep
+    finished: int  # of these, with a result
+    failed: int  # of these, without
+    running: tuple[str, ...]  # what is being analysed, for people
+    left_s: float | None  # estimated time left, seconds; ``None`` when nothing is known yet
+    news: tuple[PointRecord, ...] = ()  # points that ended since the last time
 
 
 Watch = Callable[[SweepStatus], None]
@@ -148,10 +128,9 @@ Watch = Callable[[SweepStatus], None]
 class Drive:
     """One run of a sweep.
 
-    Args:
-        known: Records of those that are finished or failed already, by place.
-        memory_budget_bytes: What all points that run at once may need together; ``None`` for no limit.
-        watch: Told about every change, with all records known by then.
+    ``known``: records of those that are finished or failed already, by place. ``memory_budget_bytes``: what
+    all points that run at once may need together; ``None`` for no limit. ``watch``: told about every change,
+    with all records known by then.
     """
 
     def __init__(

@@ -97,22 +97,14 @@ _GRACE_S = 10.0  # for a worker to end its program and remove its files
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A kind of executor.
+    """A kind of executor."""
 
-    Attributes:
-        start: Makes a new one; called again when one broke.
-        task: What it runs.
-        slots: Points it is given at a time.
-        is_local: Points run on this machine and share its memory.
-        finish: Ends it, when it has nothing to do any more.
-        abandon: Ends what it is running, after an interrupt.
-    """
-
-    start: Callable[[], Executor]
-    task: Callable[[PointSpec], PointRecord] = analyse_point
-    slots: int = _NO_LIMIT
-    is_local: bool = False
-    finish: Callable[[Executor], None] = Executor.shutdown
+    start: Callable[[], Executor]  # makes a new one; called again when one broke
+    task: Callable[[PointSpec], PointRecord] = analyse_point  # what it runs
+    slots: int = _NO_LIMIT  # points it is given at a time
+    is_local: bool = False  # points run on this machine and share its memory
+    finish: Callable[[Executor], None] = Executor.shutdown  # ends it, when it has nothing to do any more
+    # Ends what it is running, after an interrupt
     abandon: Callable[[Executor], None] = lambda executor: executor.shutdown(wait=False, cancel_futures=True)
 
 
@@ -145,8 +137,7 @@ def executor_engine(executor: Executor) -> Engine:
 def mpi_engine() -> Iterator[Engine | None]:
     """The other ranks of ``mpiexec``; ``None`` on those ranks, when all their work is done.
 
-    Raises:
-        ConfigError: If there is only one rank.
+    Raises ``ConfigError`` if there is only one rank.
     """
     from mpi4py import MPI
     from mpi4py.futures import MPICommExecutor
@@ -167,8 +158,7 @@ def mpi_engine() -> Iterator[Engine | None]:
 def dask_engine(address: str) -> Engine:
     """Workers of a Dask scheduler; they need this package and the same directories.
 
-    Raises:
-        ConfigError: If Dask is not installed or the scheduler does not answer.
+    Raises ``ConfigError`` if Dask is not installed or the scheduler does not answer.
     """
     try:
         # Not a plain import: type checkers must do without it as well.

@@ -49,8 +49,7 @@ class Point:
     def fill(self, text: str) -> str:
         """``text`` with ``{n}`` replaced by the value of n; ``{{`` and ``}}`` stand for braces.
 
-        Raises:
-            ConfigError: If another name stands in braces, or braces do not match.
+        Raises ``ConfigError`` if another name stands in braces, or braces do not match.
         """
         values = dict(self.values)
         return "".join(literal + (values[name] if name else "") for literal, name in _pieces(text, values))
@@ -65,11 +64,7 @@ class Axis:
 
 
 def parse_axis(text: str) -> Axis:
-    """Axis of ``n=64,128``, ``n=64..1024x2`` (factor) or ``n=100..500:100`` (step).
-
-    Raises:
-        ConfigError: If it has another form.
-    """
+    """Axis of ``n=64,128``, ``n=64..1024x2`` (factor) or ``n=100..500:100`` (step), else ``ConfigError``."""
     name, sign, values = text.partition("=")
     if not sign or not values.strip():
         raise ConfigError(
@@ -83,8 +78,7 @@ def parse_axis(text: str) -> Axis:
 def grid(axes: Sequence[Axis]) -> tuple[Point, ...]:
     """All combinations of values, the last parameter changing fastest.
 
-    Raises:
-        ConfigError: If a parameter is given twice or there are too many points.
+    Raises ``ConfigError`` if a parameter is given twice or there are too many points.
     """
     names = [axis.name for axis in axes]
     if len(set(names)) != len(names):
@@ -97,8 +91,7 @@ def grid(axes: Sequence[Axis]) -> tuple[Point, ...]:
 def read_points(path: Path) -> tuple[Point, ...]:
     """Points of a CSV file: names of the parameters in its first line, one point per further line.
 
-    Raises:
-        ConfigError: If it cannot be read, a name is not usable, or lines differ in length.
+    Raises ``ConfigError`` if it cannot be read, a name is not usable, or lines differ in length.
     """
     with reading(path, "a CSV file of points", error=ConfigError):
         rows = [[cell.strip() for cell in row] for row in read_csv(path) if row]
@@ -120,11 +113,7 @@ def read_points(path: Path) -> tuple[Point, ...]:
 
 
 def check_name(name: str, where: str) -> None:
-    """Raise unless a program parameter may be called ``name``.
-
-    Raises:
-        ConfigError: If it is no identifier or means something else in the table.
-    """
+    """``ConfigError`` if a parameter's name is no identifier or means something else in the table."""
     if not name.isidentifier():
         raise ConfigError(f"expected a parameter named like a variable, found {name!r}", where=where)
     if name in RESERVED:
@@ -192,21 +181,13 @@ _DIGITS = 20
 
 @dataclass(frozen=True, slots=True)
 class PointSpec:
-    """Everything an executor needs to analyse one point; can be pickled.
-
-    Attributes:
-        index: Place in the sweep.
-        point: Program parameters.
-        request: Analysis, parameters filled in.
-        key: Name of the result: of the recording, ``-``, of what was counted.
-        directory: Directory of the sweep, absolute.
-    """
+    """Everything an executor needs to analyse one point; can be pickled."""
 
     index: int
     point: Point
-    request: AnalysisRequest
-    key: str
-    directory: Path
+    request: AnalysisRequest  # analysis, parameters filled in
+    key: str  # name of the result: of the recording, ``-``, of what was counted
+    directory: Path  # directory of the sweep, absolute
 
     @property
     def recording_key(self) -> str:
@@ -217,8 +198,7 @@ class PointSpec:
 def filled(base: AnalysisRequest, points: Sequence[Point]) -> tuple[AnalysisRequest, ...]:
     """Requests of all points: ``{name}`` in sources, arguments, flags and file names is the point's value.
 
-    Raises:
-        ConfigError: If a name in braces is no parameter, or a parameter is used nowhere.
+    Raises ``ConfigError`` if a name in braces is no parameter, or a parameter is used nowhere.
     """
     compiler = base.compiler
     texts = [*map(str, base.sources), *base.arguments, *compiler.flags, *compiler.link_flags]
@@ -261,8 +241,7 @@ def specifications(
 ) -> tuple[PointSpec, ...]:
     """Specifications with keys; programs are compiled for that (and kept in the cache).
 
-    Raises:
-        CommAnalyzerError: If no point has a program that compiles: that of the first one.
+    Raises ``CommAnalyzerError`` if no point has a program that compiles: that of the first one.
     """
     _program.cache_clear()  # sources may have changed since the last sweep of this process
     errors = [_program(r.sources, r.compiler, r.regions).error for r in requests]

@@ -32,17 +32,12 @@ _SAVE_EVERY_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What the user asks for.
+    """What the user asks for."""
 
-    Attributes:
-        base: Analysis with parameters in braces.
-        command: The command line, for provenance.
-    """
-
-    base: AnalysisRequest
+    base: AnalysisRequest  # analysis with parameters in braces
     points: tuple[Point, ...]
     directory: Path
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()  # the command line, for provenance
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -60,12 +55,10 @@ def run_sweep(
     """Analyse what is not analysed yet, and write the table.
 
     ``watch`` is told about every change; ``memory_budget_bytes`` is what points that run at once on this
-    machine may need together; ``retry_failed``: those that failed before are analysed again.
-
-    Raises:
-        ConfigError: If a parameter is used nowhere, or the directory is in use or not that of a sweep.
-        CommAnalyzerError: If no point has a program that compiles.
-        ArtifactError: If results cannot be written.
+    machine may need together; ``retry_failed``: those that failed before are analysed again. Raises
+    ``ConfigError`` if a parameter is used nowhere, or the directory is in use or not that of a sweep;
+    ``CommAnalyzerError`` if no point has a program that compiles; ``ArtifactError`` if results cannot be
+    written.
     """
     directory = SweepDirectory(sweep.directory)
     plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
@@ -91,9 +84,7 @@ def run_sweep(
 def prepare_sweep(sweep: Sweep, *, retry_failed: bool = False) -> SweepOutcome:
     """Write the state of a sweep whose points a batch system will analyse.
 
-    Raises:
-        ConfigError: As :func:`run_sweep` says.
-        ArtifactError: If results cannot be written.
+    Raises ``ConfigError``: as :func:`run_sweep` says; ``ArtifactError`` if results cannot be written.
     """
     directory = SweepDirectory(sweep.directory)
     plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
@@ -109,9 +100,8 @@ def prepare_sweep(sweep: Sweep, *, retry_failed: bool = False) -> SweepOutcome:
 def run_task(sweep: Sweep, index: int) -> PointRecord:
     """Analyse one point of a prepared sweep, unless it is finished or has failed.
 
-    Raises:
-        ConfigError: If there is no such point, or it is not what it was when the sweep was prepared.
-        ArtifactError: If there is no prepared sweep, or the record cannot be written.
+    Raises ``ConfigError`` if there is no such point, or it is not what it was when the sweep was prepared;
+    ``ArtifactError`` if there is no prepared sweep, or the record cannot be written.
     """
     directory = SweepDirectory(sweep.directory)
     plan = read_outcome(directory).plan
@@ -132,8 +122,7 @@ def run_task(sweep: Sweep, index: int) -> PointRecord:
 def gather(path: Path) -> SweepOutcome:
     """Bring ``sweep.json`` and ``table.csv`` up to date with the finished points.
 
-    Raises:
-        ArtifactError: If there is no sweep, or the files cannot be written.
+    Raises ``ArtifactError`` if there is no sweep, or the files cannot be written.
     """
     directory = SweepDirectory(path)
     outcome = read_outcome(directory)

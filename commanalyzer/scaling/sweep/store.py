@@ -48,25 +48,15 @@ class PointError:
 
 @dataclass(frozen=True, slots=True)
 class PointRecord:
-    """A point after its analysis.
+    """A point after its analysis."""
 
-    Attributes:
-        key: Its name (:class:`commanalyzer.scaling.sweep.points.PointSpec`).
-        parameters: Names and values of its program parameters.
-        error: Why it failed; ``None`` when it is finished.
-        lines: Its lines of the table; empty when it failed.
-        warnings: What the analysis had to say.
-        wall_s: Time it took.
-        memory_bytes: Largest memory of the program and of the analysis, added up.
-    """
-
-    key: str
-    parameters: Mapping[str, str]
-    error: PointError | None = None
-    lines: tuple[Mapping[str, Cell], ...] = ()
-    warnings: tuple[str, ...] = ()
-    wall_s: float = 0.0
-    memory_bytes: int = 0
+    key: str  # its name (:class:`commanalyzer.scaling.sweep.points.PointSpec`)
+    parameters: Mapping[str, str]  # names and values of its program parameters
+    error: PointError | None = None  # why it failed; ``None`` when it is finished
+    lines: tuple[Mapping[str, Cell], ...] = ()  # its lines of the table; empty when it failed
+    warnings: tuple[str, ...] = ()  # what the analysis had to say
+    wall_s: float = 0.0  # time it took
+    memory_bytes: int = 0  # largest memory of the program and of the analysis, added up
 
     @property
     def is_finished(self) -> bool:
@@ -103,11 +93,7 @@ class SweepDirectory:
         return self.results / f"{key}.json"
 
     def create(self) -> None:
-        """Make the directory, or accept one of an earlier sweep.
-
-        Raises:
-            ConfigError: If other files are there, or it cannot be made.
-        """
+        """Make it, or accept an earlier sweep's; ``ConfigError`` if it has other files or cannot be made."""
         try:
             if self.path.exists() and not self.state_path.is_file() and _is_used(self.path):
                 raise ConfigError(
@@ -141,11 +127,7 @@ class SweepDirectory:
         return next((record for record in found if record is not None and record.lines), None)
 
     def write_record(self, record: PointRecord) -> None:
-        """Mark a point as finished or failed.
-
-        Raises:
-            ArtifactError: If it cannot be written.
-        """
+        """Mark a point as finished or failed; ``ArtifactError`` if it cannot be written."""
         data = {"kind": POINT_KIND, "schema": SCHEMA, **asdict(record)}
         write_text(self.record_path(record.key), document_text(data), force=True)
 
@@ -158,10 +140,7 @@ class SweepDirectory:
     def locked(self, *, shared: bool = False) -> Iterator[None]:
         """Hold the directory: alone, or (tasks of a batch system) together with others of the same kind.
 
-        The lock ends with the process, however it ends.
-
-        Raises:
-            ConfigError: If another sweep holds it.
+        The lock ends with the process, however it ends. Raises ``ConfigError`` if another sweep holds it.
         """
         with (self.path / _LOCK_FILE).open("a") as stream:
             try:
@@ -180,11 +159,7 @@ class SweepDirectory:
 
 
 def read_state(directory: SweepDirectory) -> Fields:
-    """Content of ``sweep.json``.
-
-    Raises:
-        ArtifactError: If it is missing, damaged, of another kind or newer.
-    """
+    """Content of ``sweep.json``; ``ArtifactError`` if it is missing, damaged, of another kind or newer."""
     hint = "make one with: commanalyzer sweep ... -o DIR"
     return load_document(directory.state_path, KIND, SCHEMA, what="the directory of a sweep", hint=hint)
 
@@ -212,18 +187,11 @@ class PlannedPoint:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What a sweep is asked for.
+    """What a sweep is asked for."""
 
-    Attributes:
-        provenance: As in a result file.
-        command: The command line, without the program's name.
-        parameters: Names of the program parameters.
-        points: All points, in order.
-    """
-
-    provenance: Mapping[str, object]
-    command: tuple[str, ...]
-    parameters: tuple[str, ...]
+    provenance: Mapping[str, object]  # as in a result file
+    command: tuple[str, ...]  # the command line, without the program's name
+    parameters: tuple[str, ...]  # names of the program parameters
     nodes: tuple[int, ...]
     models: tuple[str, ...]
     points: tuple[PlannedPoint, ...]
@@ -231,15 +199,11 @@ class SweepPlan:
 
 @dataclass(frozen=True, slots=True)
 class SweepOutcome:
-    """A sweep as far as it is.
-
-    Attributes:
-        records: One per point; ``None`` where it is not known yet.
-    """
+    """A sweep as far as it is."""
 
     directory: Path
     plan: SweepPlan
-    records: tuple[PointRecord | None, ...]
+    records: tuple[PointRecord | None, ...]  # one per point; ``None`` where it is not known yet
 
     @property
     def table(self) -> SweepTable:
@@ -264,11 +228,7 @@ class SweepOutcome:
 
 
 def read_outcome(directory: SweepDirectory) -> SweepOutcome:
-    """The sweep in a directory, with what is finished by now.
-
-    Raises:
-        ArtifactError: If there is none, or it is damaged or newer.
-    """
+    """The sweep in a directory, as far as it is; ``ArtifactError`` if there is none, or damaged or newer."""
     data = read_state(directory)
     hint = "sweep again with the same options: finished points are kept"
     with reading(directory.state_path, "a complete state of a sweep", hint=hint):
@@ -282,11 +242,7 @@ def outcome_of(directory: SweepDirectory, plan: SweepPlan) -> SweepOutcome:
 
 
 def write_outcome(directory: SweepDirectory, outcome: SweepOutcome) -> None:
-    """Write ``sweep.json`` and ``table.csv``.
-
-    Raises:
-        ArtifactError: If they cannot be written.
-    """
+    """Write ``sweep.json`` and ``table.csv``; ``ArtifactError`` if they cannot be written."""
     plan = outcome.plan
     points = [_point(p, r) for p, r in zip(plan.points, outcome.records, strict=True)]
     data = {"kind": KIND, "schema": SCHEMA, **asdict(plan), "points": points}

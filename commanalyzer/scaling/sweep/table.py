@@ -35,16 +35,10 @@ Kind = Literal["integer", "number", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, type and meaning.
+    """A column: its name, type and meaning."""
 
-    Attributes:
-        name: With its unit, where it has one.
-        kind: ``integer`` is int64, ``number`` float64 (NaN where not known), ``text`` a string.
-        meaning: One sentence.
-    """
-
-    name: str
-    kind: Kind
+    name: str  # with its unit, where it has one
+    kind: Kind  # ``integer`` is int64, ``number`` float64 (NaN where not known), ``text`` a string
     meaning: str
 
 
@@ -205,8 +199,7 @@ class SweepTable:
 def table_from_lines(parameters: Sequence[str], lines: Sequence[Mapping[str, Cell]]) -> SweepTable:
     """Table with one line per entry of ``lines``; what an entry does not have is not known.
 
-    Raises:
-        ConfigError: If an integer or a parameter is missing, or a name is no column.
+    Raises ``ConfigError`` if an integer or a parameter is missing, or a name is no column.
     """
     for name in {name for line in lines for name in line} - {*parameters, *NAMES}:
         raise ConfigError(f"expected parameters {list(parameters)} and columns of a sweep, found {name!r}")

@@ -147,11 +147,7 @@ _KEPT_COSTS = ("compile_s", "graph_s", "tool_rss_bytes")  # of a recording that 
 
 
 def analyse_point(spec: PointSpec) -> PointRecord:
-    """Analyse a point and write its files; whatever goes wrong is its record's error.
-
-    Raises:
-        ArtifactError: If the record cannot be written.
-    """
+    """Analyse a point; what goes wrong is its record's error; ``ArtifactError`` if that cannot be written."""
     directory = SweepDirectory(spec.directory)
     known = directory.record(spec.key)
     if known is not None and known.is_finished:

@@ -58,15 +58,10 @@ def moved_outside(registers: FunctionRegisters, loop: Loop) -> Outside:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """An access as a linear function of iterations.
+    """An access as a linear function of iterations."""
 
-    Attributes:
-        strides: Bytes per iteration, of the loops that are not constant.
-        spans: Largest minus smallest iteration of these loops.
-    """
-
-    strides: tuple[int, ...]
-    spans: tuple[int, ...]
+    strides: tuple[int, ...]  # bytes per iteration, of the loops that are not constant
+    spans: tuple[int, ...]  # largest minus smallest iteration of these loops
 
     def steps(self) -> list[tuple[int, int]]:
         """Sizes of the strides, with the spans of their loops."""
@@ -74,10 +69,7 @@ class Linear:
 
 
 def pitches_of(linears: Sequence[tuple[int, Linear]], size_bytes: int) -> set[int]:
-    """Bytes from one row to the next, from one plane to the next, ...
-
-    ``linears``: accesses of the buffer, with the loop that each is in.
-    """
+    """Bytes between rows, between planes, ...; ``linears`` are accesses of the buffer, with their loops."""
     together = [access.steps() for _, access in linears]
     found = {row for steps in together for row in _rows(steps, size_bytes)}
     if found:
@@ -122,10 +114,7 @@ def loop_iterations(log: AccessLog, ancestors: Ints, accesses: Ints, root: int) 
 
 
 def shape_of(size_bytes: int, element_bytes: int, pitches: set[int]) -> tuple[int, ...]:
-    """Extents of a buffer, the slowest dimension first.
-
-    ``pitches``: bytes from one index to the next, of all dimensions but the fastest.
-    """
+    """Extents, the slowest dimension first; ``pitches``: bytes per index, of all but the fastest."""
     kept = [element_bytes]
     for pitch in sorted(pitches):
         if pitch > kept[-1] and not pitch % kept[-1]:

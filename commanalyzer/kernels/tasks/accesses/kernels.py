@@ -39,21 +39,13 @@ class Judgement(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Which task each access belongs to.
+    """Which task each access belongs to."""
 
-    Attributes:
-        task: Number of the task, per access, by the order in which they began.
-        root: Per task: depth of the kernel's loop or function in the places; -1 for the host.
-        site: Per task: index of the kernel's site; -1 for the host.
-        instance: Per task: number of the loop instance or activation; -1 for the host.
-        is_outside: Per access: it belongs to its task, but the compiler moved it out of the loop.
-    """
-
-    task: Ints
-    root: Ints
-    site: Ints
-    instance: Ints
-    is_outside: Bools
+    task: Ints  # number of the task, per access, by the order in which they began
+    root: Ints  # per task: depth of the kernel's loop or function in the places; -1 for the host
+    site: Ints  # per task: index of the kernel's site; -1 for the host
+    instance: Ints  # per task: number of the loop instance or activation; -1 for the host
+    is_outside: Bools  # per access: it belongs to its task, but the compiler moved it out of the loop
 
 
 def judge(

@@ -38,55 +38,33 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class MemoryObject:
-    """A variable or allocated block.
+    """A variable or allocated block."""
 
-    Attributes:
-        name: As the interpreter names it: ``@global``, ``function/%register``.
-        start: Address of its first byte.
-        size_bytes: Its size.
-        is_constant: Nothing may be stored into it.
-    """
-
-    name: str
-    start: int
+    name: str  # as the interpreter names it: ``@global``, ``function/%register``
+    start: int  # address of its first byte
     size_bytes: int
-    is_constant: bool
+    is_constant: bool  # nothing may be stored into it
 
 
 @dataclass(frozen=True, slots=True)
 class AccessLog:
-    """All accesses of a run, in order.
+    """All accesses of a run, in order."""
 
-    Attributes:
-        address: Bytes, per access.
-        size: Bytes, per access.
-        line: Line of the instruction in the module, per access.
-        is_write: Per access.
-        place: Index of the place, per access.
-        object: Index of the object, per access.
-        parent: Index of the place around it, per place; -1 for the root. Parents come before what is in them.
-        site: Index of the site, per place.
-        instance: Number of the loop instance or activation, per place.
-        iteration: From 0, per place.
-        depth: Number of parents, per place.
-        sites: Loops and activations.
-        objects: Objects.
-        work: By instance: instructions and floating-point operations executed in it.
-    """
-
-    address: Ints
-    size: Ints
-    line: Ints
-    is_write: Bools
-    place: Ints
-    object: Ints
+    address: Ints  # bytes, per access
+    size: Ints  # bytes, per access
+    line: Ints  # line of the instruction in the module, per access
+    is_write: Bools  # per access
+    place: Ints  # index of the place, per access
+    object: Ints  # index of the object, per access
+    # Index of the place around it, per place; -1 for the root. Parents come before what is in them
     parent: Ints
-    site: Ints
-    instance: Ints
-    iteration: Ints
-    depth: Ints
+    site: Ints  # index of the site, per place
+    instance: Ints  # number of the loop instance or activation, per place
+    iteration: Ints  # from 0, per place
+    depth: Ints  # number of parents, per place
     sites: tuple[CodeSite, ...]
     objects: tuple[MemoryObject, ...]
+    # By instance: instructions and floating-point operations executed in it
     work: Mapping[int, tuple[int, int]]
 
     def ancestors(self) -> Ints:
@@ -102,11 +80,7 @@ class AccessLog:
 
 
 class WorkItemObserver(FlowObserver):
-    """Collects flows, counts and accesses of a run.
-
-    Args:
-        machine: The machine that runs it, asked for when it runs.
-    """
+    """Collects flows, counts and accesses of a run."""
 
     def __init__(self, module: Module, machine: Callable[[], Machine]) -> None:
         super().__init__(module, machine)
@@ -273,21 +247,13 @@ def _unrolled(log: AccessLog, function_of: Mapping[int, str]) -> AccessLog:
 
 @dataclass(frozen=True, slots=True)
 class WordUses:
-    """Accesses cut into words: of each object the largest unit that fits all its accesses.
+    """Accesses cut into words: of each object the largest unit that fits all its accesses."""
 
-    Attributes:
-        access: Index of the access, per word.
-        word: Number of the word, unique in the run.
-        bytes: Its size.
-        is_write: Per word.
-        source: Per word that is read: position of the word of the last write; -1 if there is none.
-    """
-
-    access: Ints
-    word: Ints
-    bytes: Ints
-    is_write: Bools
-    source: Ints
+    access: Ints  # index of the access, per word
+    word: Ints  # number of the word, unique in the run
+    bytes: Ints  # its size
+    is_write: Bools  # per word
+    source: Ints  # per word that is read: position of the word of the last write; -1 if there is none
 
 
 def words_of(log: AccessLog) -> WordUses:
