@@ -26,6 +26,7 @@ from commanalyzer.program.ir.parsing.parser import parse_module
 
 GUARD, KEPT = "commanalyzer.guard", "commanalyzer.guard.kept"
 _BRANCHES = frozenset({"br", "switch"})
+_PURE = frozenset({"add", "sub", "mul", "shl", "and", "or", "xor", "zext", "sext", "trunc", "freeze"})
 
 
 def with_guarded_stores(module: Module) -> Module:
@@ -127,8 +128,8 @@ class _Guards:
         """Conditions behind ``above`` that decide over which edge a block is entered, by their blocks."""
         found = dict[str, Operand]()
         for block in self.cfg.predecessors[label]:
-            chain = self.cfg.dominator_chain(block)
-            asked = filter(self._selects, chain[: chain.index(above) + 1])
+            chain = self.cfg.dominator_chain(block)  # empty if it is never reached
+            asked = filter(self._selects, chain[: chain.index(above) + 1] if chain else ())
             found |= {x: self.blocks[x][-1].operands[0] for x in asked}
         return found
 
@@ -172,7 +173,7 @@ class _Guards:
         return others if are_empty and len(inner) == 1 else []
 
     def _keep(self, stores: list[Instruction], label: str, other: str) -> None:
-        """Store in ``other`` what is where ``stores`` of a block would store, if that was just accessed."""
+        """Store in ``other`` what is where ``stores`` of a block would store, if that is known there."""
         bits, end = self._bits(other), self.blocks[other][-1]
         if not bits:
             return
@@ -184,7 +185,7 @@ class _Guards:
         is_by_elements = all(map(self._is_of_elements, asked.values()))
         for pointer, type_ in {s.operands[1]: s.operands[0].type for s in stores}.items():
             if pointer not in accessed:
-                if not is_by_elements or not self._is_regular(pointer, inner):
+                if not is_by_elements or not self._is_regular(pointer, other):
                     continue
                 pointer = Operand(pointer.type, self._made_again(pointer.text, other, end.first_line))
             held = Operand(
@@ -193,23 +194,25 @@ class _Guards:
             value = self._selected(end, bits, held, KEPT)
             self.before[end.first_line].append(f"  store {value}, {_typed(pointer)}, align 1")
 
-    def _is_regular(self, pointer: Operand, loop: str | None) -> bool:
+    def _is_regular(self, pointer: Operand, other: str) -> bool:
         """The place only depends on counters of loops, in an array that the loop does not choose."""
         block, made = self.defined.get(pointer.text, ("", None))
-        if made is None or self.cfg.innermost_loop.get(block) != loop:
+        if made is None or self.cfg.innermost_loop.get(block) != self.cfg.innermost_loop.get(other):
             return True
         return (
             made.opcode == "getelementptr"
-            and all(map(self._counts, made.operands[1:]))
-            and self._is_regular(made.operands[0], loop)
+            and all(self._counts(index, other) for index in made.operands[1:])
+            and self._is_regular(made.operands[0], other)
         )
 
-    def _counts(self, index: Operand) -> bool:
-        """It is computed from what each round counts on, whatever the data are."""
-        found = reached([index.text], self._inputs)
-        made = [self.defined[name] for name in found if name in self.defined]
+    def _counts(self, index: Operand, other: str) -> bool:
+        """It is computed from what rounds count on, whatever the data are, and can be so in ``other``."""
+        found = [self.defined[name] for name in reached([index.text], self._inputs) if name in self.defined]
         return not self._is_of_elements(index) and all(
-            self._counts_on(block, phi) for block, phi in made if phi.opcode == "phi"
+            self._counts_on(block, made)
+            if made.opcode == "phi"
+            else made.opcode in _PURE or self.cfg.dominates(block, other)
+            for block, made in found
         )
 
     def _counts_on(self, block: str, phi: Instruction) -> bool:
