@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.graph.storage import coding as module
-from commanalyzer.graph.storage.coding import Coded, ColumnWriter, Int64, encoded
+from commanalyzer.graph.storage.coding import Coded, ColumnWriter, encoded
 from commanalyzer.graph.storage.spill import Spill
+from commanalyzer.graph.value_graph import Int64
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
