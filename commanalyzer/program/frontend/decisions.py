@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from commanalyzer.program.frontend.guarded_stores import GUARD, with_guarded_stores
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow
 from commanalyzer.program.ir.libcalls import CallKind, default_library
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Module, Operand
@@ -31,7 +32,11 @@ _PLACE = re.compile(r", !dbg !\d+")
 
 
 def with_decisions(module: Module) -> Module:
-    """Module with the stores in front of ends of blocks and of calls, and the variables behind everything."""
+    """Module with the stores in front of ends of blocks and of calls, and the variables behind everything.
+
+    What decides about stores of elements is in it as well (:func:`with_guarded_stores`).
+    """
+    module = with_guarded_stores(module)
     lines = list(module.lines)
     flows = {f.name: control_flow(f) for f in module.functions}
     looping, plain = _looping(module, flows), {g.name for g in module.globals if _is_number(g.type)}
@@ -56,8 +61,8 @@ def _is_number(type_: IrType) -> bool:
 
 def is_added(instruction: Instruction) -> bool:
     """The program does not have the instruction: it is no work."""
-    place = instruction.operands[1].text if instruction.opcode == "store" else instruction.name
-    return place[1:].startswith(USES)
+    names = (o.text for o in instruction.operands) if instruction.opcode == "store" else (instruction.name,)
+    return any(name[1:].startswith((*USES, GUARD)) for name in names)
 
 
 def _looping(module: Module, flows: dict[str, ControlFlow]) -> set[str]:

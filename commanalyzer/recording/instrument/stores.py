@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commanalyzer.foundation.flows import Fold
+from commanalyzer.program.frontend.guarded_stores import KEPT
 from commanalyzer.program.ir.loops.combinations import ExtremumStore
 from commanalyzer.program.ir.loops.counts import counting_stores
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Operand
@@ -31,6 +32,12 @@ class StorePlanner:
         pointer = instruction.operands[1 if instruction.opcode == "store" else 0].text
         address = self._patch.address(out, pointer)
         value = instruction.operands[-1 if instruction.predicate == "xchg" else 0]
+        if value.text[1:].startswith(KEPT):
+            held = self._values.definitions[self._values.definitions[value.text].instruction.operands[1].text]
+            self._patch.replaced[held.instruction.first_line] = (
+                f"  {held.instruction.name} = freeze {value.type} poison"
+            )
+            self._patch.replaced[instruction.first_line] = ""
         if instruction.opcode != "store" and instruction.predicate != "xchg":
             self._plan_atomic(instruction, block, out, address)
         elif not holds_value(value.type) or DESCRIPTOR in instruction.flags:
