@@ -28,8 +28,8 @@ BUDGETS = {
     "kernels": 6_801,
     "machine": 5_014,
     "profiles": 4_898,
-    "program": 8_874,
-    "recording": 11_061,
+    "program": 9_133,
+    "recording": 11_068,
     "report": 7_134,
     "result": 2_573,
     "scaling": 5_808,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_488,
+    "tests": 41_532,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
