@@ -123,7 +123,7 @@ def test_quiet_shows_only_the_table(saved: Path) -> None:
     assert done.err == ""
     lines = done.out.splitlines()
     assert lines[0].startswith("heat2d n 8 steps 1")
-    assert any(re.search(r"│\s+2 │ metis", line) for line in lines)
+    assert any(re.search(r"│\s+2 │ blocks", line) for line in lines)
 
 
 def test_existing_files_are_kept_without_force(saved: Path) -> None:
