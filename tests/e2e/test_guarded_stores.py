@@ -42,3 +42,31 @@ def test_what_decides_about_a_store_is_needed_where_it_is_stored(body: str) -> N
     found = analyse_text(f"#define N {N}\n{text}", nodes=NODES, decompose=rules)
     item = next(d for d in found.decompositions if "=" in d.method)
     assert item.comm_bytes == item.communication.high_bytes == 4 * (STEPS * BORDERS + NODES - 1)
+
+
+ABSENT = """
+static const double t[64] = {1, 2, 3};
+__attribute__((noinline)) double sum(double *a, int n, double *out) {
+  double s = 0;
+  for (int round = 0; round < 20; round++)
+    for (int i = 1; i < n - 1; i++) {
+      if (a[i - 1] + a[i + 1] < -1e9) a[i] = 0.5;
+      if (a[i] > 1e9 && out) out[i] = 2;
+      if (a[i] > 1e9 && i + 8 < n) a[i + 8] = 3;
+      s += a[i];
+    }
+  return s;
+}
+int main(int argc, char **argv) {
+  double *b = calloc(64, 8);
+  for (int i = 0; i < 64; i++) b[i] = i;
+  printf("%g\\n", sum((double *)t, 64, argc > 5 ? b : NULL) + sum(b, 64, b));
+}
+"""
+
+
+def test_no_place_is_made_up_where_nothing_is_stored() -> None:
+    """Constants that are never written, an array that is not there, places behind the end."""
+    graph = analyse_text(ABSENT, nodes=NODES).graph
+    names = {graph.objects[number].name for number in graph.home_object}
+    assert names == {"t", "b", "s", "commanalyzer.output"}

@@ -73,6 +73,12 @@ class Cut:
         return sum(g > 1 for g in self.pieces[0].grid)
 
     @property
+    def plainness(self) -> tuple[int, int, bool, int]:
+        """The less, the simpler to write."""
+        first = self.pieces[0]
+        return self.cut_dims, first.shape_rank, first.spread == "cyclic", len(self.pieces)
+
+    @property
     def grain(self) -> float:
         """Work of the largest block over the mean that whole rows make; see :meth:`Blocks.grain`."""
         return self.pieces[0].blocks.grain(self.pieces[0].grid)
@@ -149,8 +155,7 @@ class Layouts:
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
             for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0)
         ]
-        first = [(g.pieces[0].shape_rank, g.pieces[0].spread == "cyclic", len(g.pieces)) for g in chosen]
-        chosen = [chosen[i] for i in sorted(range(len(chosen)), key=lambda i: (chosen[i].cut_dims, first[i]))]
+        chosen.sort(key=lambda g: g.plainness)
         different: dict[object, Cut] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
             alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)

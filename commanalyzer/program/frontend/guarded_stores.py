@@ -26,6 +26,7 @@ from commanalyzer.program.ir.parsing.parser import parse_module
 
 GUARD, KEPT = "commanalyzer.guard", "commanalyzer.guard.kept"
 _BRANCHES = frozenset({"br", "switch"})
+_CONNECTIVES = frozenset({"and", "or", "xor", "select", "freeze"})
 _PURE = frozenset({"add", "sub", "mul", "shl", "and", "or", "xor", "zext", "sext", "trunc", "freeze"})
 
 
@@ -152,6 +153,14 @@ class _Guards:
             for i in found
         )
 
+    def _is_only_of_elements(self, condition: Operand) -> bool:
+        """No part of it says whether the place exists: none compares pointers, or indices."""
+        _, made = self.defined.get(condition.text, ("", None))
+        if made is not None and made.opcode in _CONNECTIVES and condition.type.text == "i1":
+            return all(map(self._is_only_of_elements, (o for o in made.operands if o.is_local)))
+        is_of_numbers = made is not None and all(o.type.kind != "ptr" for o in made.operands)
+        return is_of_numbers and self._is_of_elements(condition)
+
     def _inputs(self, name: str) -> list[str]:
         _, made = self.defined.get(name, ("", None))
         return [] if made is None or made.opcode == "load" else [o.text for o in made.operands]
@@ -182,7 +191,7 @@ class _Guards:
         accessed = {i.operands[-1] for b in above for i in self.blocks[b] if i.opcode in ("load", "store")}
         (join,) = self.cfg.successors[label]
         asked = self._asked(join, self.cfg.immediate_dominator[join] or join)
-        is_by_elements = all(map(self._is_of_elements, asked.values()))
+        is_by_elements = all(map(self._is_only_of_elements, asked.values()))
         for pointer, type_ in {s.operands[1]: s.operands[0].type for s in stores}.items():
             if pointer not in accessed:
                 if not is_by_elements or not self._is_regular(pointer, other):

@@ -33,10 +33,10 @@ class StorePlanner:
         address = self._patch.address(out, pointer)
         value = instruction.operands[-1 if instruction.predicate == "xchg" else 0]
         if value.text[1:].startswith(KEPT):
-            held = self._values.definitions[self._values.definitions[value.text].instruction.operands[1].text]
-            self._patch.replaced[held.instruction.first_line] = (
-                f"  {held.instruction.name} = freeze {value.type} poison"
-            )
+            # only the graph has it: neither is the value that is kept loaded, nor stored
+            kept = self._values.definitions[value.text].instruction.operands[1].text
+            load = self._values.definitions[kept].instruction
+            self._patch.replaced[load.first_line] = f"  {kept} = freeze {value.type} poison"
             self._patch.replaced[instruction.first_line] = ""
         if instruction.opcode != "store" and instruction.predicate != "xchg":
             self._plan_atomic(instruction, block, out, address)
