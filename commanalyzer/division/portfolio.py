@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -41,7 +42,7 @@ from commanalyzer.division.regular.shapes import (
     find_arrays,
     shape_families,
 )
-from commanalyzer.division.regular.sketch import Sketch, find_sums, hub_bytes, leaders, led_work
+from commanalyzer.division.regular.sketch import Sketch, find_sums, leaders, led_work
 from commanalyzer.division.selection import Cost, best_of, shown_bytes
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.storage.store import AnyGraph
@@ -201,8 +202,7 @@ class Portfolio:
         else:
             coarse_flops = self.view.adjacency.work_flops
             work = led_work(anchor, is_element, tiling.vertex, graph.work_flops, coarse_flops)
-        unseen = hub_bytes(graph, self._removed)
-        sketch = Sketch(nets, lead, graph.num_vertices, work, unseen)
+        sketch = Sketch(nets, lead, graph.num_vertices, work)
         return Layouts(graph, self.families, sketch, find_sums(graph))
 
     @cached_property
@@ -420,33 +420,35 @@ class Portfolio:
         """The best blocks for each number of cut dimensions, and the least volume; what they cost.
 
         All are counted on the values but those that are more by their guess than others when counted: coarse
-        vertices only tell blocks apart where these are whole tiles. The likeliest dimensions come first; of
-        others, one is counted in any case.
+        vertices only tell blocks apart where these are whole tiles. The likeliest come first; one of each
+        number of dimensions is counted in any case.
         """
         allowed, slack, least = self.allowed(num_parts), self._options.imbalance, math.inf
-        every = self.layouts.cuts(num_parts, allowed)
-        groups = [list(group) for _, group in itertools.groupby(every, lambda cut: cut.cut_dims)]
-        chosen = dict[int, list[tuple[_Found, Cost]]]()
-        for cuts in sorted(groups, key=lambda cuts: min(cut.score(allowed) for cut in cuts)):
-            counted = dict[int, tuple[_Found, Cost]]()
-            for i in sorted(range(len(cuts)), key=lambda i: cuts[i].score(allowed)):
-                if not counted or cuts[i].comm_bytes <= SEARCH.guessed * least:
-                    made = self._cut(cuts[i], num_parts)
-                    cost = self._cost(self._placed(made, num_parts), num_parts)
-                    is_even = cost.imbalance <= (1.0 + slack) * made.grain
-                    counted[i] = made, cost.weighed(allowed) if is_even else cost
-                    least = min(least, self._least([counted[i]], num_parts))
-            found = [counted[i] for i in sorted(counted)]  # of equal ones, the simplest is first
+        likely, others = self.layouts.cuts(num_parts, allowed)
+        counted = defaultdict[int, list[tuple[Cut, _Found, Cost]]](list)
+        likely.sort(key=lambda cut: cut.score(allowed))
+        for i, cut in enumerate((*likely, *others)):
+            of_dims = counted[cut.cut_dims]
+            is_due = i < len(likely) and (not of_dims or cut.comm_bytes <= SEARCH.guessed * least)
+            if is_due or cut.comm_bytes < least:
+                made = self._cut(cut, num_parts)
+                cost = self._cost(self._placed(made, num_parts), num_parts)
+                is_even = cost.imbalance <= (1.0 + slack) * made.grain
+                of_dims.append((cut, made, cost.weighed(allowed) if is_even else cost))
+                least = min(least, self._least([of_dims[-1][1:]], num_parts))
+        chosen = list[tuple[_Found, Cost]]()
+        for dims in sorted(dims for dims in counted if counted[dims]):
+            # of equal ones, the simplest is first
+            found = [(f, c) for _, f, c in sorted(counted[dims], key=lambda item: item[0].plainness)]
             costs = [
                 (shown_bytes(f.name, c.comm_bytes), shown_bytes(f.name, c.low_bytes), c.imbalance)
                 for f, c in found
             ]
             volumes, low, excess = zip(*costs, strict=True)
             best, least_low = best_of(volumes, excess, allowed), best_of(low, excess, allowed)
-            chosen[cuts[0].cut_dims] = list(
-                {costs[i][:2]: found[i] for i in (least_low, volumes.index(min(volumes)), best)}.values()
-            )[::-1]
-        return [one for dims in sorted(chosen) for one in chosen[dims]]
+            picked = {costs[i][:2]: found[i] for i in (least_low, volumes.index(min(volumes)), best)}
+            chosen += reversed(picked.values())
+        return chosen
 
     def _least(self, counted: Iterable[tuple[_Found, Cost]], num_parts: int) -> float:
         """Bytes of the best balanced one, infinite where there is none."""

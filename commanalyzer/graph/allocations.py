@@ -103,7 +103,7 @@ class Allocations:
         found = _named(path)
         name = f"{found.name}[{which}]" if len(layout.starts) > 1 else found.name
         key = key if start == HEADER_BYTES else f"{key}+{start}"
-        strides = (layout.row,) if layout.row else ()
+        strides = (layout.row,) if layout.row else found.strides
         return replace(found, key=key, name=name, offset=start, size_bytes=size, strides=strides)
 
     def records(self) -> Iterator[tuple[int, ObjectRecord]]:
@@ -130,7 +130,7 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
         frames += call.frames
         holder = call.holders.get(where, Holder())
         if is_result:  # the first pointer that is kept is that to the block; others lead to it
-            found = replace(found, record_bytes=holder.record_bytes)
+            found = replace(found, record_bytes=holder.record_bytes, strides=holder.strides)
             is_result = holder.root is Root.RESULT
         if holder.root is Root.VARIABLE:
             name = _name(holder, whole, inner)

@@ -503,3 +503,41 @@ def test_what_is_packed_for_a_mask_is_private_to_its_statement() -> None:
     assert found.communication.low_bytes == found.comm_bytes
     assert found.comm_bytes == theory.WORD_BYTES * (3 * 8 * 2 * 32 + 15)
     assert found.method.startswith("blocks 4x4")
+
+
+def test_what_a_structure_is_constructed_in_is_home_of_no_element() -> None:
+    """Three unknowns of a point are first in one temporary for all, then in two arrays that are copied.
+
+    Beside a cut, both sides read two unknowns of the other; and there is one partial sum.
+    """
+    text = """program waves
+      implicit none
+      type cell
+        real(8) :: h, u, v
+      end type
+      type(cell), allocatable :: a(:, :), b(:, :)
+      integer :: i, j, s
+      allocate (a(24, 24), b(24, 24))
+      do j = 1, 24
+        do i = 1, 24
+          a(i, j) = cell(mod(i * j, 7) + 1d0, mod(i, 3) * 1d0, mod(j, 3) * 1d0)
+        end do
+      end do
+      b = a
+      do s = 1, 3
+        do j = 2, 23
+          do i = 2, 23
+            b(i, j)%h = a(i, j)%h - 0.1d0 * (a(i + 1, j)%u - a(i - 1, j)%u + a(i, j + 1)%v - a(i, j - 1)%v) &
+              + 0.01d0 * (a(i, j)%u + a(i, j)%v)
+            b(i, j)%u = a(i, j)%u - 0.1d0 * (a(i + 1, j)%h - a(i - 1, j)%h) + 0.01d0 * a(i, j)%h
+            b(i, j)%v = a(i, j)%v - 0.1d0 * (a(i, j + 1)%h - a(i, j - 1)%h) + 0.01d0 * a(i, j)%h
+          end do
+        end do
+        a = b
+      end do
+      print *, sum(a%h)
+    end program
+    """
+    found = analyse_text(text, suffix=".f90", nodes=2).decomposition(2)
+    assert found.method.startswith("blocks")
+    assert found.comm_bytes == 3 * 2 * 2 * 22 * 8 + 8

@@ -71,6 +71,15 @@ def test_kernels_of_each_kind_reach_their_plain_divisions_on_every_number_of_nod
     assert {f.nodes: f.ratio for f in found if f.ratio > 1.05} == {}
 
 
+def test_what_guesses_do_not_see_does_not_hide_a_regular_division() -> None:
+    """Blocks are solved in local arrays: to cut the five unknowns of a point seems to send nothing."""
+    kernel = next(k for k in kernels() if k.name == "ssor")
+    given = (kernel.source, list(map(str, kernel.sizes[SMALLEST])))
+    found = ca.analyze(*given, nodes=2, regions=["kernel"], program_output="discard").decomposition(2)
+    assert found.method.startswith("blocks")
+    assert found.comm_bytes == kernel.plain(SMALLEST, 2)[0]
+
+
 @pytest.mark.parametrize(("name", "sizes"), [("fdtd2d", "24 24"), ("box2d", "32 32"), ("randomcsr", "600 6")])
 def test_one_more_iteration_hardly_changes_what_an_iteration_sends(name: str, sizes: str) -> None:
     kernel = next(k for k in kernels() if k.name == name)

@@ -217,3 +217,48 @@ def test_points_are_divided_not_the_members_of_their_structures() -> None:
     with pytest.raises(ca.CommAnalyzerError, match="32x160"):
         analyse_text(text, decompose="g[32x160]=block:2x2")
     assert found.comm_bytes == found.communication.high_bytes == 8 * 3 * 2 * 2 * 30
+
+
+def test_arrays_behind_pointers_to_rows_have_their_declared_shapes() -> None:
+    """60 small systems, each by itself: only the check sums meet, and no guess of 80 x 27 is offered."""
+    text = """
+        int main(void) {
+          double (*a)[6][6] = malloc(60 * sizeof *a), (*x)[6] = malloc(60 * sizeof *x), sum = 0;
+          for (int e = 0; e < 60; e++) for (int i = 0; i < 6; i++) {
+            x[e][i] = 1 + i;
+            for (int j = 0; j < 6; j++) a[e][i][j] = (i == j) * 10 + (e + i * j) % 3;
+          }
+          for (int e = 0; e < 60; e++) for (int k = 0; k < 6; k++) for (int i = k + 1; i < 6; i++) {
+            double f = a[e][i][k] / a[e][k][k];
+            for (int j = k; j < 6; j++) a[e][i][j] -= f * a[e][k][j];
+            x[e][i] -= f * x[e][k];
+          }
+          for (int e = 0; e < 60; e++) sum += x[e][5] / a[e][5][5];
+          printf("%g\\n", sum);
+        }"""
+    result = analyse_text(text, nodes=4)
+    assert {o.name: o.strides for o in result.graph.objects if o.kind is HomeKind.HEAP} == {
+        "a": (288, 48),
+        "x": (48,),
+    }
+    found = result.decomposition(4)
+    assert (found.method, found.comm_bytes) == ("blocks 4x1x1", 3 * 8)
+
+
+def test_declared_rows_are_not_cut_by_steps_of_unrolled_loops() -> None:
+    """Colours in turn read half of the bytes of the other beside each of two cuts; and one partial sum."""
+    text = """
+        static signed char s[32][32];
+        int main(void) {
+          int sum = 0;
+          for (int i = 0; i < 1024; i++) s[i / 32][i % 32] = i * 7 % 5 < 2 ? 1 : -1;
+          for (int p = 0; p < 6; p++) for (int i = 0; i < 32; i++) for (int j = (i + p) & 1; j < 32; j += 2) {
+            int h = s[(i + 1) % 32][j] + s[(i + 31) % 32][j] + s[i][(j + 1) % 32] + s[i][(j + 31) % 32];
+            s[i][j] = h * s[i][j] > 0 ? 1 : -1;
+          }
+          for (int i = 0; i < 32; i++) for (int j = 0; j < 32; j++) sum += s[i][j];
+          printf("%d\\n", sum);
+        }"""
+    found = analyse_text(text, nodes=2).decomposition(2)
+    assert found.method.split(" of ")[0] in {"blocks 2x1", "blocks 1x2"}
+    assert found.comm_bytes == 6 * 2 * 2 * 16 + 4

@@ -29,6 +29,7 @@ _LEADING = 0.5  # of the most work that arrays of one shape do: a division begin
 _STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 3  # for each number of cut dimensions, of those that are cut alike
+_OTHERS = 6  # that are counted at most where all of the likeliest send more than these by their guess
 _BESIDE = 4  # after all of a family, some of them, and those that do work: with others beside them
 
 
@@ -129,10 +130,11 @@ class Layouts:
         least = 1.0 if self._sketch is None else 1.0 - _IDLE
         return frozenset(k for k, done in zip(order, before, strict=False) if done < least * before[-1])
 
-    def cuts(self, num_parts: int, allowed: float) -> list[Cut]:
-        """Return the divisions that may be best, for each number of cut dimensions the likeliest first.
+    def cuts(self, num_parts: int, allowed: float) -> tuple[list[Cut], list[Cut]]:
+        """Return the divisions that may be best, by number of cut dimensions the likeliest first; and others.
 
-        A part may have ``allowed`` times the mean work.
+        A part may have ``allowed`` times the mean work. The others are balanced, in order of their guesses:
+        what lies between values that nothing leads is not guessed, so the likeliest may send more than they.
         """
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
         ways: dict[tuple[int, bool], list[Cut]] = defaultdict(list)
@@ -149,18 +151,24 @@ class Layouts:
         complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
         least = min((guess.score(allowed) for guess in complete), default=math.inf)
         sums = list(self._along_sums(num_parts, _NEARLY * least))
-        unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
         chosen = [
             g
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
-            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0)
+            for g in _likeliest(guesses, allowed, each_dims=way == 0)
         ]
         chosen.sort(key=lambda g: g.plainness)
         different: dict[object, Cut] = {}
         for guess in chosen:  # where as much is moved with fewer arrays that are cut, the others follow there
             alike: object = (guess.cut_dims, guess.comm_bytes, guess.imbalance)
             different.setdefault(alike if self._sketch is not None else id(guess), guess)
-        return [self._named(guess) for guess in different.values()]
+        likely = [self._named(guess) for guess in different.values()]
+        seen = {(guess.comm_bytes, guess.imbalance) for guess in chosen}
+        others = {
+            (guess.comm_bytes, guess.imbalance): guess
+            for guess in sorted(complete, key=lambda g: g.plainness, reverse=True)
+            if guess.imbalance <= allowed and (guess.comm_bytes, guess.imbalance) not in seen
+        }
+        return likely, [self._named(others[key]) for key in sorted(others)[:_OTHERS]]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
         """All of a family that does work, those of one value per point, those that do it, the first of these.
@@ -327,8 +335,8 @@ class _Places:
             load += np.bincount(np.ravel(sum(np.ix_(*along))), np.ravel(work), len(load))
 
 
-def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: bool) -> Iterator[Cut]:
-    """Yield the best of some guesses, which may be ``unseen`` bytes too low.
+def _likeliest(found: Sequence[Cut], allowed: float, *, each_dims: bool) -> Iterator[Cut]:
+    """Yield the best of some guesses.
 
     With ``each_dims`` the best for each number of cut dimensions as well. Fewer nodes would do where a part
     has hardly any work, as where members of structures are divided of which one is computed.
@@ -338,6 +346,6 @@ def _likeliest(found: Sequence[Cut], allowed: float, unseen: int, *, each_dims: 
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
-        near = guess.score(allowed) <= _NEARLY * ranked[0].score(allowed) + unseen
+        near = guess.score(allowed) <= _NEARLY * ranked[0].score(allowed)
         if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess

@@ -114,9 +114,10 @@ def elements_of(arrays: Sequence[Array], num_vertices: int) -> Bool:
 def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
     """The array that an object is; ``vertex`` ascends in offset. Structures are elements as wholes."""
     width, size = place.record_bytes or int(np.gcd.reduce(np.diff(offset))) or 4, place.size_bytes
-    if place.kind == HomeKind.HEAP and place.strides:  # blocks with unused bytes between them
-        row, within = np.divmod(offset, place.strides[0])
-        length = int(within.max()) // width + 1
+    row, within = np.divmod(offset, place.strides[0] if place.strides else max(size, 1))
+    length = int(within.max()) // width + 1
+    if place.kind == HomeKind.HEAP and len(place.strides) == 1 and length * width < place.strides[0]:
+        # blocks with unused bytes between them
         counts = ((size // place.strides[0] + 1) * length,)
         index = row * length + within // width
         return _array(number, vertex, index, counts, (length,) if length > 1 else ())
@@ -252,9 +253,14 @@ def _family(
 
 
 def _is_known(shaped: Shaped, shown: Sequence[tuple[int, ...]]) -> bool:
-    """Whether the rows of an array are shown, and its last row is whole."""
+    """Whether the rows of an array are declared so, else shown, and its last row is whole."""
     row = (*shaped.extents[:-1], shaped.extents[-1] * shaped.components)
-    return {shaped.extents, row} & set(shown) != set() and math.prod(row) in shaped.array.counts
+    if shaped.array.rows:
+        points = shaped.extents if shaped.components == 1 else (*shaped.extents, shaped.components)
+        is_so = tuple(math.prod(points[k:]) for k in range(1, len(points))) == shaped.array.rows
+    else:
+        is_so = {shaped.extents, row} & set(shown) != set()
+    return is_so and math.prod(row) in shaped.array.counts
 
 
 def _as_member(

@@ -56,12 +56,6 @@ def led_work(
     return work
 
 
-def hub_bytes(graph: AnyGraph, removed: Bool) -> int:
-    """Return what one more part may cost, of the ``removed`` values: each is sent to it, and combined."""
-    hubs = np.flatnonzero(removed)
-    return 2 * int((graph.width_bytes[hubs].astype(np.int64) * graph.versions[hubs]).sum())
-
-
 @dataclass(frozen=True, slots=True)
 class Sums:
     """Sums of products."""
@@ -90,10 +84,9 @@ def find_sums(graph: AnyGraph) -> Sums:
 class Sketch:
     """Some nets of a hypergraph.
 
-    Each vertex is led by a value (``lead``, int64[N], -1 for none). Work lies where values lead
-    (``work_flops``, float64[V]), by the hypergraph if not given. One more part may cost ``unseen_bytes``
-    beside these nets: those of hubs, which have none. ``value`` (int64[S]) are the values that lead vertices
-    of these nets, ``work`` (float64[V]) is what each value leads.
+    Each vertex is led by a value (``lead``, int64[N], -1 for none); hubs have no nets. Work lies where values
+    lead (``work_flops``, float64[V]), by the hypergraph if not given. Values ``value`` (int64[S]) lead
+    vertices of these nets, ``work`` (float64[V]) is what each value leads.
     """
 
     def __init__(
@@ -102,10 +95,8 @@ class Sketch:
         lead: Int64,
         num_values: int,
         work_flops: Float64 | None = None,
-        unseen_bytes: int = 0,
     ) -> None:
         h = hypergraph
-        self.unseen_bytes = unseen_bytes
         share = min(1.0, _MOST_PINS / max(h.num_pins, 1))
         self._share = share
         asked = np.random.default_rng(_SEED).random(h.num_nets) < share

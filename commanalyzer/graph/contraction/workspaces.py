@@ -217,7 +217,11 @@ def _finder(store: GraphStore, places: Int64 | None) -> Callable[[int], Bool]:
 
 def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -> Bool:
     """bool[V], words of workspaces that no lifetimes are named of yet."""
-    store, copied = graph.store, words.copied(factor)
+    store = graph.store
+    # made of loop counters alone: each has its place, and is copied on (``b = a`` behind ``a(i) = cell(i)``)
+    is_made_alone = words.is_word & (words.places >= factor) & (FACTOR * words.stored > words.places)
+    is_made_alone &= ~contents.reads_at_first & (contents.commonest == 0)
+    copied = words.copied(factor) | is_made_alone
     if not copied.any() and not (words.is_word & contents.varied(factor)).any():
         return np.zeros(store.num_vertices, np.bool_)
     key = copied.tobytes()
@@ -228,6 +232,7 @@ def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -
     if varied.any():
         varied &= _differs(store, varied)
     period = _periods(graph, words, contents, (varied, copied & ~varied, is_named), fresh, factor)
+    period[is_made_alone] = np.maximum(period[is_made_alone], 1)
     return _closed(graph, words, contents, period, factor)
 
 

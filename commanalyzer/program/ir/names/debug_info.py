@@ -320,6 +320,12 @@ class DebugTypes:
             found.append(step)
         return tuple(reversed(found))
 
+    def pointed_strides(self, type_: int) -> tuple[int, ...]:
+        """Return the same of the array whose rows or planes a C pointer points to: ``double (*a)[6][6]``."""
+        row = self._debug.number(self._debug.fields(self.plain(type_)).get("baseType", ""))
+        inner = self.row_strides(row, "")
+        return (self._size(row), *inner) if self.is_array(row) and self._size(row) > 0 else ()
+
     def _part(self, record: dict[str, str], offset: int) -> tuple[str, int, int] | None:
         """Name, type and first byte of the member or base of a record that contains a byte."""
         every = ((name, type_, start) for _, name, start, type_ in self._parts(record))

@@ -44,6 +44,7 @@ class Holder:
         other: Another variable of this function that holds the address, the last one, if there are several;
             ``other_place`` is where it is declared.
         record_bytes: Bytes of the structures that the pointer points to, 0 for others.
+        strides: Bytes from each plane, then row to the next, where it points to arrays.
     """
 
     root: Root = Root.UNKNOWN
@@ -56,6 +57,7 @@ class Holder:
     other: str = ""
     other_place: SourcePlace = field(default_factory=SourcePlace)
     record_bytes: int = 0
+    strides: tuple[int, ...] = ()
 
     @property
     def last(self) -> Holder:
@@ -124,9 +126,9 @@ class Holders(Addresses):
         if where == RESULT and others and best.root is Root.VARIABLE:
             other = others[-1].name + self._begun(others[-1], where)[-1].path
             other_place = others[-1].place
-        record_bytes = self.names.types.record_bytes(self._begun(best, where)[-1].type)
+        types, pointer = self.names.types, self._begun(best, where)[-1].type
         known = best.root, best.index, best.whole, names, name, function, place, other, other_place
-        return Holder(*known, record_bytes)
+        return Holder(*known, types.record_bytes(pointer), types.pointed_strides(pointer))
 
     def _assigned(self, call: Instruction, found: Sequence[_Found]) -> Iterator[_Found]:
         """What the source text assigns a block to, where no variable of this function holds it."""

@@ -132,6 +132,14 @@ def test_a_parameter_that_is_copied_to_many_places_is_none() -> None:
     assert scattered(row(W, X, X + 1, count=24), row(D, X, count=24), places=8) == []
 
 
+def test_what_is_made_of_nothing_for_each_element_is_a_workspace_though_it_is_copied_on() -> None:
+    """W and D are constructed for 8 elements, of two arrays; what is copied to many more is a parameter."""
+    pair = [row(W, count=8), row(D, count=8)]
+    assert scattered(*pair, places=16) == [W, D]
+    assert scattered(*pair, places=32) == []
+    assert scattered(row(W, X, count=8), places=16) == []
+
+
 def test_an_array_whose_steps_are_saved_is_none() -> None:
     """Every version is copied to another place, but the word is renewed together with its neighbour U."""
     state = [row(W, W, U, count=24, accumulates=True), row(U, W, count=24)]
