@@ -541,3 +541,45 @@ def test_what_a_structure_is_constructed_in_is_home_of_no_element() -> None:
     found = analyse_text(text, suffix=".f90", nodes=2).decomposition(2)
     assert found.method.startswith("blocks")
     assert found.comm_bytes == 3 * 2 * 2 * 22 * 8 + 8
+
+
+def test_points_of_several_values_on_a_ring_are_a_square() -> None:
+    """Nine values of a point come from its neighbours: three cross each place of an edge, two more a corner."""
+    text = """program lattice
+      implicit none
+      integer, parameter :: cx(0:8) = [0, 1, 0, -1, 0, 1, -1, -1, 1], cy(0:8) = [0, 0, 1, 0, -1, 1, 1, -1, -1]
+      integer :: n, i, j, q, s
+      real(8), allocatable :: f(:, :, :), g(:, :, :)
+      real(8) :: r, u, v
+      n = 23 + command_argument_count()
+      allocate (f(0:8, n, n), g(0:8, n, n))
+      do j = 1, n
+        do i = 1, n
+          f(:, i, j) = 1 + 0.01d0 * mod(i * j, 7)
+        end do
+      end do
+      do s = 1, 3
+        do j = 1, n
+          do i = 1, n
+            do q = 0, 8
+              g(q, i, j) = f(q, modulo(i - 1 - cx(q), n) + 1, modulo(j - 1 - cy(q), n) + 1)
+            end do
+          end do
+        end do
+        do j = 1, n
+          do i = 1, n
+            r = sum(g(:, i, j))
+            u = sum(cx * g(:, i, j)) / r
+            v = sum(cy * g(:, i, j)) / r
+            do q = 0, 8
+              f(q, i, j) = g(q, i, j) - 0.6d0 * (g(q, i, j) - r * (1 + cx(q) * u + cy(q) * v) / 9)
+            end do
+          end do
+        end do
+      end do
+      print *, sum(f)
+    end program
+    """
+    found = analyse_text(text, "", suffix=".f90", nodes=4).decomposition(4)
+    assert found.grid == (2, 2)
+    assert found.comm_bytes == 3 * 8 * 4 * (4 * 3 * 12 - 4) + 3 * 8

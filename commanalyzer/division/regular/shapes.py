@@ -200,13 +200,20 @@ def _largest_families(
 
 
 def _edges(array: Array, count: int, dims: int, strides: Sequence[int]) -> tuple[int, ...]:
-    """Extents of a square or cube of ``count`` elements; nothing where it is none, or rows contradict."""
+    """Extents of a square or cube of ``count`` elements, or of points with all that is in the likeliest row.
+
+    Nothing where it is none, or rows contradict. Points have fewer values than there are in a line.
+    """
     if dims == 1:
         return (count,)
-    edge = round(count ** (1.0 / dims))
     is_free = not array.rows and (dims == 2 or not strides)
-    is_one = edge**dims == count and edge > 2 and (is_free or edge in strides)
-    return (edge,) * dims if is_one and dims <= _MOST_GUESSED else ()
+    of_point = next((s for s in strides[:1] if s <= MOST_COMPONENTS and not array.rows), 1)
+    for values in (of_point, 1) if dims <= _MOST_GUESSED else ():
+        edge = round((count / values) ** (1.0 / dims))
+        is_one = edge**dims * values == count and edge > (2 if values == 1 else values)
+        if is_one and (is_free or edge * values in strides):
+            return (edge,) * dims
+    return ()
 
 
 def _shown(array: Array, dims: int, strides: Sequence[int]) -> list[tuple[int, ...]]:
