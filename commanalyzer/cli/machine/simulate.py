@@ -47,31 +47,20 @@ class _Network:
     help="Nodes of a generated platform; the largest node count if left out.",
 )
 @click.option("--hosts", type=options.FILE, help="Hosts of a platform file to use, one per line.")
-@click.option(
+@options.with_default(
     "--placement",
     type=click.Choice(["order", "random", "near"]),
     default="order",
-    show_default=True,
     help="Hosts of the ranks: in order, random, or partners near each other (generated platforms).",
 )
 @options.model_option
 @click.option("--method", default="", help="Decomposition; the cheapest if left out.")
-@click.option(
-    "--rounds",
-    "most_rounds",
-    type=click.IntRange(1),
-    default=500,
-    show_default=True,
-    help="Rounds that are simulated at most.",
+@options.with_default(
+    "--rounds", "most_rounds", type=click.IntRange(1), default=500, help="Rounds that are simulated at most."
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=options.seconds,
-    default="10min",
-    show_default=True,
-    help="Limit of one simulation.",
+@options.with_default("--seed", type=click.IntRange(0, 2**31 - 1), default=1, help="Seed.")
+@options.with_default(
+    "--timeout", "timeout_s", type=options.seconds, default="10min", help="Limit of one simulation."
 )
 @click.option("--keep", type=options.FILE, help="New folder for platform, hosts and traces.")
 @output_options("Only the table; no progress.")
