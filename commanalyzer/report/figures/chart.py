@@ -113,7 +113,6 @@ Values: TypeAlias = Sequence[int] | Sequence[float] | Sequence[str]
 # Nothing that differs from run to run, and no addresses of other documents.
 _NO_METADATA = {"svg": ("Date", "Creator", "Format", "Type"), "pdf": ("CreationDate", "Creator", "Producer")}
 _POINTS_PER_INCH = 72.0
-_PIXELS_PER_INCH = 100.0  # in a page: 9 point text is 12.5 pixels high
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +122,12 @@ class Chart:
     name: str  # name of its files, without ending: letters, digits and hyphens
     title: str  # what it shows, a few words
     text: str  # what it says, for readers who do not see it
-    size_in: tuple[float, float]  # width and height, inches
+    size_in: tuple[float, float]  # width and height, inches; a page shows 100 CSS pixels per inch
     draw: Callable[[Figure], None]  # draws on an empty figure
     # Makes its numbers: names with units, columns of equal length
     numbers: Callable[[], Mapping[str, Values]]
     # Makes what ``report.js`` tells of the cells of its pictures; ``None`` where it tells nothing
     pointed: Callable[[], Mapping[str, object]] | None = None
-
-    @property
-    def width_px(self) -> int:
-        """Width in a page, CSS pixels."""
-        return round(self.size_in[0] * _PIXELS_PER_INCH)
 
 
 def save_chart(chart: Chart, path: Path, form: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,22 +22,14 @@ _HEAD = 0.3  # height of a pattern's heading
 _FULL = 1 - 1e-9  # share of the element time from which a part is the bottleneck
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
-    """Size of a system's drawing, inches."""
-
-    width: float
-    height: float
-
-
 def save_system(found: Answer, path: Path, *, force: bool = False) -> None:
     """Write the drawing of an answer; the file's suffix says the format.
 
     Raises ``ArtifactError`` if the file exists (without ``force``) or cannot be written.
     """
-    box = _size(found.system)
+    width, height = _size(found.system)
     with report_style():
-        figure = new_figure(max(box.width + 0.3, 4.0), box.height + 0.5)
+        figure = new_figure(max(width + 0.3, 4.0), height + 0.5)
         draw_system(figure.add_subplot(), found)
         kind = path.suffix.removeprefix(".") or "svg"
         write_atomically(path, lambda draft: figure.savefig(draft, format=kind), force=force)
@@ -46,9 +37,9 @@ def save_system(found: Answer, path: Path, *, force: bool = False) -> None:
 
 def draw_system(ax: Axes, found: Answer) -> None:
     """Draw the system; what takes the whole element time, the bottleneck, stands out."""
-    box = _size(found.system)
-    ax.set_xlim(-0.1, box.width + 0.1)
-    ax.set_ylim(-0.1, box.height + 0.1)
+    width, height = _size(found.system)
+    ax.set_xlim(-0.1, width + 0.1)
+    ax.set_ylim(-0.1, height + 0.1)
     ax.set_aspect("equal")
     ax.axis("off")
     ax.set_title(f"{format_seconds(found.element_time_s)} per element, {found.threads} threads")
@@ -60,14 +51,14 @@ def _is_row(system: Pattern) -> bool:
     return system.name != "fork_join"
 
 
-def _size(system: System) -> _Box:
+def _size(system: System) -> tuple[float, float]:
+    """Width and height of a system's drawing, inches."""
     if isinstance(system, Block):
-        return _Box(*_BLOCK)
-    parts = [_size(part) for part in system.parts]
-    along = sum(b.width if _is_row(system) else b.height for b in parts) + _GAP * (len(parts) - 1)
-    across = max(b.height if _is_row(system) else b.width for b in parts)
-    width, height = (along, across) if _is_row(system) else (across, along)
-    return _Box(width + _GAP, height + _GAP + _HEAD)
+        return _BLOCK
+    widths, heights = zip(*map(_size, system.parts), strict=True)
+    gaps = _GAP * (len(system.parts) - 1)
+    wide, high = (sum(widths) + gaps, max(heights)) if _is_row(system) else (max(widths), sum(heights) + gaps)
+    return wide + _GAP, high + _GAP + _HEAD
 
 
 def _draw(
@@ -75,7 +66,7 @@ def _draw(
 ) -> None:
     from matplotlib.patches import FancyBboxPatch
 
-    box = _size(system)
+    width, height = _size(system)
     design = found.design
     values = dict(design.values)
     if design.divided in values:
@@ -84,36 +75,35 @@ def _draw(
     is_bottleneck = found.element_time_s > 0 and seconds / replicas >= _FULL * found.element_time_s
     edge = SERIES[1] if is_bottleneck else (INK if isinstance(system, Block) else LINE)
     style = "round,pad=0,rounding_size=0.08"
-    ax.add_patch(FancyBboxPatch((x, y), box.width, box.height, boxstyle=style, ec=edge, fc="none", lw=1.2))
-    middle, time = x + box.width / 2, format_seconds(seconds)
+    ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, ec=edge, fc="none", lw=1.2))
+    middle, time = x + width / 2, format_seconds(seconds)
     if isinstance(system, Block):
         ax.text(middle, y + 0.44, system.name, ha="center", va="center", color=INK)
         ax.text(middle, y + 0.2, time, ha="center", va="center", color=MUTED, size=FONT_SIZE - 1)
         return
     head = f"{system.name} {system.count}" if OPERATORS[system.name].is_counted else system.name
-    ax.text(x + 0.1, y + box.height - 0.17, f"{head}: {time}", va="center", color=MUTED, size=FONT_SIZE - 1)
+    ax.text(x + 0.1, y + height - 0.17, f"{head}: {time}", va="center", color=MUTED, size=FONT_SIZE - 1)
     _draw_parts(ax, found, system, x, y, replicas, shares)
 
 
 def _draw_parts(
     ax: Axes, found: Answer, system: Pattern, x: float, y: float, replicas: int, shares: int
 ) -> None:
-    box = _size(system)
-    at_x, at_y = x + _GAP / 2, y + box.height - _HEAD - _GAP / 2
-    inner_height = box.height - _HEAD - _GAP
+    inner_height = _size(system)[1] - _HEAD - _GAP
+    at_x, at_y = x + _GAP / 2, y + inner_height + _GAP / 2
     for index, part in enumerate(system.parts):
-        size = _size(part)
+        width, height = _size(part)
         count = int(system.count) if not index else 1
         is_pool = system.name in ("tpool", "master_worker")
         own = (replicas * count, shares) if is_pool else (replicas, shares * count)
         if not _is_row(system):
-            _draw(ax, found, part, at_x, at_y - size.height, *own)
-            at_y -= size.height + _GAP
+            _draw(ax, found, part, at_x, at_y - height, *own)
+            at_y -= height + _GAP
             continue
-        low = at_y - (inner_height + size.height) / 2
+        low = at_y - (inner_height + height) / 2
         _draw(ax, found, part, at_x, low, *own)
         if index:
-            middle = low + size.height / 2
+            middle = low + height / 2
             arrow = {"arrowstyle": "->", "color": MUTED}
             ax.annotate("", (at_x, middle), (at_x - _GAP, middle), arrowprops=arrow)
-        at_x += size.width + _GAP
+        at_x += width + _GAP
