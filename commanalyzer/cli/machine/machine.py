@@ -75,9 +75,13 @@ class _Timed:
 
 def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
     """Measure what is missing in the table, or write a Slurm script that does."""
-    from commanalyzer.machine.measuring.campaign_job import campaign_script, run_campaign
     from commanalyzer.machine.measuring.mpi import launcher_rank
-    from commanalyzer.machine.measuring.phase_campaign import SIZES_BYTES, campaign_points
+    from commanalyzer.machine.measuring.phase_campaign import (
+        SIZES_BYTES,
+        campaign_points,
+        campaign_script,
+        run_campaign,
+    )
 
     script, nodes = asked.slurm, asked.nodes or DEFAULT_NODES
     if script is not None:

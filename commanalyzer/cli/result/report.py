@@ -142,7 +142,7 @@ def command(
     out.check(output)
     if output.resolve() in {path.resolve() for path in results}:
         raise ConfigError("expected another file for the page, found a result", where=str(output))
-    from commanalyzer.report.html.files import require_folder, require_new, write_figures
+    from commanalyzer.report.figures.chart import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
     from commanalyzer.result.artifacts import load
 

@@ -82,7 +82,7 @@ def plot_roofline(result: AnalysisResult, machine: Machine = None, *, ax: Axes |
     Parameters that it does not have are the result's. ``ax``: where to; a new pyplot figure when ``None``.
     Raises ``MachineModelError`` if bandwidth or throughput is not known, or there is no work.
     """
-    from commanalyzer.report.figures.roofline import draw_roofline, roof_of
+    from commanalyzer.report.figures.scaling import draw_roofline, roof_of
 
     roof = roof_of(result.bound(machine))
     ax = _axes(ax)
