@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,9 @@ from commanalyzer.cli.parameters.analysis_options import (
     run_options,
     sources_or_result,
 )
-from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress, together
+from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """What is measured; the names are those of the options."""
-
-    name: str
-    scale: tuple[tuple[str, float], ...]
-    reuse: str
-    windows: tuple[int, ...]
-    parallelism: bool
 
 
 @click.command(cls=WithProgramArguments)
@@ -68,11 +56,14 @@ class _Measured:
 @click.option("--memory-limit", type=options.size, help="Limit of the program's memory: 8GB.")
 @allow_failure_option
 @output_options("Only the table.")
-@together(measured=_Measured)
 def command(
     sources: tuple[Path, ...],
     output: Path | None,
-    measured: _Measured,
+    name: str,
+    scale: tuple[tuple[str, float], ...],
+    reuse: str,
+    windows: tuple[int, ...],
+    parallelism: bool,
     division: Path | None,
     nodes: int | None,
     out: Outputs,
@@ -103,11 +94,7 @@ def command(
         require_same_program(divided, sources, arguments)
     program = request_from(sources, arguments, given, "stderr" if out.is_document else "inherit")
     request = ProfileRequest(
-        program,
-        measured.name,
-        dict(measured.scale),
-        measured.reuse == "exact",
-        (measured.windows or DEFAULT_WINDOWS) if measured.parallelism else (),
+        program, name, dict(scale), reuse == "exact", (windows or DEFAULT_WINDOWS) if parallelism else ()
     )
     with shown_progress(out.quiet) as progress:
         profile = profile_program(request, progress).profile
