@@ -28,7 +28,7 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
 from commanalyzer.machine.simulation.run import SimulationOptions, measured_machine
-from commanalyzer.machine.simulation.schedule import joined, point_to_point
+from commanalyzer.machine.simulation.schedule import BARRIER, COMPUTE, Actions, joined, transfers
 from commanalyzer.machine.simulation.smpirun import replay
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.record import compile_request
@@ -267,19 +267,15 @@ def simulated_times(
     platform: Platform, cluster: Cluster, runs: Sequence[Sequence[Step]], p: int
 ) -> NDArray[np.float64]:
     """float64[runs], seconds of each run of one or more tasks on p devices; one replay for all of them."""
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.str_]]] = []
+    lines: list[Actions] = []
     at = 0
-    ranks = np.arange(p)
     for run in runs:
-        parts.append((ranks, np.full(p, at), np.full(p, "barrier")))
-        at += 1
+        lines.append(Actions(np.arange(p), np.full(p, at), BARRIER, "barrier"))
         for step in run:
-            lines, used = _step_lines(step, p, at, cluster)
-            parts += lines
-            at += used
-    rank, order, text = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    number = np.arange(len(rank))
-    actions = replay(platform, joined(p, rank, (order, number), text), _TIMEOUT_S)
+            at += 1
+            lines += _step_lines(step, p, at, cluster)
+        at += 1
+    actions = replay(platform, joined(p, lines), _TIMEOUT_S)
     ends = np.array([action.end_s for action in actions])
     who = np.array([action.rank for action in actions])
     kinds = np.array([action.kind for action in actions])
@@ -295,23 +291,16 @@ def simulated_times(
     return found
 
 
-def _step_lines(
-    step: Step, p: int, at: int, cluster: Cluster
-) -> tuple[list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.str_]]], int]:
-    lines = []
-    waits = np.zeros(p, dtype=np.int64)
-    for matrix in step.matrices:
-        sender, receiver = np.nonzero(matrix)
-        size = matrix[sender, receiver]
-        lines.append((receiver, np.full(len(size), at), point_to_point("irecv", sender, size)))
-        lines.append((sender, np.full(len(size), at + 1), point_to_point("isend", receiver, size)))
-        waits += np.bincount(sender, minlength=p) + np.bincount(receiver, minlength=p)
-    busy = np.flatnonzero(waits)
-    wait = np.char.add("waitall ", waits[busy].astype(np.str_))
-    lines.append((busy, np.full(len(busy), at + 2), wait))
+def _step_lines(step: Step, p: int, at: int, cluster: Cluster) -> list[Actions]:
+    found = np.concatenate([np.zeros((3, 0), np.int64), *map(_messages, step.matrices)], axis=1)
     work = (step.serial_s / p + cluster.launch_s) * cluster.link.throughput
-    lines.append((np.arange(p), np.full(p, at + 3), np.full(p, f"compute {work!r}")))
-    return lines, 4
+    computed = Actions(np.arange(p), np.full(p, at), COMPUTE, f"compute {work!r}")
+    return [*transfers(found[0], found[1], np.full(found.shape[1], at), found[2]), computed]
+
+
+def _messages(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[3, M], senders, receivers and bytes."""
+    return np.stack((*np.nonzero(matrix), matrix[np.nonzero(matrix)]))
 
 
 def kernel_times(platform: Platform, cluster: Cluster, steps: Sequence[Step], p: int) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_649,
-    "cli": 3_878,
+    "cli": 3_729,
     "communication": 2_876,
     "division": 6_846,
     "foundation": 1_115,
@@ -30,9 +30,9 @@ BUDGETS = {
     "profiles": 4_898,
     "program": 9_150,
     "recording": 11_068,
-    "report": 7_134,
+    "report": 7_017,
     "result": 2_573,
-    "scaling": 5_808,
+    "scaling": 5_785,
     ".": 723,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,

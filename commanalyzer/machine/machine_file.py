@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from commanalyzer.foundation.documents import plain
@@ -98,36 +99,22 @@ def write_machine(
             table.add(name, tomlkit.item(value))
         document.add(tomlkit.nl())
         document.add(key, table)
-    for key, value in _allocation_entries(machine).items():
-        document.add(tomlkit.nl())
-        document.add(key, tomlkit.item(value))
-    if provenance:
-        document.add(tomlkit.nl())
-        document.add("provenance", tomlkit.item(dict(provenance)))
+    for key, value in (*_allocation_entries(machine).items(), ("provenance", dict(provenance))):
+        if value:
+            document.add(tomlkit.nl())
+            document.add(key, tomlkit.item(value))
     write_text(path, tomlkit.dumps(document), force=force)
 
 
 def _allocation_entries(machine: MachineParameters) -> dict[str, object]:
     """Neighbourhoods of the network and models of phases, where there are any."""
-    found: dict[str, object] = {}
-    if machine.units:
-        found["units"] = [{"name": u.name, "nodes": u.nodes, "meaning": u.meaning} for u in machine.units]
+    found: dict[str, object] = {"units": [asdict(unit) for unit in machine.units]}
     model = machine.phase_times
     if model is not None:
-        found["phase_times"] = {
-            "source": model.source,
-            "date": model.date,
-            "note": model.note,
-            "ranges": {name: [low, high] for name, low, high in model.ranges},
-            "areas": [
-                {
-                    "name": area.name,
-                    "where": " and ".join(condition.text for condition in area.where),
-                    "formula": area.formula,
-                }
-                for area in model.areas
-            ],
-        }
+        areas = [asdict(a) | {"where": " and ".join(c.text for c in a.where)} for a in model.areas]
+        ranges = {name: [low, high] for name, low, high in model.ranges}
+        about = {"source": model.source, "date": model.date, "note": model.note}
+        found["phase_times"] = {**about, "ranges": ranges, "areas": areas}
     return found
 
 

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -261,7 +261,7 @@ class MachineParameters:
     phase_times: PhaseTimes | None = None
 
     def __repr__(self) -> str:
-        texts = [f"{name} {x.value:g} {x.unit}" for name in KINDS if (x := getattr(self, name)) is not None]
+        texts = [f"{name} {x.value:g} {x.unit}" for name, x in self.parameters.items()]
         return f"MachineParameters({', '.join((self.name, *texts))})"
 
     def __post_init__(self) -> None:
@@ -271,8 +271,7 @@ class MachineParameters:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """Known parameters by name, in the order of the attributes."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in found.items() if isinstance(value, Parameter)}
+        return {name: value for name in KINDS if (value := getattr(self, name)) is not None}
 
     @property
     def is_complete(self) -> bool:
@@ -281,8 +280,7 @@ class MachineParameters:
 
     def updated(self, **parameters: Parameter | None) -> MachineParameters:
         """The machine with the given parameters replaced; ``None`` keeps the present one."""
-        known = {f.name: getattr(self, f.name) for f in fields(self)}
-        return MachineParameters(**known | {name: p for name, p in parameters.items() if p is not None})
+        return replace(self, **{name: p for name, p in parameters.items() if p is not None})  # type: ignore[arg-type]
 
     def updated_from(self, other: MachineParameters) -> MachineParameters:
         """The machine with all parameters that ``other`` knows replaced, and its name if it has one."""

@@ -6,7 +6,6 @@ A document of a validation on the terminal, as Markdown and as HTML.
 from __future__ import annotations
 
 import json
-import re
 from html import escape
 from operator import itemgetter
 
@@ -223,7 +222,7 @@ def show_document(document: Document, console: Console, *, quiet: bool = False) 
 _STYLE = (
     "body{font:15px/1.5 sans-serif;margin:2em auto;max-width:80em;padding:0 1em}"
     "table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}"
-    "td,th{border:1px solid #ccc;padding:2px 8px;text-align:left}.n{text-align:right}"
+    "td,th{border:1px solid #ccc;padding:2px 8px;text-align:left}"
 )
 
 
@@ -247,31 +246,11 @@ def _markdown(section: Passage) -> str:
 
 
 def html_text(document: Document) -> str:
-    """One HTML page that needs nothing else."""
-    title = escape(document.title)
-    body = "".join(_html(section) for section in document.sections)
+    """The Markdown as one HTML page that needs nothing else."""
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown_text(document))
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head><body><h1>{title}</h1>{body}</body></html>\n"
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(document.title)}</title>'
+        f"<style>{_STYLE}</style></head><body>{body}</body></html>\n"
     )
-
-
-def _html(section: Passage) -> str:
-    text = [f"<h2>{escape(section.title)}</h2>", *(f"<p>{_inline(p)}</p>" for p in section.paragraphs)]
-    if section.columns:
-        lines = [_line(section, section.columns, "th"), *(_line(section, row, "td") for row in section.rows)]
-        text.append(f"<table>{''.join(lines)}</table>")
-    if section.items:
-        text.append(f"<ul>{''.join(f'<li>{_inline(item)}</li>' for item in section.items)}</ul>")
-    return "".join(text)
-
-
-def _line(section: Passage, cells: tuple[str, ...], tag: str) -> str:
-    kinds = ["" if i < section.text_columns else ' class="n"' for i in range(len(cells))]
-    return f"<tr>{''.join(f'<{tag}{k}>{_inline(c)}</{tag}>' for k, c in zip(kinds, cells, strict=True))}</tr>"
-
-
-def _inline(text: str) -> str:
-    """Bold and code as in Markdown, everything else plain."""
-    text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
-    return re.sub(r"`(.+?)`", r"<code>\1</code>", text)

@@ -157,9 +157,7 @@ def bound_text(found: ScalingBound, result: AnalysisResult, efficiency: float) -
     largest, between = found.largest(efficiency), found.crossing_nodes(efficiency)
     content: dict[str, Json] = {
         "schema": SCHEMA,
-        "program": result.program,
-        "command": list(result.command),
-        "regions": list(result.regions),
+        **picked(result, "program command regions"),
         "provenance": provenance_document(result),
         "work_flop": found.work_flop,
         "work_unit": found.unit,

@@ -77,7 +77,7 @@ def test_the_command_writes_markdown_and_html(tmp_path: Path) -> None:
     assert page.count("<table>") == markdown.count("\n## ") - markdown.count("\n## How") - markdown.count(
         "\n## Notes"
     )
-    assert re.search(rf"<td class=\"n\">{counted + once:,}</td>", page)
+    assert re.search(rf"<td style=\"text-align:right\">{counted + once:,}</td>", page)
 
 
 def test_a_case_that_fails_is_named_and_does_not_end_the_others(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.mapping import placed
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
 from commanalyzer.machine.simulation.routes import network_of
-from commanalyzer.machine.simulation.schedule import joined, point_to_point
+from commanalyzer.machine.simulation.schedule import joined, transfers
 from commanalyzer.machine.simulation.smpirun import replay
 from commanalyzer.scaling.allocations.campaign import allocated, pattern_messages
 from commanalyzer.scaling.allocations.workload import Halo
@@ -25,21 +25,9 @@ def replayed_phase(messages: Messages, placement: Placement, platform: Platform)
     Raises:
         ConfigError: If there is no SimGrid.
     """
-    count = placement.num_ranks
-    waits = np.bincount(np.concatenate((messages.sender, messages.receiver)), minlength=count)
-    busy = np.flatnonzero(waits)
-    traces = joined(
-        count,
-        np.concatenate((messages.receiver, messages.sender, busy)),
-        (np.repeat(np.arange(3), (len(messages.sender), len(messages.sender), len(busy))),),
-        np.concatenate(
-            (
-                point_to_point("irecv", messages.sender, messages.size_bytes),
-                point_to_point("isend", messages.receiver, messages.size_bytes),
-                np.char.add("waitall ", waits[busy].astype(np.str_)),
-            )
-        ),
-    )
+    turn = np.zeros_like(messages.sender)
+    sent = transfers(messages.sender, messages.receiver, turn, messages.size_bytes)
+    traces = joined(placement.num_ranks, sent)
     actions = replay(placed(platform, placement), traces, _TIMEOUT_S)
     return max(action.end_s for action in actions)
 

@@ -34,13 +34,9 @@ def _names(text: str | tuple[str, ...]) -> tuple[str, ...]:
 )
 @click.option("--nodes", type=options.nodes, default=(), help="Numbers of processes: 4,8.  [default: all]")
 @click.option("--quick", is_flag=True, help="Only the smallest size of each workload, on 4 or 8 processes.")
-@click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Cases to run side by side."
-)
+@options.with_default("--jobs", type=click.IntRange(1), default=1, help="Cases to run side by side.")
 @click.option("--ablation", is_flag=True, help="Leave out one rule of the analysis after the other as well.")
-@click.option(
-    "--cases", type=options.FILE, default=_CASES, show_default=True, help="File that describes the cases."
-)
+@options.with_default("--cases", type=options.FILE, default=_CASES, help="File that describes the cases.")
 @click.option(
     "-o",
     "--output",

@@ -56,7 +56,7 @@ def command(
     )
     found = answer(loaded)
     if figure is not None:
-        from commanalyzer.report.kernels.system_drawing import save_system
+        from commanalyzer.report.kernels.composition_text import save_system
 
         save_system(found, figure, force=out.force)
     out.emit(

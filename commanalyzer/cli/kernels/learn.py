@@ -24,15 +24,14 @@ _SETS = ("all", "static", "runtime")
 @click.argument("table", type=options.FILE)
 @click.option("-o", "--output", type=options.FILE, required=True, help="Model to write (*.npz).")
 @click.option("--machine", default="", help="Only runs of this machine, where the table has several.")
-@click.option("--model", "kind", type=click.Choice(_KINDS), default="forest", show_default=True)
-@click.option(
+@options.with_default("--model", "kind", type=click.Choice(_KINDS), default="forest")
+@options.with_default(
     "--target",
     type=click.Choice(_TARGETS),
     default="efficiency",
-    show_default=True,
     help="What is learned: the speed-up, the efficiency, or what physics (a column) leaves over.",
 )
-@click.option("--features", type=click.Choice(_SETS), default="all", show_default=True)
+@options.with_default("--features", type=click.Choice(_SETS), default="all")
 @click.option(
     "--pca", "components", type=click.IntRange(0), default=0, help="Principal components; the paper takes 6."
 )

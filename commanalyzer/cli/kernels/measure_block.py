@@ -17,29 +17,19 @@ if TYPE_CHECKING:
 @click.command("measure-block")
 @click.argument("sources", nargs=-1, type=options.FILE, metavar="[SOURCE...]")
 @click.option("--function", default="", help="Function to time: void NAME(int *data, size_t n).")
-@click.option("--element", default="int", show_default=True, help="Type of its data: int, double, ...")
+@options.with_default("--element", default="int", help="Type of its data: int, double, ...")
 @click.option("--command", default="", help="Time a command instead: './filter {n}'.")
-@click.option(
+@options.with_default(
     "--sizes",
     type=options.nodes,
     metavar="SIZES",
     default="1024..262144x2",
-    show_default=True,
     help="Sizes n: 1024..262144x2 (doubling), 1024-262144:1024 or a list.",
 )
-@click.option(
-    "--repetitions", type=click.IntRange(2), default=256, show_default=True, help="Samples of every size."
-)
-@click.option(
-    "--cflags", "flags", type=options.flags, default="-O2", show_default=True, help="Flags of the compiler."
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=options.seconds,
-    default="10min",
-    show_default=True,
-    help="Limit of it all.",
+@options.with_default("--repetitions", type=click.IntRange(2), default=256, help="Samples of every size.")
+@options.with_default("--cflags", "flags", type=options.flags, default="-O2", help="Flags of the compiler.")
+@options.with_default(
+    "--timeout", "timeout_s", type=options.seconds, default="10min", help="Limit of it all."
 )
 @click.option("-o", "--output", type=options.FILE, help="Save times and law (JSON), for compose.")
 @output_options("Only the law.")

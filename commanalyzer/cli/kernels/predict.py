@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import Outputs, output_options, together
-
-
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """The application that moves data between kernels; the names are those of the options."""
-
-    tasks: Path | None
-    overheads: Path | None
-    machine: str
+from commanalyzer.cli.parameters.output import Outputs, output_options
 
 
 @click.command()
@@ -36,14 +26,15 @@ class _Moved:
 @click.option("--overheads", type=options.FILE, help="Overheads of range mappers, for Eq. 3.")
 @click.option("--machine", default="", metavar="NAME|FILE", help="Machine, for what moving data takes.")
 @output_options("Do not say which file was written.")
-@together(moved=_Moved)
 def command(
     model: Path,
     inputs: Path,
     devices: tuple[int, ...],
     items: float,
     names: tuple[str, ...],
-    moved: _Moved,
+    tasks: Path | None,
+    overheads: Path | None,
+    machine: str,
     out: Outputs,
 ) -> None:
     """Predict speed-ups of the kernels of FEATURES (of features --run --json) or the runs of TABLE.
@@ -51,7 +42,7 @@ def command(
     Each comes with its uncertainty, and a remark where the model was not trained for it.
     """
     out.check()
-    if (moved.overheads is not None or moved.machine) and moved.tasks is None:
+    if (overheads is not None or machine) and tasks is None:
         raise click.UsageError("--overheads and --machine are for the application of --tasks")
     if items < 0:
         raise click.BadParameter(f"expected 0 or more, found {items:g}", param_hint="--items")
@@ -66,13 +57,13 @@ def command(
     runs = read_inputs(inputs, devices, items, names)
     found = trained.predict(runs)
     application = None
-    if moved.tasks is not None:
+    if tasks is not None:
         application = predict_application(
-            load_tasks(moved.tasks),
+            load_tasks(tasks),
             runs,
             found.speedups,
-            None if moved.overheads is None else load_overheads(moved.overheads),
-            load_machine(moved.machine) if moved.machine else None,
+            None if overheads is None else load_overheads(overheads),
+            load_machine(machine) if machine else None,
         )
     out.emit(
         lambda: prediction_json(found, application),

@@ -22,11 +22,10 @@ from commanalyzer.machine.parameters import MachineParameters
 @machine_and_latency_options
 @options.model_option
 @click.option("--method", default="", help="Only this decomposition; the best of all if left out.")
-@click.option(
+@options.with_default(
     "--placement",
     type=click.Choice(["best", "random"]),
     default="best",
-    show_default=True,
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
 @click.option(

@@ -75,9 +75,13 @@ class _Timed:
 
 def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
     """Measure what is missing in the table, or write a Slurm script that does."""
-    from commanalyzer.machine.measuring.campaign_job import campaign_script, run_campaign
     from commanalyzer.machine.measuring.mpi import launcher_rank
-    from commanalyzer.machine.measuring.phase_campaign import SIZES_BYTES, campaign_points
+    from commanalyzer.machine.measuring.phase_campaign import (
+        SIZES_BYTES,
+        campaign_points,
+        campaign_script,
+        run_campaign,
+    )
 
     script, nodes = asked.slurm, asked.nodes or DEFAULT_NODES
     if script is not None:
@@ -104,7 +108,12 @@ def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
         click.echo(f"measured {done} of {len(points)} points of allocation {asked.allocation}: {table}")
 
 
-@click.command("phases")
+@click.group()
+def command() -> None:
+    """Measure this machine, show machine files, list the published ones."""
+
+
+@command.command("phases")
 @click.argument("table", type=options.FILE)
 @click.option("-o", "--output", required=True, type=options.FILE, help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
@@ -141,14 +150,6 @@ def phases(table: Path, output: Path, name: str, base: str, areas: str, force: b
 
 _PAIRS_TIMEOUT_S = 600.0
 _SIMULATED_NODES = (16,)
-
-
-@click.group()
-def command() -> None:
-    """Measure this machine, show machine files, list the published ones."""
-
-
-command.add_command(phases)
 
 
 @command.command("list")
@@ -191,32 +192,28 @@ class _WithRun(WithProgramArguments):
 @click.option(
     "--sizes", type=options.sizes, help="Message sizes: 8,4KiB,1MiB; default 8 B to 2 MiB in factors of 8."
 )
-@click.option(
+@options.with_default(
     "--repetitions",
     "num_repetitions",
     type=click.IntRange(6),
     default=100,
-    show_default=True,
     help="Most rounds of a measurement.",
 )
-@click.option(
+@options.with_default(
     "--series-time",
     "series_s",
     type=options.seconds,
     default="1s",
-    show_default=True,
     help="Time for one measurement; it has fewer rounds (at least 6) if they take longer.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random patterns.")
+@options.with_default("--seed", type=int, default=1, help="Seed of the random patterns.")
 @click.option(
     "--program",
     type=options.FILE,
     metavar="RESULT",
     help="Also the throughput of this analysed program (*.cmz), from runs of the command after --.",
 )
-@click.option(
-    "--runs", type=click.IntRange(1), default=5, show_default=True, help="Timed runs of the program."
-)
+@options.with_default("--runs", type=click.IntRange(1), default=5, help="Timed runs of the program.")
 @click.option(
     "--base",
     default="",
@@ -229,12 +226,8 @@ class _WithRun(WithProgramArguments):
     is_flag=True,
     help="Instead: overhead of every pair of range mappers (JSON), for predict.",
 )
-@click.option(
-    "--elements",
-    type=click.IntRange(2),
-    default=2048,
-    show_default=True,
-    help="Side of the matrix of --range-mappers.",
+@options.with_default(
+    "--elements", type=click.IntRange(2), default=2048, help="Side of the matrix of --range-mappers."
 )
 @click.option(
     "--topology",
@@ -251,9 +244,7 @@ class _WithRun(WithProgramArguments):
     "--nodes", type=options.nodes, help="Nodes of the campaign, else 8..128x2; of --topology, else 16."
 )
 @click.option("--ppn", type=options.nodes, default=(1,), help="Processes per node of the campaign; else 1.")
-@click.option(
-    "--allocation", default="1", show_default=True, help="Name of this job's nodes in the campaign."
-)
+@options.with_default("--allocation", default="1", help="Name of this job's nodes in the campaign.")
 @click.option("--slurm", type=options.FILE, metavar="SCRIPT", help="Only write a script of the campaign.")
 @force_option
 @quiet_option("Only say which files were written.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.machine_options import machine_and_latency_options
-from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress, together
+from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress
 from commanalyzer.foundation.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -20,15 +19,6 @@ if TYPE_CHECKING:
     from commanalyzer.result.results import AnalysisResult, Decomposition
 
 _TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
-
-
-@dataclass(frozen=True, slots=True)
-class _Network:
-    """Where to simulate, as the user gave it."""
-
-    platform: str
-    hosts: Path | None
-    platform_nodes: int | None
 
 
 @click.command()
@@ -47,38 +37,28 @@ class _Network:
     help="Nodes of a generated platform; the largest node count if left out.",
 )
 @click.option("--hosts", type=options.FILE, help="Hosts of a platform file to use, one per line.")
-@click.option(
+@options.with_default(
     "--placement",
     type=click.Choice(["order", "random", "near"]),
     default="order",
-    show_default=True,
     help="Hosts of the ranks: in order, random, or partners near each other (generated platforms).",
 )
 @options.model_option
 @click.option("--method", default="", help="Decomposition; the cheapest if left out.")
-@click.option(
-    "--rounds",
-    "most_rounds",
-    type=click.IntRange(1),
-    default=500,
-    show_default=True,
-    help="Rounds that are simulated at most.",
+@options.with_default(
+    "--rounds", "most_rounds", type=click.IntRange(1), default=500, help="Rounds that are simulated at most."
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=options.seconds,
-    default="10min",
-    show_default=True,
-    help="Limit of one simulation.",
+@options.with_default("--seed", type=click.IntRange(0, 2**31 - 1), default=1, help="Seed.")
+@options.with_default(
+    "--timeout", "timeout_s", type=options.seconds, default="10min", help="Limit of one simulation."
 )
 @click.option("--keep", type=options.FILE, help="New folder for platform, hosts and traces.")
 @output_options("Only the table; no progress.")
-@together(asked=_Network)
 def command(
     result: Path,
-    asked: _Network,
+    platform: str,
+    hosts: Path | None,
+    platform_nodes: int | None,
     nodes: tuple[int, ...] | None,
     machine: MachineParameters,
     model: str,
@@ -94,12 +74,25 @@ def command(
     """
     out.check()
     _check_keep(given["keep"], out.force)
+    from commanalyzer.machine.simulation.platforms import (
+        check_topology,
+        link_parameters,
+        make_platform,
+        read_platform,
+    )
     from commanalyzer.machine.simulation.run import SimulationOptions
     from commanalyzer.result.artifacts import load
 
     found = load(result)
     chosen = [found.decomposition(count, model, method) for count in nodes or found.nodes]
-    network = _platform(asked, found, machine, chosen)
+    if platform not in _TOPOLOGIES and ("." in platform or "/" in platform):
+        network = read_platform(Path(platform), hosts)
+    else:
+        check_topology(platform)  # before what else it needs is asked for
+        most = max((item.nodes for item in chosen), default=1)
+        # What the analysis knows of the machine (the measured throughput) completes what is given here.
+        link = link_parameters(found.machine.replaced_by(machine))
+        network = make_platform(platform, max(most, platform_nodes or 0), link)
     if not out.quiet:
         _say_unused(machine, is_file=network.name not in _TOPOLOGIES)
     overhead = machine.message_overhead
@@ -124,25 +117,6 @@ def _check_keep(keep: Path | None, force: bool) -> None:
         raise ArtifactError(
             "expected a new or empty folder, found files", where=str(keep), hint="overwrite them with --force"
         )
-
-
-def _platform(
-    network: _Network, found: AnalysisResult, machine: MachineParameters, chosen: list[Decomposition]
-) -> Platform:
-    from commanalyzer.machine.simulation.platforms import (
-        check_topology,
-        link_parameters,
-        make_platform,
-        read_platform,
-    )
-
-    if network.platform not in _TOPOLOGIES and ("." in network.platform or "/" in network.platform):
-        return read_platform(Path(network.platform), network.hosts)
-    check_topology(network.platform)  # before what else it needs is asked for
-    most = max((item.nodes for item in chosen), default=1)
-    # What the analysis knows of the machine (the measured throughput) completes what is given here.
-    link = link_parameters(found.machine.replaced_by(machine))
-    return make_platform(network.platform, max(most, network.platform_nodes or 0), link)
 
 
 def _run(

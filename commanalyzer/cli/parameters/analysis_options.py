@@ -36,11 +36,10 @@ division_options = options.all_of(
     click.option(
         "--owner-map", type=options.FILE, help="Also count these owners: CSV (object,index,part) or .npy."
     ),
-    click.option(
+    options.with_default(
         "--imbalance",
         type=float,
         default=0.03,
-        show_default=True,
         help="Allowed excess of the largest node's work over the mean.",
     ),
     click.option(
@@ -50,20 +49,18 @@ division_options = options.all_of(
         help="What floating-point and integer operations and memory accesses count for in the work that "
         "is balanced.",
     ),
-    click.option(
+    options.with_default(
         "--coarsen",
         type=options.coarsen,
         default="auto",
-        show_default=True,
         metavar="auto|never|N",
         help="Find divisions on tiles of arrays (counted on all values): of large arrays, never, or always "
         "with about N tiles.",
     ),
-    click.option(
+    options.with_default(
         "--effort",
         type=click.Choice(EFFORTS),
         default="normal",
-        show_default=True,
         help="How long to look for divisions; by estimates, so that the result is the same everywhere.",
     ),
     click.option(
@@ -97,6 +94,26 @@ cflags_option = click.option(
     "--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'
 )
 stdin_option = click.option("--stdin", type=options.FILE, help="File for the program's standard input.")
+run_options = options.all_of(
+    cc_option,
+    click.option(
+        "--fc", default="", help="Your flang for Fortran; otherwise $COMMANALYZER_FC or one in PATH."
+    ),
+    cflags_option,
+    click.option("--ldflags", type=options.flags, default=(), help="Linker flags."),
+    stdin_option,
+    click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min."),
+)
+model_options = options.all_of(
+    options.with_default(
+        "--model",
+        type=click.Choice([*MODELS, "both"]),
+        default="volume",
+        help="Communication model: exact volume, or the rules of the HPDC'18 paper.",
+    ),
+    options.with_default("--high", type=float, default=0.9, help="Threshold of the singleton scores."),
+)
+check_option = click.option("--check", is_flag=True, help="Verify conservation laws on the way.")
 _PROGRAM = options.all_of(
     click.option(
         "--nodes",
@@ -104,16 +121,7 @@ _PROGRAM = options.all_of(
         default=DEFAULT_NODES,
         help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.  [default: 2,4,8,16]",
     ),
-    click.option(
-        "--model",
-        type=click.Choice([*MODELS, "both"]),
-        default="volume",
-        show_default=True,
-        help="Communication model: exact volume, or the rules of the HPDC'18 paper.",
-    ),
-    click.option(
-        "--high", type=float, default=0.9, show_default=True, help="Threshold of the singleton scores."
-    ),
+    model_options,
     click.option(
         "--region",
         "regions",
@@ -121,16 +129,14 @@ _PROGRAM = options.all_of(
         metavar="NAME",
         help="Only this function, or what lies between marks of this name; repeatable.",
     ),
-    click.option(
+    options.with_default(
         "--control-flows/--no-control-flows",
         default=True,
-        show_default=True,
         help="Conditions that select between values count as flows.",
     ),
-    click.option(
+    options.with_default(
         "--private-temporaries/--no-private-temporaries",
         default=True,
-        show_default=True,
         help="Tell memory that is reused for one element after the other from arrays.",
     ),
     click.option("--private", multiple=True, metavar="NAME", help="Memory elements use in turn; repeatable."),
@@ -142,20 +148,12 @@ _PROGRAM = options.all_of(
         type=options.FILE,
         help="TOML file that says what further library functions do; repeatable.",
     ),
-    cc_option,
-    click.option(
-        "--fc", default="", help="Your flang for Fortran; otherwise $COMMANALYZER_FC or one in PATH."
-    ),
-    cflags_option,
-    click.option("--ldflags", type=options.flags, default=(), help="Linker flags."),
-    stdin_option,
-    click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min."),
-    click.option(
+    run_options,
+    options.with_default(
         "--plan-timeout",
         "plan_timeout_s",
         type=options.seconds,
         default="2min",
-        show_default=True,
         help="What records is not optimised when planning and building it take longer.",
     ),
     click.option(
@@ -169,9 +167,7 @@ _PROGRAM = options.all_of(
         type=options.size,
         help="Limit of what one recording takes of the disk (TMPDIR): 20GB.  [default: half of what is free]",
     ),
-    click.option(
-        "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning."
-    ),
+    options.with_default("--seed", type=click.IntRange(0), default=1, help="Seed of partitioning."),
     allow_failure_option,
     click.option(
         "--exact/--no-exact",
@@ -179,7 +175,7 @@ _PROGRAM = options.all_of(
         help="Run the program once more and count event by event what crosses.  "
         "[default: where a bracket is wide and the run short]",
     ),
-    click.option("--check", is_flag=True, help="Verify conservation laws on the way."),
+    check_option,
 )
 
 

@@ -39,12 +39,8 @@ _LATENCY = click.option(
     "--latency", type=options.latency, help="Time of a small message to another node: 1.5us."
 )
 
-efficiency_option = click.option(
-    "--efficiency",
-    type=options.fraction,
-    default="0.8",
-    show_default=True,
-    help="Least acceptable efficiency.",
+efficiency_option = options.with_default(
+    "--efficiency", type=options.fraction, default="0.8", help="Least acceptable efficiency."
 )
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
@@ -35,6 +35,11 @@ model_option = click.option(
 node_count_option = click.option(
     "--nodes", type=click.IntRange(1), help="Node count; the largest analysed one if left out."
 )
+
+
+def with_default(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """Option whose help shows its default."""
+    return click.option(*names, show_default=True, **settings)
 
 
 def all_of(*added: Callable[[Command], Command]) -> Callable[[Command], Command]:

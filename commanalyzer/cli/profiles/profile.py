@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +11,14 @@ from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import (
     WithProgramArguments,
     allow_failure_option,
-    cc_option,
-    cflags_option,
     program_arguments,
     request_from,
+    run_options,
     sources_or_result,
-    stdin_option,
 )
-from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress, together
+from commanalyzer.cli.parameters.output import Outputs, output_options, shown_progress
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """What is measured; the names are those of the options."""
-
-    name: str
-    scale: tuple[tuple[str, float], ...]
-    reuse: str
-    windows: tuple[int, ...]
-    parallelism: bool
 
 
 @click.command(cls=WithProgramArguments)
@@ -47,11 +32,10 @@ class _Measured:
     metavar="NAME=VALUE",
     help="Scaling parameter of this run, for extrapolation; repeatable.",
 )
-@click.option(
+@options.with_default(
     "--reuse",
     type=click.Choice(["sampled", "exact"]),
     default="sampled",
-    show_default=True,
     help="Reuse distances of data: of a sample of the lines with a stated error, or of all.",
 )
 @click.option(
@@ -61,28 +45,25 @@ class _Measured:
     multiple=True,
     help="Window of the parallelism of instructions; 0 is no limit; repeatable.  [default: 54 and 0]",
 )
-@click.option(
+@options.with_default(
     "--parallelism/--no-parallelism",
     default=True,
-    show_default=True,
     help="Measure the parallelism of instructions, which takes most of the time.",
 )
 @click.option("--division", type=options.FILE, help="Result (*.cmz) whose division tells ranks apart.")
 @click.option("--nodes", type=click.IntRange(1), help="Node count of the division.")
-@cc_option
-@click.option("--fc", default="", help="Your flang for Fortran.")
-@cflags_option
-@click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
-@stdin_option
-@click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min.")
+@run_options
 @click.option("--memory-limit", type=options.size, help="Limit of the program's memory: 8GB.")
 @allow_failure_option
 @output_options("Only the table.")
-@together(measured=_Measured)
 def command(
     sources: tuple[Path, ...],
     output: Path | None,
-    measured: _Measured,
+    name: str,
+    scale: tuple[tuple[str, float], ...],
+    reuse: str,
+    windows: tuple[int, ...],
+    parallelism: bool,
     division: Path | None,
     nodes: int | None,
     out: Outputs,
@@ -101,7 +82,6 @@ def command(
     from commanalyzer.profiles.ranks import rank_profiles
     from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
     from commanalyzer.report.profiles.text import show_profile
-    from commanalyzer.report.result.text import make_console
     from commanalyzer.result.artifacts import load
     from commanalyzer.result.provenance import require_same_program
 
@@ -114,24 +94,16 @@ def command(
         require_same_program(divided, sources, arguments)
     program = request_from(sources, arguments, given, "stderr" if out.is_document else "inherit")
     request = ProfileRequest(
-        program,
-        measured.name,
-        dict(measured.scale),
-        measured.reuse == "exact",
-        (measured.windows or DEFAULT_WINDOWS) if measured.parallelism else (),
+        program, name, dict(scale), reuse == "exact", (windows or DEFAULT_WINDOWS) if parallelism else ()
     )
     with shown_progress(out.quiet) as progress:
         profile = profile_program(request, progress).profile
     if divided is not None:
         profile = rank_profiles(profile, divided, divided.decomposition(nodes or divided.nodes[0]))
-    text, files = profile_text(profile), [output]
-    if not out.is_document and out.json_output is not None:
-        files.append(Path(out.json_output))
-    for path in filter(None, files):
-        write_text(path, text, force=out.force)
-    if out.is_document:
-        sys.stdout.write(text)
-    else:
-        show_profile(profile, make_console(sys.stdout), quiet=out.quiet)
-    if output is not None and not out.quiet:
-        click.echo(f"wrote {output}", err=out.is_document)
+    if output is not None:
+        write_text(output, profile_text(profile), force=out.force)
+    out.emit(
+        lambda: profile_text(profile),
+        lambda console: show_profile(profile, console, quiet=out.quiet),
+        (output,),
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, interpreted_options
 from commanalyzer.request import AnalysisRequest
 
@@ -16,12 +17,8 @@ from commanalyzer.request import AnalysisRequest
 @click.option(
     "--loops", is_flag=True, help="Instead, list the loops: which repeat without hooks, which do not, why."
 )
-@click.option(
-    "--occurrence",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Which execution of the line, from 1.",
+@options.with_default(
+    "--occurrence", type=click.IntRange(1), default=1, help="Which execution of the line, from 1."
 )
 @interpreted_options
 def command(request: AnalysisRequest, line: int | None, loops: bool, occurrence: int) -> None:

@@ -15,13 +15,8 @@ from commanalyzer.cli.parameters import options
 @options.node_count_option
 @options.model_option
 @click.option("--method", default="", help="Decomposition; the cheapest if left out.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "csv"]),
-    default="text",
-    show_default=True,
-    help="Output form.",
+@options.with_default(
+    "--format", "form", type=click.Choice(["text", "csv"]), default="text", help="Output form."
 )
 @click.option("--messages", is_flag=True, help="Messages instead of bytes (csv).")
 def command(result: Path, nodes: int | None, model: str, method: str, form: str, messages: bool) -> None:

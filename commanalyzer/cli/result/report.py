@@ -16,7 +16,6 @@ from commanalyzer.foundation.files import write_text
 from commanalyzer.machine.machine_file import load_machine
 
 if TYPE_CHECKING:
-    from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.report.html.page import FurtherChapters
 
 PROJECTED_NODES = tuple(2**k for k in range(11))
@@ -49,19 +48,6 @@ class _Further:
             load_training(self.training_file) if self.training_file else None,
             load_allocations(self.allocations_file) if self.allocations_file else None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Machines:
-    """Machines of the bounds, and the speed of their nodes where they do not say it."""
-
-    machine_names: tuple[str, ...]
-    throughput: float | None
-
-    def load(self) -> list[MachineParameters]:
-        """Machines; one without a name is called as its file."""
-        found = ((name, load_machine(name)) for name in self.machine_names)
-        return [m if m.name else replace(m, name=Path(name).stem) for name, m in found]
 
 
 @click.command()
@@ -128,11 +114,12 @@ class _Machines:
 )
 @force_option
 @quiet_option("Say nothing.")
-@together(further=_Further, bounds=_Machines, out=Outputs)
+@together(further=_Further, out=Outputs)
 def command(
     results: tuple[Path, ...],
     output: Path,
-    bounds: _Machines,
+    machine_names: tuple[str, ...],
+    throughput: float | None,
     folders: tuple[Path, ...],
     further: _Further,
     figures: Path | None,
@@ -142,17 +129,18 @@ def command(
     out.check(output)
     if output.resolve() in {path.resolve() for path in results}:
         raise ConfigError("expected another file for the page, found a result", where=str(output))
-    from commanalyzer.report.html.files import require_folder, require_new, write_figures
+    from commanalyzer.report.figures.chart import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
     from commanalyzer.result.artifacts import load
 
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
+    machines = ((name, load_machine(name)) for name in machine_names)
     page = make_page(
         named,
-        machines=bounds.load(),
+        machines=[m if m.name else replace(m, name=Path(name).stem) for name, m in machines],
         folders=tuple(places),
-        throughput=given(bounds.throughput, "Flop/s"),
+        throughput=given(throughput, "Flop/s"),
         further=further.load(),
     )
     if figures is not None:

@@ -49,19 +49,17 @@ allocation_options = options.all_of(
         metavar="NAME|NUMBER",
         help="Communication phases of the run: a --param, or a number.",
     ),
-    click.option(
+    options.with_default(
         "--model",
         "phase_model",
         type=click.Choice(["machine", "max-rate"]),
         default="machine",
-        show_default=True,
         help="Time of a phase: the machine's areas (max-rate without any), or the max-rate model.",
     ),
-    click.option(
+    options.with_default(
         "--order",
         type=click.Choice(["blocks", "round-robin", "near"]),
         default="blocks",
-        show_default=True,
         help="Ranks on the nodes; near: partners together, of a result (*.cmz).",
     ),
     click.option(
@@ -116,12 +114,11 @@ class Common:
 @click.option(
     "--param", "sizes", type=options.setting, multiple=True, help="Size to run: n=4096; repeatable."
 )
-@click.option(
+@options.with_default(
     "--nodes",
     type=_nodes_up_to,
     metavar="NODES",
     default="..1024",
-    show_default=True,
     help="Node counts to consider: ..1024 (powers of two), 16,24,32 or 8-64:8.",
 )
 @click.option(
@@ -135,9 +132,7 @@ class Common:
 )
 @allocation_options
 @click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
-@click.option(
-    "--cores", type=click.IntRange(1), default=1, show_default=True, help="Cores per node, for core-hours."
-)
+@options.with_default("--cores", type=click.IntRange(1), default=1, help="Cores per node, for core-hours.")
 @machine_and_latency_options
 @click.option("--gap", type=options.latency, help="Least time between two messages of a node: 0.5us.")
 @output_options("Only the advice.")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.output import Outputs, output_options, together
+from commanalyzer.cli.parameters.output import Outputs, output_options
 
 if TYPE_CHECKING:
     from commanalyzer.scaling.laws.data import Observations
@@ -25,22 +25,6 @@ def _position(text: str) -> tuple[str, int]:
     if value < 1 or value != int(value):
         raise click.BadParameter(f"expected the number of an argument, 1 for the first, found {text!r}")
     return name, int(value)
-
-
-@dataclass(frozen=True, slots=True)
-class _Opinions:
-    """Other formulas to compare with: of the command Extra-P, of a file."""
-
-    extra_p: str
-    imported: Path | None
-
-
-@dataclass(frozen=True, slots=True)
-class _AskedFit:
-    """Which laws: of these columns, separated by commas, and of these families."""
-
-    metrics: str
-    families: tuple[str, ...]
 
 
 @click.command()
@@ -77,12 +61,13 @@ class _AskedFit:
 @click.option("-o", "--output", type=options.FILE, help="Save the laws (JSON), for advise and report.")
 @click.option("--export", "exported", type=options.FILE, help="Write the data for Extra-P: .jsonl or .txt.")
 @output_options("Only the laws.")
-@together(opinions=_Opinions, asked=_AskedFit)
 def command(
     inputs: tuple[Path, ...],
-    asked: _AskedFit,
+    metrics: str,
+    families: tuple[str, ...],
     targets: dict[str, float],
-    opinions: _Opinions,
+    extra_p: str,
+    imported: Path | None,
     output: Path | None,
     exported: Path | None,
     out: Outputs,
@@ -100,12 +85,12 @@ def command(
     from commanalyzer.scaling.laws.law import require_whole
 
     seen = read_observations(inputs, **read)  # options that are called like its arguments
-    wanted = tuple(filter(None, asked.metrics.replace(" ", "").split(",")))
-    document = fit_observations(seen, inputs, wanted, asked.families)
-    hidden = () if asked.metrics else MACHINE_METRICS
+    wanted = tuple(filter(None, metrics.replace(" ", "").split(",")))
+    document = fit_observations(seen, inputs, wanted, families)
+    hidden = () if metrics else MACHINE_METRICS
     shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in hidden))
     require_whole(shown.laws, targets)
-    others = _second_opinions(seen, shown.laws, opinions)
+    others = _second_opinions(seen, shown.laws, extra_p, imported)
     if exported is not None:
         _export(seen, shown.laws, exported)
     if output is not None:
@@ -117,14 +102,17 @@ def command(
     )
 
 
-def _second_opinions(seen: Observations, laws: Sequence[Law], opinions: _Opinions) -> tuple[Law, ...]:
+def _second_opinions(
+    seen: Observations, laws: Sequence[Law], extra_p: str, imported: Path | None
+) -> tuple[Law, ...]:
+    """Formulas to compare with: of the command Extra-P, of a file."""
     from commanalyzer.scaling.laws.extrap import import_models, second_opinion
 
-    found: list[Law] = list(import_models(opinions.imported)) if opinions.imported is not None else []
-    if opinions.extra_p:
+    found: list[Law] = list(import_models(imported)) if imported is not None else []
+    if extra_p:
         for law in laws:  # one run each: metrics may have different parameters
             x, names, y = seen.of(law.metric)
-            found += second_opinion(opinions.extra_p, x, names, {law.metric: y})
+            found += second_opinion(extra_p, x, names, {law.metric: y})
     return tuple(found)
 
 

@@ -24,6 +24,7 @@ from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.scaling.sweep.executors import Engine
+    from commanalyzer.scaling.sweep.points import Point
     from commanalyzer.scaling.sweep.run import Sweep
     from commanalyzer.scaling.sweep.store import SweepOutcome
 
@@ -44,16 +45,6 @@ class _Where:
     task: int | None
     memory_budget: float | None
     retry_failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _AskedSweep:
-    """What is analysed, and where the results go."""
-
-    axes: tuple[str, ...]
-    points_file: Path | None
-    arguments: tuple[str, ...]
-    output: Path | None
 
 
 class _SweepCommand(WithProgramArguments):
@@ -111,13 +102,16 @@ class _SweepCommand(WithProgramArguments):
 @click.option("--force", is_flag=True, help="Overwrite an existing script.")
 @analysis_options
 @quiet_option("Only the table; no progress.")
-@together(asked=_AskedSweep, where=_Where)
+@together(where=_Where)
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
     sources: tuple[Path, ...],
-    asked: _AskedSweep,
+    axes: tuple[str, ...],
+    points_file: Path | None,
+    arguments: tuple[str, ...],
+    output: Path | None,
     where: _Where,
     gather: Path | None,
     quiet: bool,
@@ -133,13 +127,21 @@ def command(
         from commanalyzer.scaling.sweep.run import gather as gathered
 
         return _finish(gathered(gather), quiet)
+    from commanalyzer.scaling.sweep.run import Sweep
+
     _check_where(where)
-    arguments = _arguments(asked.arguments)
+    after = program_arguments()
+    if after and arguments:
+        raise click.UsageError("expected the program's arguments in --args or after --, found both")
     with ExitStack() as stack:
         engine = _engine(where, stack)
         if engine is None and where.mpi:
             return EXIT_OK  # a rank that worked
-        sweep = _sweep(ctx, sources, asked, arguments, given)
+        if not sources or output is None:
+            raise click.UsageError("expected SOURCES and -o DIR (or --gather DIR)")
+        points = _points(axes, points_file)
+        request = request_from(sources, after or arguments, given, "discard")
+        sweep = Sweep(request, points, output, ("sweep", *ctx.meta[_COMMAND_LINE]))
         if where.task is not None:
             return _task(sweep, where.task)
         if where.slurm is not None:
@@ -155,33 +157,12 @@ def _check_where(where: _Where) -> None:
         raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
 
 
-def _arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    after = program_arguments()
-    if after and arguments:
-        raise click.UsageError("expected the program's arguments in --args or after --, found both")
-    return after or arguments
-
-
-def _sweep(
-    ctx: click.Context,
-    sources: tuple[Path, ...],
-    asked: _AskedSweep,
-    arguments: tuple[str, ...],
-    given: dict[str, Any],
-) -> Sweep:
+def _points(axes: tuple[str, ...], points_file: Path | None) -> tuple[Point, ...]:
     from commanalyzer.scaling.sweep.points import grid, parse_axis, read_points
-    from commanalyzer.scaling.sweep.run import Sweep
 
-    if not sources or asked.output is None:
-        raise click.UsageError("expected SOURCES and -o DIR (or --gather DIR)")
-    if bool(asked.axes) == (asked.points_file is not None):
+    if bool(axes) == (points_file is not None):
         raise click.UsageError("expected either --param NAME=VALUES or --points FILE")
-    if asked.points_file is None:
-        points = grid([parse_axis(text) for text in asked.axes])
-    else:
-        points = read_points(asked.points_file)
-    request = request_from(sources, arguments, given, "discard")
-    return Sweep(request, points, asked.output, ("sweep", *ctx.meta[_COMMAND_LINE]))
+    return grid([parse_axis(text) for text in axes]) if points_file is None else read_points(points_file)
 
 
 def _engine(where: _Where, stack: ExitStack) -> Engine | None:

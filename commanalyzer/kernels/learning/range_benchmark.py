@@ -32,7 +32,7 @@ from commanalyzer.kernels.tasks.mappers import Box, RangeMapper, parse_mapper
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import pairwise_times
 from commanalyzer.machine.simulation.platforms import Platform
-from commanalyzer.machine.simulation.schedule import joined, point_to_point
+from commanalyzer.machine.simulation.schedule import joined, transfers
 from commanalyzer.machine.simulation.smpirun import replay
 
 Int64 = NDArray[np.int64]
@@ -162,19 +162,8 @@ def measure_on_platform(
 def _replayed_s(platform: Platform, matrix: Int64, timeout_s: float) -> float:
     p = len(matrix)
     sender, receiver = np.nonzero(matrix)
-    size = matrix[sender, receiver]
-    count = np.bincount(sender, minlength=p) + np.bincount(receiver, minlength=p)
-    busy = np.flatnonzero(count)
-    rank = np.concatenate((receiver, sender, busy))
-    step = np.repeat(np.arange(3), (len(size), len(size), len(busy)))
-    text = np.concatenate(
-        (
-            point_to_point("irecv", sender, size),
-            point_to_point("isend", receiver, size),
-            np.char.add("waitall ", count[busy].astype(np.str_)),
-        )
-    )
-    return max(action.end_s for action in replay(platform, joined(p, rank, (step,), text), timeout_s))
+    exchanged = transfers(sender, receiver, np.zeros_like(sender), matrix[sender, receiver])
+    return max(action.end_s for action in replay(platform, joined(p, exchanged), timeout_s))
 
 
 def _addition_s(clock_s: Callable[[], float], elements: int, repetitions: int) -> float:

@@ -97,30 +97,24 @@ def _exchange_series(
 
 
 def _small_message_series(comm: Communicator[R], plan: MeasurementPlan) -> Iterator[Series]:
-    def round_trips(n: int) -> Times:
-        return kernels.round_trip_times(comm, _partners(comm, n, plan), SMALL_MESSAGE_BYTES)
-
-    def overheads(n: int) -> Times:
-        few, many = (
-            np.stack(kernels.overhead_times(comm, _partners(comm, n, plan), SMALL_MESSAGE_BYTES, messages))
-            for messages in (FEW_MESSAGES, MANY_MESSAGES)
-        )
-        return _per_message(few, many)
-
-    def gaps(n: int) -> Times:
-        few, many = (
-            kernels.stream_times(comm, _partners(comm, n, plan), SMALL_MESSAGE_BYTES, messages)
-            for messages in (FEW_MESSAGES, MANY_MESSAGES)
-        )
-        return _per_message(few, many)
-
     size = SMALL_MESSAGE_BYTES
-    yield from _gathered(comm, "round_trip", size, 1, _repeated(comm, plan, round_trips))
+
+    def per_message(kernel: Callable[..., object], n: int) -> Times:
+        """Time per additional message: what a batch costs beside its messages cancels."""
+        few_s, many_s = (
+            np.asarray(kernel(comm, _partners(comm, n, plan), size, messages))
+            for messages in (FEW_MESSAGES, MANY_MESSAGES)
+        )
+        return np.asarray((many_s - few_s) / (MANY_MESSAGES - FEW_MESSAGES), dtype=np.float64)
+
+    trips_s = _repeated(comm, plan, lambda n: kernels.round_trip_times(comm, _partners(comm, n, plan), size))
+    yield from _gathered(comm, "round_trip", size, 1, trips_s)
     yield from _gathered(comm, "call", 0, 1, _repeated(comm, plan, partial(kernels.call_times, comm, _CALLS)))
-    send_s, receive_s = _repeated(comm, plan, overheads)
+    send_s, receive_s = _repeated(comm, plan, partial(per_message, kernels.overhead_times))
     yield from _gathered(comm, "send_overhead", size, MANY_MESSAGES, send_s)
     yield from _gathered(comm, "receive_overhead", size, MANY_MESSAGES, receive_s)
-    yield from _gathered(comm, "gap", size, MANY_MESSAGES, _repeated(comm, plan, gaps))
+    gaps_s = _repeated(comm, plan, partial(per_message, kernels.stream_times))
+    yield from _gathered(comm, "gap", size, MANY_MESSAGES, gaps_s)
 
 
 def _overlap_series(comm: Communicator[R], plan: MeasurementPlan, progress: Progress) -> Iterator[Series]:
@@ -160,11 +154,6 @@ def _unit_time(comm: Communicator[R]) -> float:
 
 def _partners(comm: Communicator[R], num_rounds: int, plan: MeasurementPlan) -> NDArray[np.int64]:
     return random_matchings(comm.size, num_rounds, plan.seed).targets
-
-
-def _per_message(few_s: Times, many_s: Times) -> Times:
-    """Time per additional message: what a batch costs beside its messages cancels."""
-    return (many_s - few_s) / (MANY_MESSAGES - FEW_MESSAGES)
 
 
 def _repeated(comm: Communicator[R], plan: MeasurementPlan, kernel: Callable[[int], Times]) -> Times:

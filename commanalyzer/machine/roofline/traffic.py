@@ -116,28 +116,22 @@ def node_traffic(communication: Communication, placement: Placement | None = "be
     else:
         peer_bytes = _peers(communication.peer_bytes, communication.comm_bytes)
         pairs = peer_messages = _peers(communication.peer_messages, communication.messages)
-    mean = communication.total_messages / p
+    total, mean = communication.total_bytes, communication.total_messages / p
     rounds = np.maximum(_rounds(pairs), _phase_rounds(communication))
     steps, partners, collective_bytes = _collective_rounds(collectives or ())
     return NodeTraffic(
         num_nodes=p,
-        comm_bytes=communication.total_bytes,
+        comm_bytes=total,
         mean_message_bytes=communication.mean_message_bytes,
-        node_bytes=_with_mean(_passing(peer_bytes, communication.phase_bytes), communication.total_bytes / p),
+        node_bytes=_with_mean(_passing(peer_bytes, communication.phase_bytes), total / p),
         rounds=_with_mean(rounds[: len(peer_messages)], min(float(rounds.mean()), mean)),
         messages=_with_mean(_passing(peer_messages, communication.phase_messages), mean),
         handled=_with_mean(peer_messages.sum(axis=0) + peer_messages.sum(axis=1), 2.0 * mean),
-        crossing_bytes=_crossing_bytes(communication, placement),
+        crossing_bytes=mean_crossing_bytes(Bytes(total), p) if placement == "random" and p > 1 else 0.0,
         collective_rounds=steps,
         collective_partners=partners,
         collective_bytes=collective_bytes,
     )
-
-
-def _crossing_bytes(communication: Communication, placement: Placement | None) -> float:
-    if placement != "random" or communication.num_parts == 1:
-        return 0.0
-    return mean_crossing_bytes(Bytes(communication.total_bytes), communication.num_parts)
 
 
 def _peers(own: NDArray[np.int64] | None, everything: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -49,6 +49,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from commanalyzer.foundation.documents import reading
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 
@@ -301,12 +302,8 @@ def read_platform(path: Path, host_file: Path | None = None) -> Platform:
 
 
 def _text(path: Path) -> str:
-    try:
+    with reading(path, "a readable file of text in UTF-8", error=ConfigError):
         return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"expected a readable file, found: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"expected text in UTF-8, found: {error.reason}", where=str(path)) from error
 
 
 def _hosts(root: ElementTree.Element, path: Path) -> tuple[str, ...]:

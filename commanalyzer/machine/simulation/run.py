@@ -34,12 +34,13 @@ from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
 from commanalyzer.machine.simulation.mapping import HostOrder, place
 from commanalyzer.machine.simulation.platforms import Platform
 from commanalyzer.machine.simulation.schedule import (
-    Int64,
+    BARRIER,
+    Actions,
     Schedule,
     joined,
     make_schedule,
-    point_to_point,
     schedule_traces,
+    transfers,
 )
 from commanalyzer.machine.simulation.smpirun import Action, replay
 from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -68,8 +69,10 @@ def matching_bandwidth(
         raise ConfigError(f"expected at least two nodes to measure a network, found {num_ranks}")
     partner = random_matchings(num_ranks, count, seed).targets
     turn, rank = np.nonzero(partner != IDLE)
-    times = _exchange_times(platform, num_ranks, turn, rank, partner[turn, rank], message_bytes, timeout_s)
-    return message_bytes / float(times.mean())
+    every = (np.tile(np.arange(num_ranks), count), np.repeat(np.arange(count), num_ranks))
+    exchanged = transfers(rank, partner[turn, rank], turn, np.full(len(rank), message_bytes))
+    traces = joined(num_ranks, [Actions(*every, BARRIER, "barrier"), *exchanged])
+    return message_bytes / float(_times(replay(platform, traces, timeout_s), num_ranks).mean())
 
 
 def pair_bandwidth(platform: Platform, *, timeout_s: float) -> float:
@@ -81,42 +84,6 @@ def pair_bandwidth(platform: Platform, *, timeout_s: float) -> float:
     return matching_bandwidth(
         platform, 2, seed=0, timeout_s=timeout_s, count=1, message_bytes=_LONG_MESSAGE_BYTES
     )
-
-
-def _exchange_times(
-    platform: Platform,
-    num_ranks: int,
-    turn: Int64,
-    rank: Int64,
-    partner: Int64,
-    message_bytes: int,
-    timeout_s: float,
-) -> NDArray[np.float64]:
-    """float64[N], time that each rank takes in each turn that it has partners in.
-
-    In a turn, which a barrier begins, every rank exchanges a message with each of its partners.
-    """
-    size = np.full(len(rank), message_bytes)
-    key, count = np.unique(turn * num_ranks + rank, return_counts=True)
-    wait_turn, wait_rank = np.divmod(key, num_ranks)
-    turns = np.arange(int(turn.max()) + 1)
-    barrier_rank = np.tile(np.arange(num_ranks), len(turns))
-    barrier_turn = np.repeat(turns, num_ranks)
-    steps = (len(barrier_rank), len(rank), len(rank), len(wait_rank))
-    traces = joined(
-        num_ranks,
-        np.concatenate((barrier_rank, rank, rank, wait_rank)),
-        (np.concatenate((barrier_turn, turn, turn, wait_turn)), np.repeat(np.arange(4), steps)),
-        np.concatenate(
-            (
-                np.full(len(barrier_rank), "barrier"),
-                point_to_point("irecv", partner, size),
-                point_to_point("isend", partner, size),
-                np.char.add("waitall ", (2 * count).astype(np.str_)),
-            )
-        ),
-    )
-    return _times(replay(platform, traces, timeout_s), num_ranks)
 
 
 def _times(actions: list[Action], num_ranks: int) -> NDArray[np.float64]:
@@ -294,7 +261,10 @@ def _simulate(
     # All nodes get the work of the most loaded one, which sets the pace.
     imbalance = item.imbalance if math.isfinite(item.imbalance) else 1.0
     work_flop = [result.work.amount / p * imbalance] * p
-    parallel_s = replayed_time(schedule, work_flop, platform, options.timeout_s, _folder(options.keep, p))
+    keep = None if options.keep is None else options.keep / f"{p}-nodes"
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+    parallel_s = replayed_time(schedule, work_flop, platform, options.timeout_s, keep)
     points = scaling_bound(result.work.amount, [(item.method, item.communication)], machine).points
     return SimulatedRun(
         decomposition=item,
@@ -305,11 +275,3 @@ def _simulate(
         collectives=sum(operation.count for operation in schedule.operations),
         bound=points[-1],
     )
-
-
-def _folder(keep: Path | None, nodes: int) -> Path | None:
-    if keep is None:
-        return None
-    folder = keep / f"{nodes}-nodes"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

@@ -155,42 +155,37 @@ def _shortened(item: Operation, num_rounds: int, all_rounds: int) -> Operation:
 
 
 # Order within a round.
-_RECEIVE, _SEND, _WAIT, _COLLECTIVE, _COMPUTE = range(5)
+BARRIER, _RECEIVE, _SEND, _WAIT, _COLLECTIVE, COMPUTE = range(6)
 _BYTE = 6  # SMPI's number of a datatype of one byte
 
 Words = NDArray[np.str_]
 
 
 @dataclass(frozen=True, slots=True)
-class _Actions:
-    """Lines of traces: rank, round, place within the round, and text of each."""
+class Actions:
+    """Lines of traces: rank and round of each, their place within the round, and text."""
 
     rank: Int64
     round: Int64
-    step: Int64
-    text: Words
+    step: int
+    text: Words | str  # of each, or of all
 
 
 def schedule_traces(schedule: Schedule, work_flop: Sequence[float]) -> list[str]:
     """Text of each rank's trace; ``work_flop``: float[p], operations of each node in the whole region."""
-    p = schedule.num_nodes
-    actions = [*_messages(schedule), _waits(schedule), _computations(schedule, work_flop)]
-    actions += [_operation(item, p, schedule.num_rounds) for item in schedule.operations]
+    s = schedule
+    actions = [*transfers(s.sender, s.receiver, s.round, s.size_bytes), _computations(s, work_flop)]
     return joined(
-        p,
-        np.concatenate([a.rank for a in actions]),
-        (np.concatenate([a.round for a in actions]), np.concatenate([a.step for a in actions])),
-        np.concatenate([a.text for a in actions]),
+        s.num_nodes, [*actions, *(_operation(item, s.num_nodes, s.num_rounds) for item in s.operations)]
     )
 
 
-def joined(num_ranks: int, rank: Int64, order: tuple[Int64, ...], text: Words) -> list[str]:
-    """Trace of each rank: its lines, ordered by the keys of ``order`` (the first is the major one).
-
-    ``rank``: int64[A], rank of each action; ``order``: int64[A] each; ``text``: actions without the rank.
-    """
-    place = np.lexsort((*reversed(order), rank))
-    words = text[place].tolist()
+def joined(num_ranks: int, actions: Sequence[Actions]) -> list[str]:
+    """Trace of each rank: its lines, ordered by round, place within it, and as they are given."""
+    rank = np.concatenate([a.rank for a in actions])
+    step = np.repeat([a.step for a in actions], [len(a.rank) for a in actions])
+    place = np.lexsort((step, np.concatenate([a.round for a in actions]), rank))
+    words = np.concatenate([np.broadcast_to(a.text, a.rank.shape) for a in actions])[place].tolist()
     ends = np.searchsorted(rank[place], np.arange(num_ranks + 1)).tolist()
     return [
         "\n".join(f"{r} {line}" for line in ("init", *words[ends[r] : ends[r + 1]], "finalize")) + "\n"
@@ -198,41 +193,33 @@ def joined(num_ranks: int, rank: Int64, order: tuple[Int64, ...], text: Words) -
     ]
 
 
-def point_to_point(kind: str, partner: Int64, size_bytes: Int64) -> Words:
+def transfers(sender: Int64, receiver: Int64, turn: Int64, size_bytes: Int64) -> tuple[Actions, ...]:
+    """Messages, int64[M] each: all are posted at the begin of their round, and awaited by one call."""
+    ranks = int(max(sender.max(initial=0), receiver.max(initial=0))) + 1
+    ends = np.concatenate((turn, turn)) * ranks + np.concatenate((sender, receiver))
+    key, count = np.unique(ends, return_counts=True)
+    return (
+        Actions(receiver, turn, _RECEIVE, _point_to_point("irecv", sender, size_bytes)),
+        Actions(sender, turn, _SEND, _point_to_point("isend", receiver, size_bytes)),
+        Actions(key % ranks, key // ranks, _WAIT, np.char.add("waitall ", count.astype(np.str_))),
+    )
+
+
+def _point_to_point(kind: str, partner: Int64, size_bytes: Int64) -> Words:
     """Actions ``irecv`` or ``isend`` with tag 0."""
     head = np.char.add(np.char.add(f"{kind} ", partner.astype(np.str_)), " 0 ")
     return np.char.add(np.char.add(head, size_bytes.astype(np.str_)), f" {_BYTE}")
 
 
-def _messages(schedule: Schedule) -> tuple[_Actions, _Actions]:
-    s = schedule
-    step = np.zeros(len(s.round), dtype=np.int64)
-    receive = point_to_point("irecv", s.sender, s.size_bytes)
-    send = point_to_point("isend", s.receiver, s.size_bytes)
-    return (
-        _Actions(s.receiver, s.round, step + _RECEIVE, receive),
-        _Actions(s.sender, s.round, step + _SEND, send),
-    )
-
-
-def _waits(schedule: Schedule) -> _Actions:
-    """One ``waitall`` per node and round in which it sends or receives."""
-    s = schedule
-    ends = np.concatenate((s.sender, s.receiver)) * s.num_rounds + np.concatenate((s.round, s.round))
-    key, count = np.unique(ends, return_counts=True)
-    rank, turn = np.divmod(key, s.num_rounds)
-    return _Actions(rank, turn, np.full(len(key), _WAIT), np.char.add("waitall ", count.astype(np.str_)))
-
-
-def _computations(schedule: Schedule, work_flop: Sequence[float]) -> _Actions:
+def _computations(schedule: Schedule, work_flop: Sequence[float]) -> Actions:
     p, rounds = schedule.num_nodes, schedule.num_rounds
     share = np.asarray(work_flop, dtype=np.float64) / schedule.all_rounds
     text = np.char.add("compute ", share.astype(np.str_))
     ranks, turns = np.repeat(np.arange(p), rounds), np.tile(np.arange(rounds), p)
-    return _Actions(ranks, turns, np.full(p * rounds, _COMPUTE), np.repeat(text, rounds))
+    return Actions(ranks, turns, COMPUTE, np.repeat(text, rounds))
 
 
-def _operation(item: Operation, p: int, num_rounds: int) -> _Actions:
+def _operation(item: Operation, p: int, num_rounds: int) -> Actions:
     words = {
         "bcast": f"bcast {item.size_bytes} {item.root} {_BYTE}",
         "reduce": f"reduce {item.size_bytes} 0 {item.root} {_BYTE}",
@@ -241,5 +228,4 @@ def _operation(item: Operation, p: int, num_rounds: int) -> _Actions:
     turns = np.arange(item.count) * num_rounds // item.count
     ranks = np.repeat(np.arange(p), item.count)
     # Sorting is stable: several collectives of a round keep the same order on all ranks.
-    step = np.full(len(ranks), _COLLECTIVE)
-    return _Actions(ranks, np.tile(turns, p), step, np.full(len(ranks), words[item.kind]))
+    return Actions(ranks, np.tile(turns, p), _COLLECTIVE, words[item.kind])

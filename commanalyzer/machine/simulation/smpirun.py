@@ -59,8 +59,9 @@ def replay(
     """
     with scratch_directory() as scratch:
         place = Path(scratch) if folder is None else folder
-        names = _write_traces(place, traces)
-        (place / "traces.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        names = [f"rank-{rank}.trace" for rank in range(len(traces))]
+        for name, text in zip((*names, "traces.txt"), (*traces, "\n".join((*names, ""))), strict=True):
+            (place / name).write_text(text, encoding="utf-8")
         options = ["-replay", "traces.txt", "--log=smpi_replay.thres:verbose", f"--log=root.fmt:{_FORMAT}"]
         text = smpirun(platform, len(traces), options, timeout_s, place)
     found = [(float(time), line.split()) for time, line in _EVENT.findall(text)]
@@ -105,13 +106,6 @@ def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s:
     ]
     with scratch_directory() as scratch:
         return _output(command, timeout_s, folder, Path(scratch))
-
-
-def _write_traces(folder: Path, traces: Sequence[str]) -> list[str]:
-    names = [f"rank-{rank}.trace" for rank in range(len(traces))]
-    for name, text in zip(names, traces, strict=True):
-        (folder / name).write_text(text, encoding="utf-8")
-    return names
 
 
 def _output(command: Sequence[str], timeout_s: float, folder: Path, scratch: Path) -> str:

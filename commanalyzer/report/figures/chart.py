@@ -6,22 +6,31 @@ The colours of text, lines and series are those of the light page. A figure insi
 the variables of the style sheet (:data:`CSS_NAMES`), so that it follows the reader's light or dark scheme.
 Amounts are coloured from light to dark in one hue, parts by samples of *viridis*: both keep their order of
 lightness for every kind of colour vision and in grey.
+
+Figures as files: SVG, PDF and PNG, their numbers as CSV and JSON, and an index.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from commanalyzer.foundation.documents import csv_text
+from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.foundation.files import write_atomically, write_text
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 INK = "#1d2126"
 MUTED = "#5b6470"
@@ -113,7 +122,6 @@ Values: TypeAlias = Sequence[int] | Sequence[float] | Sequence[str]
 # Nothing that differs from run to run, and no addresses of other documents.
 _NO_METADATA = {"svg": ("Date", "Creator", "Format", "Type"), "pdf": ("CreationDate", "Creator", "Producer")}
 _POINTS_PER_INCH = 72.0
-_PIXELS_PER_INCH = 100.0  # in a page: 9 point text is 12.5 pixels high
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +131,12 @@ class Chart:
     name: str  # name of its files, without ending: letters, digits and hyphens
     title: str  # what it shows, a few words
     text: str  # what it says, for readers who do not see it
-    size_in: tuple[float, float]  # width and height, inches
+    size_in: tuple[float, float]  # width and height, inches; a page shows 100 CSS pixels per inch
     draw: Callable[[Figure], None]  # draws on an empty figure
     # Makes its numbers: names with units, columns of equal length
     numbers: Callable[[], Mapping[str, Values]]
     # Makes what ``report.js`` tells of the cells of its pictures; ``None`` where it tells nothing
     pointed: Callable[[], Mapping[str, object]] | None = None
-
-    @property
-    def width_px(self) -> int:
-        """Width in a page, CSS pixels."""
-        return round(self.size_in[0] * _PIXELS_PER_INCH)
 
 
 def save_chart(chart: Chart, path: Path, form: str) -> None:
@@ -180,3 +183,54 @@ def _with_own_names(text: str, name: str) -> str:
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = text.replace("url(#", f"url(#{name}-")
     return re.sub(r'(xlink:)?href="#', f'href="#{name}-', text)
+
+
+SCHEMA = "commanalyzer.figure/1"
+
+
+def figure_paths(charts: Sequence[Chart], folder: Path) -> tuple[Path, ...]:
+    """Return every file that :func:`write_figures` writes."""
+    endings = (*FORMATS, "csv", "json")
+    return (*(folder / f"{c.name}.{e}" for c in charts for e in endings), folder / "index.csv")
+
+
+def require_folder(folder: Path) -> None:
+    """Make the directory of the figures if needed; ``ArtifactError`` if it is a file or cannot be made."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ArtifactError(
+            f"expected a directory for the figures or a place to make it, found: {error.strerror}",
+            where=str(folder),
+        ) from error
+
+
+def require_new(charts: Sequence[Chart], folder: Path, force: bool) -> None:
+    """``ArtifactError`` if a file of a figure exists without ``force``; called before anything is written."""
+    present = [path for path in figure_paths(charts, folder) if path.exists()]
+    if present and not force:
+        raise ArtifactError(
+            f"expected new files, found {len(present)} existing ones",
+            where=str(present[0]),
+            hint="overwrite them with --force",
+        )
+
+
+def write_figures(charts: Sequence[Chart], folder: Path) -> None:
+    """Write all figures and ``index.csv`` (name, title, text) into ``folder``, replacing files.
+
+    Raises ``ArtifactError`` if a file cannot be written.
+    """
+    for chart in charts:
+        for form in FORMATS:
+            write_atomically(
+                folder / f"{chart.name}.{form}", partial(save_chart, chart, form=form), force=True
+            )
+        numbers = chart.numbers()
+        document = {"schema": SCHEMA, "name": chart.name, "title": chart.title, "columns": dict(numbers)}
+        text = json.dumps(document, indent=1, ensure_ascii=False)
+        write_text(folder / f"{chart.name}.json", text + "\n", force=True)
+        rows = list(zip(*numbers.values(), strict=True))
+        write_text(folder / f"{chart.name}.csv", csv_text([tuple(numbers), *rows]), force=True)
+    index = [("name", "title", "text"), *((c.name, c.title, c.text) for c in charts)]
+    write_text(folder / "index.csv", csv_text(index), force=True)

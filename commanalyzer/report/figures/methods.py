@@ -62,16 +62,12 @@ def plot_parts(result: AnalysisResult, nodes: int, model: str = "", method: str 
     if len(item.part) != result.graph.num_vertices:
         raise ConfigError("expected a decomposition of the recorded values, found one of another graph")
     alike = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-    arrays = territory.shaped_arrays(result.graph, territory.divided_dimensions(alike))
-    shaped = territory.choose_array(result.graph, arrays, item.object_bytes)
+    shaped = territory.choose_array(result.graph, alike, item.object_bytes)
     if shaped is None:
         raise ConfigError("expected an array with a recognised shape, found none")
     pictures = territory.array_pictures(result.graph, shaped, item.part)
-    colors = territory.map_colors(territory.touching([p.owner for p in pictures], item.nodes))
     figure, axes = _figure(len(pictures), 3.0, 3.2)
-    for ax, picture in zip(axes, pictures, strict=True):
-        territory.draw_territory(ax, picture.owner, colors)
-        ax.set_title(picture.name)
+    territory.draw_pictures(axes, pictures, item.nodes)
     return figure
 
 
@@ -82,7 +78,7 @@ def plot_roofline(result: AnalysisResult, machine: Machine = None, *, ax: Axes |
     Parameters that it does not have are the result's. ``ax``: where to; a new pyplot figure when ``None``.
     Raises ``MachineModelError`` if bandwidth or throughput is not known, or there is no work.
     """
-    from commanalyzer.report.figures.roofline import draw_roofline, roof_of
+    from commanalyzer.report.figures.scaling import draw_roofline, roof_of
 
     roof = roof_of(result.bound(machine))
     ax = _axes(ax)

@@ -54,12 +54,13 @@ def shaped_arrays(graph: ValueGraph, dimensions: int = 0) -> tuple[Shaped, ...]:
     return max(fitting, key=lambda f: (sum(len(s.array.vertex) for s in f), len(f[0].extents)), default=())
 
 
-def choose_array(graph: ValueGraph, arrays: Sequence[Shaped], object_bytes: Int64) -> Shaped | None:
+def choose_array(graph: ValueGraph, candidates: Iterable[Division], object_bytes: Int64) -> Shaped | None:
     """Return the array that causes the most communication; ``None`` if none has a shape.
 
-    ``arrays``: of :func:`shaped_arrays`; ``object_bytes``: int64[objects], bytes that are moved because of
-    each object; may be empty.
+    ``candidates``: divisions of as many nodes; ``object_bytes``: int64[objects], bytes that are moved because
+    of each object; may be empty.
     """
+    arrays = shaped_arrays(graph, divided_dimensions(candidates))
     weight = object_bytes if len(object_bytes) else np.zeros(len(graph.objects), dtype=np.int64)
     return max(arrays, key=lambda s: (int(weight[s.array.number]), len(s.array.vertex)), default=None)
 
@@ -148,6 +149,14 @@ def map_colors(near: NDArray[np.bool_]) -> NDArray[np.float64]:
     number = np.array([chosen[part] for part in range(len(near))], dtype=np.int64)
     count = max(int(number.max(initial=0)) + 1, 4)
     return np.asarray(colormaps[_MAP](0.12 + 0.84 * number / (count - 1)), dtype=np.float64)
+
+
+def draw_pictures(axes: Sequence[Axes], pictures: Sequence[Picture], num_parts: int) -> None:
+    """Draw each picture of one division on its axes, all in the same colours."""
+    colors = map_colors(touching([picture.owner for picture in pictures], num_parts))
+    for ax, picture in zip(axes, pictures, strict=True):
+        draw_territory(ax, picture.owner, colors)
+        ax.set_title(picture.name)
 
 
 def draw_territory(ax: Axes, owner: Owners, colors: NDArray[np.float64]) -> None:

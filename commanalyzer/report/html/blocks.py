@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from commanalyzer.report.figures.chart import Chart
@@ -14,7 +14,6 @@ class Words:
     """Paragraphs."""
 
     paragraphs: tuple[str, ...]
-    kind: str = field(default="words", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,6 @@ class Points:
 
     sentences: tuple[str, ...]
     is_warning: bool = False
-    kind: str = field(default="points", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,6 @@ class Tiles:
     """Numbers that stand out."""
 
     tiles: tuple[Tile, ...]
-    kind: str = field(default="tiles", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,6 @@ class Table:
     caption: str
     columns: tuple[Head, ...]
     rows: tuple[Row, ...]
-    kind: str = field(default="table", init=False)
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -82,7 +78,6 @@ class Figures:
 
     charts: tuple[Chart, ...]
     nodes: int = 0
-    kind: str = field(default="figures", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +89,6 @@ class CodeLine:
     needed: str = ""
     made: str = ""
 
-    @property
-    def is_hot(self) -> bool:
-        """It causes communication."""
-        return bool(self.needed or self.made)
-
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -106,7 +96,6 @@ class Code:
 
     file: str
     lines: tuple[CodeLine, ...]
-    kind: str = field(default="code", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +103,6 @@ class Facts:
     """Names and what they are."""
 
     pairs: tuple[tuple[str, str], ...]
-    kind: str = field(default="facts", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +112,6 @@ class Folded:
     title: str
     blocks: Sequence[Content]
     nodes: int = 0
-    kind: str = field(default="fold", init=False)
 
 
 Content: TypeAlias = Words | Points | Tiles | Table | Figures | Code | Facts | Folded

@@ -262,17 +262,11 @@ def _charts(projections: Sequence[Projection], number: int, machine: str) -> tup
 
 
 def _numbers(projections: Sequence[Projection]) -> dict[str, Values]:
-    def joined(name: str) -> list[float]:
-        return list(np.concatenate([getattr(p, name) for p in projections]).tolist())
-
+    names = ("comm_bytes", "efficiency", "efficiency_low", "efficiency_high", "time_s")
     return {
         "scaling": [p.kind for p in projections for _ in p.nodes],
         "nodes": [int(n) for p in projections for n in p.nodes],
-        "comm_bytes": joined("comm_bytes"),
-        "efficiency": joined("efficiency"),
-        "efficiency_low": joined("efficiency_low"),
-        "efficiency_high": joined("efficiency_high"),
-        "time_s": joined("time_s"),
+        **{name: np.concatenate([getattr(p, name) for p in projections]).tolist() for name in names},
     }
 
 

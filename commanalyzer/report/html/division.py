@@ -18,12 +18,8 @@ from commanalyzer.report.figures.territory import (
     array_pictures,
     centres,
     choose_array,
-    divided_dimensions,
-    draw_territory,
-    map_colors,
-    shaped_arrays,
+    draw_pictures,
     thinned,
-    touching,
 )
 from commanalyzer.report.html.blocks import Content, Figures, Folded, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, counted_graph
@@ -41,8 +37,7 @@ def shape_of(subject: Subject) -> tuple[ValueGraph, Shaped] | None:
     """Return the array to show and its graph; ``None`` where no array has a shape."""
     item = subject.largest
     graph = counted_graph(subject.result, item)
-    dimensions = divided_dimensions(subject.candidates(item))
-    shaped = choose_array(graph, shaped_arrays(graph, dimensions), item.object_bytes)
+    shaped = choose_array(graph, subject.candidates(item), item.object_bytes)
     return None if shaped is None else (graph, shaped)
 
 
@@ -87,11 +82,10 @@ def _chart(
     kind = "to be programmed" if is_headline else "least found"
 
     def draw(figure: Figure) -> None:
-        colors = map_colors(touching([p.owner for p in pictures], item.nodes))
-        for ax, picture in zip(figure.subplots(1, len(pictures), squeeze=False)[0], pictures, strict=True):
-            draw_territory(ax, picture.owner, colors)
-            if len(pictures) > 1:
-                ax.set_title(picture.name)
+        axes = figure.subplots(1, len(pictures), squeeze=False)[0]
+        draw_pictures(axes, pictures, item.nodes)
+        if len(pictures) == 1:
+            axes[0].set_title("")  # that of the chart is enough
 
     height, width = pictures[0].owner.shape
     side = 3.9 if len(pictures) == 1 else 2.3

@@ -14,8 +14,13 @@ from commanalyzer.foundation.quantities import (
 from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, ScalingBound
 from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.figures.roofline import draw_roofline, roof_of
-from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.scaling import (
+    curves_of,
+    draw_efficiency,
+    draw_roofline,
+    draw_speedup,
+    roof_of,
+)
 from commanalyzer.report.html.blocks import Content, Figures, Folded, Head, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
 from commanalyzer.report.result.text import NOT_FOUND, TITLE, amount_fields, confidence_fields, extent

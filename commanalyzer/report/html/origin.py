@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from operator import itemgetter
 
-from commanalyzer.foundation.quantities import format_bytes, format_count, format_seconds
+from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
-from commanalyzer.report.html.blocks import Content, Facts, Folded, Head, Points, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Content, Facts, Folded, Points, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
-from commanalyzer.report.result.text import work_line
+from commanalyzer.report.result.text import graph_line, recording_line, work_line
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.results import AnalysisResult
 
@@ -16,25 +17,14 @@ from commanalyzer.result.results import AnalysisResult
 def recording_section(subject: Subject) -> Section:
     """How the recording went, and every warning."""
     result = subject.result
-    recording, graph, work = result.recording, result.store, result.work
-    cost = f"{format_seconds(recording.instrumented_s)} CPU"
-    if recording.slowdown is not None and recording.native_s is not None:
-        cost += f", {recording.slowdown:.1f} times the plain {format_seconds(recording.native_s)}"
-    cost += f", peak {format_bytes(recording.peak_rss_bytes)}"
-    if recording.spilled_bytes:
-        cost += f", {format_bytes(recording.spilled_bytes)} spilled to the disk"
     pairs = [
-        ("Exit status", str(recording.exit_status)),
-        ("Recording", cost),
-        ("Work", work_line(work)),
-        (
-            "Value graph",
-            f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
-            f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}",
-        ),
+        ("Exit status", str(result.recording.exit_status)),
+        ("Recording", recording_line(result)),
+        ("Work", work_line(result.work)),
+        ("Value graph", graph_line(result)),
         ("Analysis", f"peak {format_bytes(result.peak_memory_bytes)}"),
         ("Singletons", _singletons(result)),
-        ("Events that could not be recorded", format_count(recording.dropped_events)),
+        ("Events that could not be recorded", format_count(result.recording.dropped_events)),
     ]
     warnings = warnings_of(result)
     blocks: list[Content] = [Facts(tuple(pairs))]
@@ -88,11 +78,12 @@ def provenance_facts(result: AnalysisResult) -> Facts:
 
 def hashes(result: AnalysisResult) -> tuple[Folded, ...]:
     """The files that were read, folded."""
-    rows = tuple(Row((name, digest)) for name, digest in result.provenance.input_hashes)
+    rows = result.provenance.input_hashes
     if not rows:
         return ()
-    columns = (Head("file", is_number=False), Head("SHA-256", is_number=False))
-    table = Table("Files that were read", columns, rows)
+    table = page_table(
+        "Files that were read", rows, (worded("file", itemgetter(0)), worded("SHA-256", itemgetter(1)))
+    )
     title = f"Hashes of the {len(rows)} input files" if len(rows) > 1 else "Hash of the input"
     return (Folded(title, [table]),)
 

@@ -434,5 +434,6 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     made.filters["prose"] = _prose
+    made.filters["kind"] = lambda block: type(block).__name__.lower()
     made.filters["svg"] = lambda chart: Markup(inline_svg(chart))
     return made

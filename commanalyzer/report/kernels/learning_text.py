@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict
 
 from rich.console import Console
 from rich.text import Text
 
+from commanalyzer.foundation.documents import document_text
 from commanalyzer.foundation.quantities import format_bytes, format_seconds
 from commanalyzer.kernels.learning.inputs import Application
 from commanalyzer.kernels.learning.insight import Insight
@@ -16,6 +15,7 @@ from commanalyzer.kernels.learning.model import Prediction, SpeedupErrors, Train
 from commanalyzer.kernels.learning.overheads import OverheadTable, PairOverhead
 from commanalyzer.kernels.learning.runs import DEVICES
 from commanalyzer.report.html.chapters import TRAINING_SCHEMA
+from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 
 PREDICTION_SCHEMA = "commanalyzer.speedups/1"
@@ -104,13 +104,12 @@ def prediction_json(found: Prediction, application: Application | None) -> str:
     content: dict[str, object] = {"schema": PREDICTION_SCHEMA, "points": points}
     if application is not None:
         content["application"] = {
-            "devices": list(application.devices),
-            "tasks": list(application.tasks),
-            "weights": application.shares.tolist(),
-            "speedups": {rule: values.tolist() for rule, values in application.speedups.items()},
-            "largest_rho": None if application.overheads is None else application.overheads.tolist(),
+            **picked(application, "devices tasks"),
+            "weights": application.shares,
+            "speedups": application.speedups,
+            "largest_rho": application.overheads,
         }
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def model_json(model: TrainedModel, insight: Insight | None) -> str:
@@ -118,31 +117,20 @@ def model_json(model: TrainedModel, insight: Insight | None) -> str:
     content: dict[str, object] = {
         "schema": TRAINING_SCHEMA,
         "estimator": model.estimator.kind,
-        "target": model.target,
-        "parameters": dict(model.parameters),
-        "machine": model.machine,
-        "kernels": list(model.kernels),
+        **picked(model, "target parameters machine kernels"),
         "runs": model.num_runs,
-        "left_out": asdict(model.left_out),
-        "log_error": list(model.log_error),
+        **picked(model, "left_out log_error"),
         "range": {
             name: [low, high]
             for name, low, high in zip(
                 model.scaling.features, model.scaling.low.tolist(), model.scaling.high.tolist(), strict=True
             )
         },
-        "versions": dict(model.versions),
+        "versions": model.versions,
     }
     if insight is not None:
-        content["insight"] = {
-            "kernels": list(insight.kernels),
-            "distances": insight.distances.tolist(),
-            "clusters": [list(c) for c in insight.clusters],
-            "ranking": [asdict(r) for r in insight.ranking],
-            "full_score": insight.full_score,
-            "ablation": {name: asdict(e) for name, e in insight.ablation.items()},
-        }
-    return json.dumps(content, indent=1) + "\n"
+        content["insight"] = insight
+    return document_text(content)
 
 
 def show_insight(insight: Insight, console: Console) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from commanalyzer.foundation.documents import document_text
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
 from commanalyzer.profiles.extrapolation.accuracy import Accuracy
@@ -241,14 +241,13 @@ def extrapolation_json(made: Made, runs: Sequence[ExtrapolatedRun]) -> str:
     models = made.models
     content = {
         "schema": SCHEMA,
-        "application": models.application,
-        "parameters": list(models.parameters),
+        **picked(models, "application parameters"),
         "classes": [c.name for c in models.classes],
         "method": made.classes.method,
         "models": [_accuracy(a, made) for a in made.accuracy],
         "predictions": [_prediction(run) for run in runs],
     }
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def _accuracy(a: Accuracy, made: Made) -> dict[str, object]:
@@ -260,14 +259,13 @@ def _accuracy(a: Accuracy, made: Made) -> dict[str, object]:
         "terms": model_text(own.parts),
         **picked(a, "r2 train"),
         "test": None if math.isnan(a.test) else a.test,
-        "flags": list(a.flags),
+        "flags": a.flags,
     }
 
 
 def _prediction(run: ExtrapolatedRun) -> dict[str, object]:
     return {
-        "scale": dict(run.scale),
-        "remarks": list(run.remarks),
+        **picked(run, "scale remarks"),
         "classes": [
             {
                 "class": own.class_name,

@@ -15,8 +15,8 @@ from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.report.html.subject import counted_graph
 from commanalyzer.report.result.causes_text import hatchet_literal
 from commanalyzer.report.result.json_document import json_text
 from commanalyzer.result.causes import causes_of
@@ -115,11 +115,7 @@ def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, fl
 
 def work_per_part(result: AnalysisResult, item: Decomposition) -> NDArray[np.float64]:
     """float64[p], floating-point operations of each part."""
-    graph = result.graph
-    if len(item.part) != graph.num_vertices:
-        # The paper's model counts on the graph without register values.
-        graph = dissolve_registers(graph)
-    return np.bincount(item.part, graph.work_flops, item.nodes).astype(np.float64)
+    return np.bincount(item.part, counted_graph(result, item).work_flops, item.nodes).astype(np.float64)
 
 
 _METRICS = {

@@ -6,6 +6,9 @@ import json
 import math
 from dataclasses import asdict
 
+import numpy as np
+from numpy.typing import NDArray
+
 from commanalyzer.machine.parameters import KINDS, NODE_KINDS, MachineParameters, Parameter
 from commanalyzer.result.artifact_header import Json, collectives_header
 from commanalyzer.result.confidence import Confidence, confidence_of
@@ -60,6 +63,11 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
 def picked(item: object, names: str) -> dict[str, Json]:
     """Attributes of ``item`` whose names, parted by blanks, are those in the document."""
     return {name: getattr(item, name) for name in names.split()}
+
+
+def or_null(values: NDArray[np.generic]) -> list[Json]:
+    """Plain numbers, ``None`` where not known (JSON has neither NaN nor infinity)."""
+    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 def json_text(result: AnalysisResult) -> str:

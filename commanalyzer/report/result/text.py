@@ -353,16 +353,13 @@ def coarse_line(vertices: int, *, is_all: bool) -> str:
 
 
 def _show_run(result: AnalysisResult, console: Console) -> None:
-    work, recording, graph = result.work, result.recording, result.store
-    values = f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
     facts = {
         "program": shlex.join(result.command),
         "region": ", ".join(result.regions),
-        "exit status": str(recording.exit_status or ""),
-        "recording": _recording_line(result),
-        "work": work_line(work),
-        "value graph": f"{values}{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}"
-        + (f" ({format_bytes(graph.spilled_bytes)} in files)" if graph.spilled_bytes else ""),
+        "exit status": str(result.recording.exit_status or ""),
+        "recording": recording_line(result),
+        "work": work_line(result.work),
+        "value graph": graph_line(result),
         "analysis": f"peak {format_bytes(result.peak_memory_bytes)}" if result.peak_memory_bytes else "",
         "singletons": _singletons_line(result),
         "machine": _machine_line(result),
@@ -378,7 +375,16 @@ def _singletons_line(result: AnalysisResult) -> str:
     return text if counts.total else ""
 
 
-def _recording_line(result: AnalysisResult) -> str:
+def graph_line(result: AnalysisResult) -> str:
+    """How large the value graph is."""
+    graph = result.store
+    counts = map(format_count, (graph.num_vertices, graph.num_flows, graph.num_rows))
+    size = "{} values, {} flows in {} chains, ".format(*counts) + format_bytes(graph.nbytes)
+    return size + (f" ({format_bytes(graph.spilled_bytes)} in files)" if graph.spilled_bytes else "")
+
+
+def recording_line(result: AnalysisResult) -> str:
+    """What the recording cost: processor time, memory, disk."""
     recording = result.recording
     text = f"{format_seconds(recording.instrumented_s)} CPU"
     if recording.slowdown is not None and recording.native_s is not None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.foundation.documents import number, parse_json
-from commanalyzer.foundation.errors import ArtifactError
+from commanalyzer.foundation.documents import document_text, number, parse_json, reading, typed
 from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
+from commanalyzer.report.result.json_document import or_null, picked
 from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.allocations.decisions import (
     AllocationLimits,
@@ -151,40 +150,32 @@ def allocations_json(report: AllocationReport) -> str:
     names = (*_WHOLE, *_FLOATS, *_FLAGS, "cores", "time_s", "efficiency")
     content = {
         "schema": SCHEMA,
-        "program": report.program,
-        "machine": report.machine,
-        "model": report.model,
-        "serial_s": _plain(found.serial_s),
+        **picked(report, "program machine model"),
+        "serial_s": found.serial_s if math.isfinite(found.serial_s) else None,
         "configurations": {
-            **{name: [_plain(v) for v in getattr(found, name).tolist()] for name in names},
-            "core_hours": [_plain(v) for v in found.core_hours(report.limits.cores_per_node).tolist()],
-            "not_allowed": [list(why) for why in decision.reasons],
+            **{name: or_null(getattr(found, name)) for name in names},
+            "core_hours": or_null(found.core_hours(report.limits.cores_per_node)),
+            "not_allowed": decision.reasons,
         },
-        "limits": {name: getattr(report.limits, name) for name in AllocationLimits.__dataclass_fields__},
+        "limits": report.limits,
         "decision": {name: value for name, value in asdict(decision).items() if name != "reasons"},
         **{
-            key: [] if decision.fastest is None else list(sbatch_lines(found, decision.fastest, system=name))
+            key: () if decision.fastest is None else sbatch_lines(found, decision.fastest, system=name)
             for key, name in (("sbatch", "Slurm"), ("pbs", "PBS"), ("bsub", "LSF"))
         },
     }
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def load_allocations(path: Path) -> AllocationReport:
     """Report of :func:`allocations_json`; ``ArtifactError`` if missing, of another schema or damaged."""
     from commanalyzer.scaling.allocations.decisions import decide
 
-    try:
+    hint = "write one with: commanalyzer advise ... --allocations --json allocations.json"
+    with reading(path, f"a document of schema {SCHEMA} that is not damaged", hint=hint):
         data = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"expected allocations (JSON), found: {error}", where=str(path)) from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise ArtifactError(
-            f"expected a document of schema {SCHEMA}, found another",
-            where=str(path),
-            hint="write one with: commanalyzer advise ... --allocations --json allocations.json",
-        )
-    try:
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"schema {data['schema']!r}")
         table = data["configurations"]
         numbers = {name: np.array([_read(v) for v in table[name]]) for name in _FLOATS}
         whole = {name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE}
@@ -194,24 +185,10 @@ def load_allocations(path: Path) -> AllocationReport:
         lengths = {len(getattr(found, name)) for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
         if lengths != {len(found.nodes)} or not (found.cores > 0).all():
             raise ValueError("columns of one length, with nodes and processes above 0")
-        limits = _limits(data["limits"])
+        limits = typed(data["limits"], AllocationLimits)
         decision = decide(found, limits, number(data["decision"]["least_efficiency"]))
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise ArtifactError(
-            f"expected a complete document of allocations, found a damaged one: {error!r}", where=str(path)
-        ) from error
     program, machine, model = (str(data.get(name, "")) for name in ("program", "machine", "model"))
     return AllocationReport(program, machine, model, found, limits, decision)
-
-
-def _limits(entry: Mapping[str, object]) -> AllocationLimits:
-    given = {name: number(value) for name, value in entry.items() if value is not None}
-    whole = {"most_nodes", "least_nodes", "cores_per_node"}
-    return AllocationLimits(**{name: int(v) if name in whole else v for name, v in given.items()})  # type: ignore[arg-type]
-
-
-def _plain(value: float | bool) -> float | int | bool | None:
-    return value if isinstance(value, bool | int) or math.isfinite(value) else None
 
 
 def _read(value: object) -> float:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.foundation.documents import document_text
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.html.subject import count_nodes
 from commanalyzer.report.machine import machine_line
+from commanalyzer.report.result.json_document import or_null
 from commanalyzer.report.scaling.allocations_text import memory_line
 from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.document import LawsDocument
@@ -28,7 +28,6 @@ from commanalyzer.scaling.laws.formula import (
 )
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
 from commanalyzer.scaling.laws.projection import Advice, Division, Projection, advise, gain_of_best, project
-from commanalyzer.scaling.laws.terms import Floats
 
 _MOST_SHOWN = 3
 _DISAGREEMENT = 0.1  # relative difference at twice the largest values
@@ -106,11 +105,6 @@ def _predicted(law: Law, targets: Mapping[str, float]) -> dict[str, object]:
     ends = zip(("low", "high"), (or_null(end)[0] for end in law.band(targets)), strict=True)
     found = {"metric": law.metric, "value": float(law.predict(targets)[0]), **dict(ends)}
     return {**found, "is_beyond": bool(law.is_beyond(targets).any())}
-
-
-def or_null(values: Floats) -> list[float | None]:
-    """Plain numbers, ``None`` where not known."""
-    return [None if math.isnan(value) else value for value in values.tolist()]
 
 
 def _opinion(laws: Sequence[Law], other: Law, targets: Mapping[str, float]) -> list[str]:
@@ -317,16 +311,16 @@ def projection_json(report: ProjectionReport) -> str:
         "schema": SCHEMA,
         "program": document.program,
         "confidence": CONFIDENCE,
-        "machine": asdict(machine),
+        "machine": machine,
         "laws": {law.metric: law.parameters for law in document.laws},
-        "provenance": dict(document.provenance),
-        "advice": asdict(report.advice),
+        "provenance": document.provenance,
+        "advice": report.advice,
         "cores_per_node": cores,
         "node_bytes_limit": None if machine.memory is None else machine.memory.value,
         "curves": [curve_arrays(curve, cores) for curve in report.curves],
         "best_division": None if gain is None else curve_arrays(gain, cores),
     }
-    return json.dumps(content, indent=1) + "\n"
+    return document_text(content)
 
 
 def curve_arrays(curve: Projection, cores_per_node: int = 1) -> dict[str, object]:

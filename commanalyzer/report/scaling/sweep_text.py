@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
+from commanalyzer.report.tables import numeric, terminal_table, worded
+from commanalyzer.scaling.laws.terms import Floats
 from commanalyzer.scaling.sweep.drive import SweepStatus
 from commanalyzer.scaling.sweep.store import PointRecord, SweepOutcome
-from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, SweepTable
+from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, Array, SweepTable
 
 _MOST_LABELS = 4
 
@@ -128,29 +130,25 @@ def show_sweep(outcome: SweepOutcome, console: Console, *, quiet: bool = False) 
 
 
 def _show_table(table: SweepTable, console: Console) -> None:
-    shown = Table()
-    several = len(table.models) > 1
-    for name in (*table.parameters, "nodes"):
-        shown.add_column(name, justify="right")
-    if several:
-        shown.add_column("model")
-    shown.add_column("decomposition", no_wrap=True)
     known = {name: entry for name, entry in _SHOWN.items() if np.isfinite(table.numbers(name)).any()}
-    for title, _ in known.values():
-        shown.add_column(title, justify="right")
-    names = *table.parameters, "nodes", *(["model"] if several else []), "regular_method"
-    cells = [_texts(table, name) for name in names]
-    cells += [list(map(form, table.numbers(name).tolist())) for name, (_, form) in known.items()]
-    for row in list(zip(*cells, strict=True))[:_MOST_LINES]:
-        shown.add_row(*map(Text, row))
-    console.print(shown)
+    fields = (
+        *(numeric(name, partial(_text, table.column(name))) for name in (*table.parameters, "nodes")),
+        *([worded("model", partial(_text, table.column("model")))] if len(table.models) > 1 else []),
+        worded("decomposition", partial(_text, table.column("regular_method")), no_wrap=True),
+        *(numeric(title, partial(_formed, form, table.numbers(n))) for n, (title, form) in known.items()),
+    )
+    console.print(terminal_table(range(min(len(table), _MOST_LINES)), fields))
     if len(table) > _MOST_LINES:
         console.print(Text(f"... and {len(table) - _MOST_LINES} lines more"))
 
 
-def _texts(table: SweepTable, name: str) -> list[str]:
-    values = table.column(name).tolist()
-    return [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+def _text(column: Array, line: int) -> str:
+    value = column[line].item()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _formed(form: Callable[[float], str], column: Floats, line: int) -> str:
+    return form(float(column[line]))
 
 
 def _show_warnings(outcome: SweepOutcome, console: Console) -> None:

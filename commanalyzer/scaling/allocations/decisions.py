@@ -79,13 +79,15 @@ class AllocationLimits:
 
     def reasons(self, found: Configurations) -> tuple[tuple[str, ...], ...]:
         """Why each configuration is not allowed; nothing where it is."""
+
+        def above(values: Floats | Int64, limit: float | None) -> Flags:
+            return np.asarray(values > (np.inf if limit is None else limit))
+
         checks = {
-            "memory": found.node_bytes > (np.inf if self.memory_bytes is None else self.memory_bytes),
-            "queue": (found.nodes < self.least_nodes)
-            | (found.nodes > (np.inf if self.most_nodes is None else self.most_nodes)),
-            "time": found.time_s > (np.inf if self.most_s is None else self.most_s),
-            "budget": found.core_hours(self.cores_per_node)
-            > (np.inf if self.budget_core_hours is None else self.budget_core_hours),
+            "memory": above(found.node_bytes, self.memory_bytes),
+            "queue": (found.nodes < self.least_nodes) | above(found.nodes, self.most_nodes),
+            "time": above(found.time_s, self.most_s),
+            "budget": above(found.core_hours(self.cores_per_node), self.budget_core_hours),
             "no model": ~np.isfinite(found.time_s),
         }
         return tuple(

@@ -56,13 +56,9 @@ def _laws(document: Fields) -> Iterator[Law]:
         for metric, model in metrics.items():
             name = metric if len(callpaths) == 1 else f"{metric}:{callpath}"
             formulas = [_formula(model["hypothesis"])]
-            coordinates = _coordinates(document, callpath, metric, len(parameters))
-            yield replace(Law.of_points(name, parameters, formulas, coordinates), notes=("model of Extra-P",))
-
-
-def _coordinates(document: Fields, callpath: str, metric: str, count: int) -> Floats:
-    rows = document["measurements"][callpath][metric]
-    return np.array([row["coordinate"] for row in rows], dtype=np.float64).reshape(len(rows), count)
+            rows = [row["coordinate"] for row in document["measurements"][callpath][metric]]
+            points = np.array(rows, dtype=np.float64).reshape(len(rows), len(parameters))
+            yield replace(Law.of_points(name, parameters, formulas, points), notes=("model of Extra-P",))
 
 
 def _formula(hypothesis: Fields) -> Formula:

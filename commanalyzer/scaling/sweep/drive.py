@@ -179,8 +179,9 @@ class Drive:
     def _submit(self, executor: Executor) -> bool:
         """Start what may start; true if the executor turns out to be broken."""
         while spec := self._next():
-            if self._is_too_large(spec):
-                self._refuse(spec)
+            needs, budget = self._needs.memory_bytes[spec.index], self._budget_bytes
+            if budget is not None and self._needs.is_extrapolated and needs > budget:
+                self._refuse(spec, budget)
                 continue
             try:
                 future = executor.submit(self._engine.task, spec)
@@ -207,15 +208,11 @@ class Drive:
         # NaN before the first point is finished: then one runs alone.
         return bool(self._needs.memory_bytes[together].sum() <= self._budget_bytes)
 
-    def _is_too_large(self, spec: PointSpec) -> bool:
-        known = self._budget_bytes is not None and self._needs.is_extrapolated
-        return known and bool(self._needs.memory_bytes[spec.index] > (self._budget_bytes or 0))
-
-    def _refuse(self, spec: PointSpec) -> None:
+    def _refuse(self, spec: PointSpec, budget: int) -> None:
         estimate = format_bytes(float(self._needs.memory_bytes[spec.index]))
         error = PointError(
             "MemoryEstimate",
-            f"expected a point that needs at most {format_bytes(self._budget_bytes or 0)} of memory, "
+            f"expected a point that needs at most {format_bytes(budget)} of memory, "
             f"found one that needs {estimate} as finished points grow",
             hint="raise --memory-budget and sweep again with --retry-failed, or leave the point out",
         )

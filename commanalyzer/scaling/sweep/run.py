@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from commanalyzer.scaling.sweep.store import (
     SweepDirectory,
     SweepOutcome,
     SweepPlan,
-    known_records,
     outcome_of,
     read_outcome,
     with_records,
@@ -61,17 +61,11 @@ def run_sweep(
     written.
     """
     directory = SweepDirectory(sweep.directory)
-    plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
-    directory.create()
-    with directory.locked():
+    with _opened(sweep, directory, retry_failed) as (outcome, specs):
         directory.remove_drafts()
-        if retry_failed:
-            _forget_failed(directory, specs)
-        outcome = outcome_of(directory, plan)
-        write_outcome(directory, outcome)
         limited = [with_limit(spec, memory_budget_bytes if engine.is_local else None) for spec in specs]
         saver = _Saver(directory, outcome, watch)
-        drive = Drive(limited, known_records(outcome), directory, engine, memory_budget_bytes, saver)
+        drive = Drive(limited, outcome.known, directory, engine, memory_budget_bytes, saver)
         saver.records = drive.records
         try:
             drive.run()
@@ -86,15 +80,8 @@ def prepare_sweep(sweep: Sweep, *, retry_failed: bool = False) -> SweepOutcome:
 
     Raises ``ConfigError``: as :func:`run_sweep` says; ``ArtifactError`` if results cannot be written.
     """
-    directory = SweepDirectory(sweep.directory)
-    plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
-    directory.create()
-    with directory.locked():
-        if retry_failed:
-            _forget_failed(directory, specs)
-        outcome = outcome_of(directory, plan)
-        write_outcome(directory, outcome)
-    return outcome
+    with _opened(sweep, SweepDirectory(sweep.directory), retry_failed) as (outcome, _):
+        return outcome
 
 
 def run_task(sweep: Sweep, index: int) -> PointRecord:
@@ -145,6 +132,23 @@ class _Saver:
         self._watch(status)
 
 
+@contextmanager
+def _opened(
+    sweep: Sweep, directory: SweepDirectory, retry_failed: bool
+) -> Iterator[tuple[SweepOutcome, tuple[PointSpec, ...]]]:
+    """Hold the directory of a sweep, its state written; also says what is to be done at each point."""
+    plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
+    directory.create()
+    with directory.locked():
+        for spec in specs if retry_failed else ():
+            record = directory.record(spec.key)
+            if record is not None and not record.is_finished:
+                directory.record_path(spec.key).unlink(missing_ok=True)
+        outcome = outcome_of(directory, plan)
+        write_outcome(directory, outcome)
+        yield outcome, specs
+
+
 def _planned(
     sweep: Sweep, requests: Sequence[AnalysisRequest], directory: SweepDirectory
 ) -> tuple[SweepPlan, tuple[PointSpec, ...]]:
@@ -160,10 +164,3 @@ def _planned(
     planned = tuple(PlannedPoint(spec.key, dict(spec.point.values)) for spec in specs)
     names = sweep.points[0].names
     return SweepPlan(asdict(provenance), sweep.command, names, base.nodes, base.models, planned), specs
-
-
-def _forget_failed(directory: SweepDirectory, specs: Sequence[PointSpec]) -> None:
-    for spec in specs:
-        record = directory.record(spec.key)
-        if record is not None and not record.is_finished:
-            directory.record_path(spec.key).unlink(missing_ok=True)

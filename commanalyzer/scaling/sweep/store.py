@@ -21,11 +21,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from commanalyzer.foundation.documents import Fields, document_text, load_document, parse_json, reading, typed
+from commanalyzer.foundation.documents import document_text, load_document, parse_json, reading, typed
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, Cell, SweepTable, table_from_lines
@@ -158,12 +158,6 @@ class SweepDirectory:
             yield
 
 
-def read_state(directory: SweepDirectory) -> Fields:
-    """Content of ``sweep.json``; ``ArtifactError`` if it is missing, damaged, of another kind or newer."""
-    hint = "make one with: commanalyzer sweep ... -o DIR"
-    return load_document(directory.state_path, KIND, SCHEMA, what="the directory of a sweep", hint=hint)
-
-
 def point_error(error: BaseException) -> PointError:
     """Description of what a point failed with."""
     if isinstance(error, CommAnalyzerError):
@@ -208,13 +202,18 @@ class SweepOutcome:
     @property
     def table(self) -> SweepTable:
         """Lines of all finished points, in the order of the points."""
-        lines = [line for record in self.records if record is not None for line in record.lines]
+        lines = [line for record in self.known.values() for line in record.lines]
         return table_from_lines(self.plan.parameters, lines)
+
+    @property
+    def known(self) -> dict[int, PointRecord]:
+        """Records by place."""
+        return {i: record for i, record in enumerate(self.records) if record is not None}
 
     @property
     def failed(self) -> tuple[PointRecord, ...]:
         """Points without a result."""
-        return tuple(r for r in self.records if r is not None and not r.is_finished)
+        return tuple(r for r in self.known.values() if not r.is_finished)
 
     @property
     def num_waiting(self) -> int:
@@ -229,7 +228,8 @@ class SweepOutcome:
 
 def read_outcome(directory: SweepDirectory) -> SweepOutcome:
     """The sweep in a directory, as far as it is; ``ArtifactError`` if there is none, or damaged or newer."""
-    data = read_state(directory)
+    hint = "make one with: commanalyzer sweep ... -o DIR"
+    data = load_document(directory.state_path, KIND, SCHEMA, what="the directory of a sweep", hint=hint)
     hint = "sweep again with the same options: finished points are kept"
     with reading(directory.state_path, "a complete state of a sweep", hint=hint):
         plan = typed(data, SweepPlan)
@@ -260,12 +260,6 @@ def _point(planned: PlannedPoint, record: PointRecord | None) -> dict[str, objec
     return {"key": planned.key, "parameters": dict(planned.parameters), **state}
 
 
-def known_records(outcome: SweepOutcome) -> dict[int, PointRecord]:
-    """Records by place."""
-    return {i: record for i, record in enumerate(outcome.records) if record is not None}
-
-
 def with_records(outcome: SweepOutcome, records: Mapping[int, PointRecord]) -> SweepOutcome:
     """The same sweep with these records."""
-    every: Sequence[PointRecord | None] = [records.get(i) for i in range(len(outcome.records))]
-    return SweepOutcome(outcome.directory, outcome.plan, tuple(every))
+    return replace(outcome, records=tuple(records.get(i) for i in range(len(outcome.records))))

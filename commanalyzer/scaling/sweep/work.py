@@ -13,11 +13,13 @@ import math
 import resource
 import time
 from collections import defaultdict
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.division.libraries.mtkahypar import partition_hypergraph
@@ -51,25 +53,14 @@ _COUNTING = "partition and count"
 _STEPS = 2  # per (nodes, model): candidates found and counted, then refined ones
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Time that something took: on the clock and of processors, seconds."""
-
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.wall_s + other.wall_s, self.cpu_s + other.cpu_s)
-
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(self.wall_s - other.wall_s, self.cpu_s - other.cpu_s)
+Spent: TypeAlias = NDArray[np.float64]  # [2], seconds on the clock, and of processors
 
 
 class StageClock:
     """Progress that takes the time of stages and of the steps of each."""
 
     def __init__(self) -> None:
-        self._spent: defaultdict[str, Spent] = defaultdict(Spent)
+        self._spent: defaultdict[str, Spent] = defaultdict(lambda: np.zeros(2))
         self._steps: defaultdict[str, list[Spent]] = defaultdict(list)
         self._name = ""
         self._last = _now()
@@ -91,7 +82,7 @@ class StageClock:
 
     def cpu_s(self, *names: str) -> float:
         """CPU time of stages, seconds."""
-        return sum(self._spent[name].cpu_s for name in names)
+        return float(sum(self._spent[name][1] for name in names))
 
     def steps(self, name: str) -> tuple[Spent, ...]:
         """Time of the steps of a stage."""
@@ -106,7 +97,7 @@ class StageClock:
 
 def _now() -> Spent:
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return Spent(time.perf_counter(), sum(usage.ru_utime + usage.ru_stime for usage in usages))
+    return np.array([time.perf_counter(), sum(usage.ru_utime + usage.ru_stime for usage in usages)])
 
 
 def stage_costs(clock: StageClock) -> dict[str, float]:
@@ -129,9 +120,9 @@ def division_costs(result: AnalysisResult, clock: StageClock) -> dict[tuple[int,
         found_s[item.nodes, item.model] += item.seconds
     costs = {}
     for index, pair in enumerate(pairs):
-        spent = sum(steps[_STEPS * index : _STEPS * (index + 1)], Spent())
-        share = min(1.0, found_s[pair] / spent.wall_s) if spent.wall_s > 0 else 0.0
-        costs[pair] = (share * spent.cpu_s, (1.0 - share) * spent.cpu_s)
+        wall_s, cpu_s = np.sum(steps[_STEPS * index : _STEPS * (index + 1)], axis=0).tolist()
+        share = min(1.0, found_s[pair] / wall_s) if wall_s > 0 else 0.0
+        costs[pair] = (share * cpu_s, (1.0 - share) * cpu_s)
     return costs
 
 

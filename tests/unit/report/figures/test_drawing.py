@@ -11,8 +11,14 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.report.figures.chart import short_name
 from commanalyzer.report.figures.matrix import draw_matrix, draw_network, hidden_pairs, place_nodes
-from commanalyzer.report.figures.roofline import draw_roofline, eq4, roof_of
-from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.scaling import (
+    curves_of,
+    draw_efficiency,
+    draw_roofline,
+    draw_speedup,
+    eq4,
+    roof_of,
+)
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 from commanalyzer.report.machine import bound_text
 from tests.samples import sample_machine, sample_result

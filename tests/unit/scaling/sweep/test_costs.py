@@ -19,7 +19,7 @@ class Time:
         self.wall_s = 100.0
 
     def __call__(self) -> Spent:
-        return Spent(self.wall_s, 0.5 * self.wall_s)
+        return np.array([self.wall_s, 0.5 * self.wall_s])
 
 
 @pytest.fixture
