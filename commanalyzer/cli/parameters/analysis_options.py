@@ -97,13 +97,7 @@ cflags_option = click.option(
     "--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'
 )
 stdin_option = click.option("--stdin", type=options.FILE, help="File for the program's standard input.")
-_PROGRAM = options.all_of(
-    click.option(
-        "--nodes",
-        type=options.nodes,
-        default=DEFAULT_NODES,
-        help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.  [default: 2,4,8,16]",
-    ),
+counting_options = options.all_of(
     click.option(
         "--model",
         type=click.Choice([*MODELS, "both"]),
@@ -114,6 +108,15 @@ _PROGRAM = options.all_of(
     click.option(
         "--high", type=float, default=0.9, show_default=True, help="Threshold of the singleton scores."
     ),
+)
+_PROGRAM = options.all_of(
+    click.option(
+        "--nodes",
+        type=options.nodes,
+        default=DEFAULT_NODES,
+        help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.  [default: 2,4,8,16]",
+    ),
+    counting_options,
     click.option(
         "--region",
         "regions",

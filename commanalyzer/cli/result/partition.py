@@ -8,24 +8,17 @@ from typing import Any
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.analysis_options import division_options, models_of
+from commanalyzer.cli.parameters.analysis_options import counting_options, division_options, models_of
 from commanalyzer.cli.parameters.machine_options import machine_options
 from commanalyzer.cli.parameters.output import Outputs, emit, result_options, shown_progress, together
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.request import MODELS, PartitionRequest
+from commanalyzer.request import PartitionRequest
 
 
 @click.command()
 @click.argument("result", type=options.FILE)
 @click.option("--nodes", type=options.nodes, required=True, help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.")
-@click.option(
-    "--model",
-    type=click.Choice([*MODELS, "both"]),
-    default="volume",
-    show_default=True,
-    help="Communication model.",
-)
-@click.option("--high", type=float, default=0.9, show_default=True, help="Threshold of singleton scores.")
+@counting_options
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
 @division_options
 @machine_options

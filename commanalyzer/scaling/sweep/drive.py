@@ -179,7 +179,8 @@ class Drive:
     def _submit(self, executor: Executor) -> bool:
         """Start what may start; true if the executor turns out to be broken."""
         while spec := self._next():
-            if self._is_too_large(spec):
+            known = self._budget_bytes is not None and self._needs.is_extrapolated
+            if known and self._needs.memory_bytes[spec.index] > (self._budget_bytes or 0):
                 self._refuse(spec)
                 continue
             try:
@@ -206,10 +207,6 @@ class Drive:
         together = [spec.index, *(running.index for running, _ in self._running.values())]
         # NaN before the first point is finished: then one runs alone.
         return bool(self._needs.memory_bytes[together].sum() <= self._budget_bytes)
-
-    def _is_too_large(self, spec: PointSpec) -> bool:
-        known = self._budget_bytes is not None and self._needs.is_extrapolated
-        return known and bool(self._needs.memory_bytes[spec.index] > (self._budget_bytes or 0))
 
     def _refuse(self, spec: PointSpec) -> None:
         estimate = format_bytes(float(self._needs.memory_bytes[spec.index]))

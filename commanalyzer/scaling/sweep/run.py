@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -60,15 +61,8 @@ def run_sweep(
     ``CommAnalyzerError`` if no point has a program that compiles; ``ArtifactError`` if results cannot be
     written.
     """
-    directory = SweepDirectory(sweep.directory)
-    plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
-    directory.create()
-    with directory.locked():
+    with _prepared(sweep, retry_failed) as (directory, outcome, specs):
         directory.remove_drafts()
-        if retry_failed:
-            _forget_failed(directory, specs)
-        outcome = outcome_of(directory, plan)
-        write_outcome(directory, outcome)
         limited = [with_limit(spec, memory_budget_bytes if engine.is_local else None) for spec in specs]
         saver = _Saver(directory, outcome, watch)
         drive = Drive(limited, known_records(outcome), directory, engine, memory_budget_bytes, saver)
@@ -86,15 +80,26 @@ def prepare_sweep(sweep: Sweep, *, retry_failed: bool = False) -> SweepOutcome:
 
     Raises ``ConfigError``: as :func:`run_sweep` says; ``ArtifactError`` if results cannot be written.
     """
+    with _prepared(sweep, retry_failed) as (_, outcome, _):
+        return outcome
+
+
+@contextmanager
+def _prepared(
+    sweep: Sweep, retry_failed: bool
+) -> Iterator[tuple[SweepDirectory, SweepOutcome, Sequence[PointSpec]]]:
+    """The directory of a sweep, locked and with its state written."""
     directory = SweepDirectory(sweep.directory)
     plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
     directory.create()
     with directory.locked():
-        if retry_failed:
-            _forget_failed(directory, specs)
+        for spec in specs if retry_failed else ():
+            record = directory.record(spec.key)
+            if record is not None and not record.is_finished:
+                directory.record_path(spec.key).unlink(missing_ok=True)
         outcome = outcome_of(directory, plan)
         write_outcome(directory, outcome)
-    return outcome
+        yield directory, outcome, specs
 
 
 def run_task(sweep: Sweep, index: int) -> PointRecord:
@@ -160,10 +165,3 @@ def _planned(
     planned = tuple(PlannedPoint(spec.key, dict(spec.point.values)) for spec in specs)
     names = sweep.points[0].names
     return SweepPlan(asdict(provenance), sweep.command, names, base.nodes, base.models, planned), specs
-
-
-def _forget_failed(directory: SweepDirectory, specs: Sequence[PointSpec]) -> None:
-    for spec in specs:
-        record = directory.record(spec.key)
-        if record is not None and not record.is_finished:
-            directory.record_path(spec.key).unlink(missing_ok=True)

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from commanalyzer.foundation.documents import Fields, document_text, load_document, parse_json, reading, typed
+from commanalyzer.foundation.documents import document_text, load_document, parse_json, reading, typed
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, Cell, SweepTable, table_from_lines
@@ -95,7 +95,11 @@ class SweepDirectory:
     def create(self) -> None:
         """Make it, or accept an earlier sweep's; ``ConfigError`` if it has other files or cannot be made."""
         try:
-            if self.path.exists() and not self.state_path.is_file() and _is_used(self.path):
+            path = self.path
+            is_used = path.exists() and (
+                not path.is_dir() or any(entry.name != _LOCK_FILE for entry in os.scandir(path))
+            )
+            if is_used and not self.state_path.is_file():
                 raise ConfigError(
                     "expected a new directory or that of a sweep, found another one with files",
                     where=str(self.path),
@@ -158,12 +162,6 @@ class SweepDirectory:
             yield
 
 
-def read_state(directory: SweepDirectory) -> Fields:
-    """Content of ``sweep.json``; ``ArtifactError`` if it is missing, damaged, of another kind or newer."""
-    hint = "make one with: commanalyzer sweep ... -o DIR"
-    return load_document(directory.state_path, KIND, SCHEMA, what="the directory of a sweep", hint=hint)
-
-
 def point_error(error: BaseException) -> PointError:
     """Description of what a point failed with."""
     if isinstance(error, CommAnalyzerError):
@@ -171,10 +169,6 @@ def point_error(error: BaseException) -> PointError:
     if isinstance(error, MemoryError):
         return PointError("MemoryError", "not enough memory", hint="run fewer points at once (--jobs 1)")
     return PointError(type(error).__name__, f"internal error: {type(error).__name__}: {error}")
-
-
-def _is_used(path: Path) -> bool:
-    return not path.is_dir() or any(entry.name != _LOCK_FILE for entry in os.scandir(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +223,8 @@ class SweepOutcome:
 
 def read_outcome(directory: SweepDirectory) -> SweepOutcome:
     """The sweep in a directory, as far as it is; ``ArtifactError`` if there is none, or damaged or newer."""
-    data = read_state(directory)
+    hint = "make one with: commanalyzer sweep ... -o DIR"
+    data = load_document(directory.state_path, KIND, SCHEMA, what="the directory of a sweep", hint=hint)
     hint = "sweep again with the same options: finished points are kept"
     with reading(directory.state_path, "a complete state of a sweep", hint=hint):
         plan = typed(data, SweepPlan)
