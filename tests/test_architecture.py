@@ -20,19 +20,19 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_649,
-    "cli": 3_729,
+    "cli": 3_737,
     "communication": 2_876,
-    "division": 6_846,
+    "division": 6_853,
     "foundation": 1_115,
     "graph": 5_619,
-    "kernels": 6_801,
-    "machine": 5_014,
+    "kernels": 6_790,
+    "machine": 4_905,
     "profiles": 4_898,
-    "program": 9_150,
+    "program": 9_143,
     "recording": 11_068,
     "report": 7_017,
     "result": 2_573,
-    "scaling": 5_785,
+    "scaling": 5_795,
     ".": 723,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_661,
+    "tests": 41_693,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

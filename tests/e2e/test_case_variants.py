@@ -3,8 +3,7 @@
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.program.frontend.inputs.fortran import installed_compilers
-from tests.e2e.analysed import analyse_text
+from tests.e2e.analysed import analyse_text, flang
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT
 
@@ -36,8 +35,8 @@ def path_bytes(width: int, p: int) -> int:
 def test_what_is_shown_and_the_least_cost_what_one_by_hand_does(
     name: str, suffix: str, real: str, width: int, call: str, p: int
 ) -> None:
-    if suffix == ".f90" and not installed_compilers():
-        pytest.skip("no flang is installed")
+    if suffix == ".f90":
+        flang()
     program = ROOT / "tests" / "e2e" / "fused" / (name + (".f90" if suffix == ".f90" else ".c"))
     text = program.read_text(encoding="utf-8").replace("REAL_", real).replace("REAL", real)
     result = analyse_text(text.replace("CALL", call), suffix=suffix, nodes=p)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.foundation.errors import CompileError
-from commanalyzer.program.frontend.inputs.fortran import find_fortran
+from tests.e2e.analysed import flang
 from tests.e2e.projects import Project, make_project
 
 
@@ -136,10 +135,7 @@ def test_openmp_header_in_every_standard(project: Project, standard: str) -> Non
 
 
 def test_options_of_the_fortran_language_hold_for_the_ir(project: Project) -> None:
-    try:
-        find_fortran()
-    except CompileError:
-        pytest.skip("flang is not installed")
+    flang()
     text = "      program wide\n      real x(8)\n      x = 1\n      print *, sum(x), kind(x)\n      end\n"
     project.write({"wide.txt.F": text})
     done = project.run("commanalyzer-fc -fdefault-real-8 -fmax-array-constructor=99 wide.txt.F -o prog")

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.foundation.errors import CompileError
 from commanalyzer.program.frontend.inputs.executable import compile_executable
-from commanalyzer.program.frontend.inputs.fortran import find_fortran
+from tests.e2e.analysed import flang
 from tests.e2e.command import commanalyzer
 from tests.e2e.projects import POINTS, SMOOTHING, STEPS, Project, make_project, measured
 
@@ -372,10 +371,7 @@ main.o: grid.o
 
 @needs_make
 def test_fortran_and_cxx_in_one_program(project: Project) -> None:
-    try:
-        find_fortran()
-    except CompileError:
-        pytest.skip("flang is not installed")
+    flang()
     project.write(FORTRAN)
     project.run('make CXX="commanalyzer c++" FC="commanalyzer fc"')
     assert project.run("./prog").out.strip() == "179.559944"

@@ -3,17 +3,10 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from commanalyzer.foundation.errors import CompileError
-from commanalyzer.program.frontend.inputs.fortran import find_fortran
+from tests.e2e.analysed import flang
 from tests.recorded import record_file
 
-try:
-    FLANG = find_fortran()
-except CompileError as error:
-    pytest.skip(f"no flang: {error.message}", allow_module_level=True)
-
+FLANG = flang()
 MARKED = """
 program heat
   implicit none

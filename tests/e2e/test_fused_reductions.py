@@ -8,8 +8,7 @@ from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.contraction.simplify import simplified
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.value_graph import ValueGraph
-from commanalyzer.program.frontend.inputs.fortran import installed_compilers
-from tests.e2e.analysed import HEAD
+from tests.e2e.analysed import HEAD, flang
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT
 from tests.recorded import record_source
@@ -79,8 +78,8 @@ PROGRAMS = [  # file, fields, reductions in their loop, bytes of a number
 @pytest.mark.parametrize(("name", "arrays", "reductions", "width"), PROGRAMS)
 def test_programs_of_other_styles(name: str, arrays: str, reductions: int, width: int, q: int) -> None:
     rules = [f"{a}[{N + 2}x{N + 2}]=block:{q}x{q}" for a in arrays.split()]
-    if name.endswith(".f90") and not installed_compilers():
-        pytest.skip("no flang is installed")
+    if name.endswith(".f90"):
+        flang()
     source = ROOT / "tests" / "e2e" / "fused" / name
     result = ca.analyze(source, nodes=q * q, decompose=rules, program_output="discard", jobs=1)
     counted = next(d for d in result.decompositions if rules[0] in d.method).communication

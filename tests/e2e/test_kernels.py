@@ -10,8 +10,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 import commanalyzer as ca
-from commanalyzer.foundation.errors import CompileError
-from commanalyzer.program.frontend.inputs.fortran import find_fortran
+from tests.e2e.analysed import flang
 from tests.kernels.plain import counted_at_plain
 from tests.kernels.run import Run, missing_arrays, run
 from tests.kernels.table import NODES as ALL_NODES
@@ -27,10 +26,7 @@ SAMPLE = frozenset(["bicg", "lu", "jacobi2d", "tridiagonal", "histogram", "bfs",
 
 def _require_compiler(kernel: Kernel, least_flang: int = 0) -> None:
     if kernel.source.suffix == ".f90":
-        try:
-            found = find_fortran()
-        except CompileError as error:
-            pytest.skip(f"no flang: {error.message}")
+        found = flang()
         if found.major < least_flang:
             pytest.skip(f"needs flang {least_flang}, found {found.version}")
 

@@ -1,6 +1,5 @@
 """Arrays are told apart by the calls that allocate them, and bear the names that the source gives them."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +7,11 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
-from tests.e2e.analysed import analyse_text
+from tests.e2e.analysed import analyse_text, flang
 from tests.property.test_flows import check
 from tests.recorded import record_file, record_source
 
 PROGRAMS = Path(__file__).parent / "objects"
-FLANGS = ("flang-new-19", "flang-19", "flang")
 N = 20
 Expected = dict[str, tuple[str, int]]
 VECTOR = 8 * N
@@ -155,11 +153,8 @@ def test_members_and_containers_of_cplusplus_programs(name: str, expected: Expec
 
 
 def test_allocatables_of_a_fortran_program() -> None:
-    flang = next((name for name in FLANGS if shutil.which(name)), None)
-    if flang is None:
-        pytest.skip("no flang")
-    name = "allocatables.f90"
-    result = ca.analyze(PROGRAMS / name, args=[str(N)], nodes=[2], fc=flang, program_output="discard")
+    fc, name = " ".join(flang().command), "allocatables.f90"
+    result = ca.analyze(PROGRAMS / name, args=[str(N)], nodes=[2], fc=fc, program_output="discard")
     found = places(result.graph)
     assert found == {
         "fields::u": (declared(name, "allocate(u("), N * VECTOR),
@@ -188,6 +183,19 @@ int main(int n, char **) { double sum = 0; for (double x : Span{n * 1., n * 9.})
 def test_what_the_compiler_makes_of_a_loop_over_a_range_is_a_temporary() -> None:
     objects = record_source(_RANGE, suffix=".cpp").graph.objects
     assert {item.name for item in objects if item.kind is HomeKind.STACK} == {"temporary"}
+
+
+def test_what_the_library_sums_has_the_name_and_line_of_the_call() -> None:
+    text = """#include <cstdio>
+#include <numeric>
+double v[64];
+int main(int n, char **) {
+  for (int i = 0; i < 64; i++) v[i] = n * i % 7;
+  std::printf("%g", std::accumulate(v, v + 64, 0.0));
+}"""
+    graph = record_source(text, suffix=".cpp").graph
+    sums = [(o.name, o.line, o.file[-4:]) for o in graph.objects if o.kind is HomeKind.REGISTER]
+    assert sums == [("std::accumulate(v, v + 64, 0.0)", 6, ".cpp")]
 
 
 def test_a_division_names_an_array_by_its_member() -> None:

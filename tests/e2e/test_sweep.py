@@ -20,6 +20,7 @@ import pytest
 from commanalyzer.scaling.sweep.table import NAMES, SweepTable, load_table
 from tests.e2e.command import Done, commanalyzer, surroundings, words
 from tests.native import run
+from tests.unit.scaling.sweep.test_batch import SUBMIT
 
 # Points of a line, averaged from one array into the other and copied back: 3 steps.
 LINE_C = """
@@ -210,41 +211,23 @@ def test_workers_of_dask_analyse_points(folder: Path) -> None:
     assert_theory(load_table(folder / "out"))
 
 
-SBATCH = """#!/bin/bash
-# Runs at once what Slurm would run: an array of tasks, one after the other.
-array=""; script=""; rest=()
-for word in "$@"; do
-    case $word in
-        --array=*) array=${word#--array=} ;;
-        --*) ;;
-        *) if [ -z "$script" ]; then script=$word; else rest+=("$word"); fi ;;
-    esac
-done
-[ -n "$array" ] || array=$(sed -n 's/^#SBATCH --array=//p' "$script")
-for part in ${array//,/ }; do
-    for i in $(seq ${part%-*} ${part#*-}); do
-        SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=$i bash "$script" "${rest[@]}" >>tasks.log 2>&1
-    done
-done
-echo "7;cluster"
-"""
-
-
 @pytest.mark.slow
 def test_a_slurm_script_analyses_and_gathers(folder: Path) -> None:
     (folder / "bin").mkdir()
-    (folder / "bin" / "sbatch").write_text(SBATCH)
+    (folder / "bin" / "sbatch").write_text(SUBMIT)
     (folder / "bin" / "sbatch").chmod(0o755)
     assert sweep(folder, "24", "--nodes", 2).status == 0
     done = sweep(folder, "24,32", "--nodes", 2, "--slurm", "job.sh", "--slurm-options", "--mem=2G -t 10")
     assert done.status == 0 and "wrote job.sh (1 tasks)" in done.out
     script = (folder / "job.sh").read_text()
-    assert "#SBATCH --array=1\n" in script and "#SBATCH --mem=2G\n" in script
+    assert "points=(1)\n" in script and "#SBATCH --mem=2G\n" in script
     assert runs(folder) == {24: 2}
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    submitted = run("bash", "job.sh", cwd=folder, env={**surroundings(folder), "PATH": path})
+    known = {"JOB": "SLURM_JOB_ID", "TASK": "SLURM_ARRAY_TASK_ID", "SAID": "7", "NONE": ""}
+    environment = {**surroundings(folder), **known, "PATH": path, "CALLS": str(folder / "calls")}
+    submitted = run("bash", "job.sh", cwd=folder, env=environment)
     assert submitted.status == 0
-    assert runs(folder) == {24: 2, 32: 2}, (folder / "tasks.log").read_text()
+    assert runs(folder) == {24: 2, 32: 2}, (folder / "calls.out").read_text()
     assert_theory(load_table(folder / "out"))
     assert load_table(folder / "out").column("n").tolist() == [24, 32]
     other = sweep(folder, "24,33", "--nodes", 2, "--task", 1)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commanalyzer.scaling.sweep.run import Sweep
     from commanalyzer.scaling.sweep.store import SweepOutcome
 
+_SYSTEMS = ("slurm", "pbs", "lsf")  # options that write a script
 _COMMAND_LINE = "commanalyzer.sweep_command"
 _SHARE_OF_MEMORY = 0.8  # of what is available when the sweep starts
 
@@ -40,7 +41,9 @@ class _Where:
     mpi: bool
     dask: str
     slurm: Path | None
-    slurm_options: tuple[str, ...]
+    pbs: Path | None
+    lsf: Path | None
+    batch_options: tuple[str, ...]
     force: bool
     task: int | None
     memory_budget: float | None
@@ -88,11 +91,14 @@ class _SweepCommand(WithProgramArguments):
 )
 @click.option("--mpi", is_flag=True, help="On the ranks of: mpiexec -n RANKS commanalyzer sweep ...")
 @click.option("--dask", default="", metavar="ADDRESS", help="On the workers of this Dask scheduler.")
+@click.option("--slurm", type=options.FILE, metavar="SCRIPT", help="Write a script: an array task per point.")
+@click.option("--pbs", type=options.FILE, metavar="SCRIPT", help="The same for PBS.")
+@click.option("--lsf", type=options.FILE, metavar="SCRIPT", help="The same for LSF.")
 @click.option(
-    "--slurm", type=options.FILE, metavar="SCRIPT", help="Write a Slurm script: one array task per point."
-)
-@click.option(
-    "--slurm-options", type=options.flags, default=(), help='For the script: "--mem=8G --time=1:00:00".'
+    *("--batch-options", "--slurm-options", "batch_options"),
+    type=options.flags,
+    default=(),
+    help='Further directives of the script: "--mem=8G --time=1:00:00".',
 )
 @click.option("--task", type=click.IntRange(0), hidden=True, help="Analyse one point of a prepared sweep.")
 @click.option(
@@ -144,15 +150,16 @@ def command(
         sweep = Sweep(request, points, output, ("sweep", *ctx.meta[_COMMAND_LINE]))
         if where.task is not None:
             return _task(sweep, where.task)
-        if where.slurm is not None:
-            return _write_script(sweep, where.slurm, where)
+        for system in _SYSTEMS:
+            if (script := getattr(where, system)) is not None:
+                return _write_script(sweep, system, script, where)
         if engine is None:
             raise ConfigError("expected a place to analyse points, found none")
         return _run(sweep, engine, where, quiet)
 
 
 def _check_where(where: _Where) -> None:
-    chosen = [f"--{name}" for name in ("jobs", "mpi", "dask", "slurm") if getattr(where, name)]
+    chosen = [f"--{name}" for name in ("jobs", "mpi", "dask", *_SYSTEMS) if getattr(where, name)]
     if len(chosen) > 1:
         raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
 
@@ -169,7 +176,7 @@ def _engine(where: _Where, stack: ExitStack) -> Engine | None:
     from commanalyzer.division.libraries.concurrency import usable_cores
     from commanalyzer.scaling.sweep.executors import dask_engine, mpi_engine, process_engine
 
-    if where.task is not None or where.slurm is not None:
+    if where.task is not None or where.slurm or where.pbs or where.lsf:
         return None
     if where.mpi:
         return stack.enter_context(mpi_engine())
@@ -212,8 +219,8 @@ def _finish(outcome: SweepOutcome, quiet: bool) -> int:
     return EXIT_OK if outcome.is_complete else EXIT_INCOMPLETE
 
 
-def _write_script(sweep: Sweep, script: Path, where: _Where) -> int:
-    from commanalyzer.scaling.sweep.executors import slurm_script
+def _write_script(sweep: Sweep, system: str, script: Path, where: _Where) -> int:
+    from commanalyzer.scaling.sweep.executors import batch_script
     from commanalyzer.scaling.sweep.run import prepare_sweep
 
     require_writable(script, where.force)
@@ -225,14 +232,15 @@ def _write_script(sweep: Sweep, script: Path, where: _Where) -> int:
             where=str(outcome.directory),
             hint="see the table with --gather; failed points are tried again with --retry-failed",
         )
-    text = slurm_script(
+    text = batch_script(
+        system,
         script=script,
         indices=indices,
         tool=(sys.executable, "-m", "commanalyzer"),
         arguments=sweep.command[1:],
         directory=outcome.directory,
         folder=Path.cwd(),
-        options=where.slurm_options,
+        options=where.batch_options,
     )
     write_text(script, text, force=where.force)
     click.echo(f"wrote {script} ({len(indices)} tasks); submit with: bash {script}")

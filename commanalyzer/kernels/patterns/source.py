@@ -34,7 +34,7 @@ class SourceNames:
 
     def of_function(self, function: Function) -> SourcePlace:
         """Where a function begins."""
-        return self._debug.subprogram_place(function)
+        return self._debug.place(function.debug_subprogram)
 
     def line_of(self, part: Part) -> int:
         """Line of a part of a body, 0 when unknown."""

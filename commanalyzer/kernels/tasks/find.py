@@ -255,7 +255,7 @@ class _Assembler:
             return source_name(at.function), SourcePlace()
         function = self._functions[at.function]
         if not at.is_loop:
-            return source_name(at.function), self._debug.subprogram_place(function)
+            return source_name(at.function), self._debug.place(function.debug_subprogram)
         if at.name == BLOCK:
             call = next(i for b in function.blocks for i in b.instructions if i.first_line == at.line)
             place = user_place(self._debug, call.debug_location)

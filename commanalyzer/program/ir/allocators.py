@@ -133,7 +133,7 @@ class Allocators:
     def _holds_array(self, function: str, pointer: Instruction, *, may_be_record: bool) -> bool:
         """A variable or member of the user's holds the pointer, which is not one to structures."""
         debug = self._names.debug
-        if is_fortran(debug.subprogram_place(self._functions[function]).file):
+        if is_fortran(debug.place(self._functions[function].debug_subprogram).file):
             return False  # a pointer to a section is a view of its array
         holder = self._facts(function).holder(pointer, RESULT)
         if holder.root not in (Root.VARIABLE, Root.PARAMETER) or not holder.names:
@@ -207,7 +207,9 @@ class Allocators:
                     places.add(RESULT)
                 elif found.root is Root.PARAMETER:
                     places.add(found.index)
-                elif function.parameters and is_library(self._names.debug.subprogram_place(function).file):
+                elif function.parameters and is_library(
+                    self._names.debug.place(function.debug_subprogram).file
+                ):
                     places.add(_THIS)
         return frozenset(places)
 

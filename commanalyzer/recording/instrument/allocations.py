@@ -129,7 +129,7 @@ class _Frame:
 
     def record(self, register: str, offset: int, size: int) -> ObjectRecord:
         """A local object with its source name."""
-        variable, place = "temporary", self._debug.subprogram_place(self._function)
+        variable, place = "temporary", self._debug.place(self._function.debug_subprogram)
         if self._function.debug_subprogram == -1:  # no debug information: all that is known
             variable = register[1:]
         if register in self._declared:

@@ -251,9 +251,8 @@ def _parts(
         for path, start, bytes_, member in types.arrays(types.of_variable(number)):
             fields = debug.fields(member)
             if "line" in fields:
-                place = SourcePlace(debug.file_of(member), int(fields["line"]))
                 type_ = debug.number(fields.get("baseType", ""))
-                found.append(part(name + path, start, bytes_, place, type_))
+                found.append(part(name + path, start, bytes_, debug.place(member), type_))
     else:
         starts = {number: debug.offset(number) for number in variables}
         bounds = [*sorted(set(starts.values())), size]

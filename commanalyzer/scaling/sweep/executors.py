@@ -2,7 +2,7 @@
 
 All are :class:`concurrent.futures.Executor`; any other one works too (:class:`Engine`).
 
-Text of a Slurm script: one array task per point, and a last job that gathers.
+Text of a batch script: one array task per point, and a last job that gathers.
 """
 
 from __future__ import annotations
@@ -30,28 +30,51 @@ from commanalyzer.scaling.sweep.work import analyse_point
 
 _SCRIPT = """\
 #!/bin/bash
-#SBATCH --job-name=sweep
-#SBATCH --array={array}
-#SBATCH --ntasks=1
-#SBATCH --output={log}
-{extra}#
-# {points} points, one array task each. Submit with:  bash {name}
+{directives}
+#
+# {count} points, one array task each. Submit with:  bash {script}
 # (submits the array and, after it, a job that gathers the table)
-set -eu
+set -euo pipefail
 cd {folder}
-if [ -z "${{SLURM_JOB_ID:-}}" ]; then
-    array=$(sbatch --parsable {name})
-    sbatch --array=0-0 --dependency="afterany:${{array%%;*}}" {name} gather
+points=({points})
+if [ -z "${{{job}:-}}" ]; then
+    array=$({array})
+    {after}
     exit
 fi
-if [ "${{1:-}}" = gather ]; then
+if [ "${{{task}:-0}}" = 0 ]; then
     exec {tool} sweep --gather {directory}
 fi
-exec {tool} sweep --task "$SLURM_ARRAY_TASK_ID" {arguments}
+exec {tool} sweep --task "${{points[{task} - 1]}}" {arguments}
 """
 
 
-def slurm_script(
+BATCH_SYSTEMS = {
+    "slurm": (
+        *("#SBATCH ", "--job-name=sweep", "--ntasks=1", "--output={logs}/slurm-%A_%a.log"),
+        *("SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "sbatch --parsable --array=1-{count} {script}"),
+        'sbatch --dependency="afterany:${{array%%;*}}" {script}',
+    ),
+    "pbs": (
+        *("#PBS ", "-N sweep", "-j oe", "-o {logs}/"),
+        *("PBS_JOBID", "PBS_ARRAY_INDEX", "qsub -J 1-{last} {script}"),
+        'qsub -W depend="afterany:$array" {script}',
+    ),
+    "lsf": (
+        *("#BSUB ", "-J sweep", "-n 1", "-o {logs}/lsf-%J_%I.log", "LSB_JOBID", "LSB_JOBINDEX"),
+        r"bsub -J 'sweep[1-{count}]' <{script} | sed 's/[^<]*<\([0-9]*\)>.*/\1/'",
+        'bsub -w "ended($array)" <{script}',
+    ),
+}
+"""What begins a directive, directives, variables with a job's and a task's number, and what submits.
+
+The last but one prints the number of an array, the last runs the script once more when its tasks ended.
+Tasks count from 1: LSF has no task 0, that is a job of its own. An array of PBS has two or a step.
+"""
+
+
+def batch_script(
+    system: str,
     *,
     script: Path,
     indices: Sequence[int],
@@ -61,34 +84,28 @@ def slurm_script(
     folder: Path,
     options: Sequence[str] = (),
 ) -> str:
-    """Script that analyses points.
+    """Script that analyses points, for one of :data:`BATCH_SYSTEMS`.
 
     ``arguments`` are those of ``commanalyzer sweep`` as the user gave them, ``folder`` is the absolute
-    working directory, ``options`` are further ones of ``sbatch``.
+    working directory, ``options`` are further directives.
     """
-    extra = "".join(f"#SBATCH {option}\n" for option in options)
+    count, (start, *directives, job, task, array, after) = len(indices), BATCH_SYSTEMS[system]
+    names = {"script": script.absolute(), "folder": folder, "directory": directory.absolute()}
+    quoted = {name: shlex.quote(str(path)) for name, path in names.items()}
+    begun = [start + word.format(logs=names["directory"]) for word in directives]
+    further = ((f"\n{start}" if o.startswith("-") else " ") + shlex.quote(o) for o in options)
     return _SCRIPT.format(
-        array=array_ranges(indices),
-        log=shlex.quote(str(directory.absolute() / "slurm-%A_%a.log")),
-        extra=extra,
-        points=len(indices),
-        name=shlex.quote(str(script.absolute())),
-        folder=shlex.quote(str(folder)),
+        **quoted,
+        directives="".join(("\n".join(begun), *further)),
+        count=count,
+        points=" ".join(map(str, indices)),
+        job=job,
+        task=task,
+        array=array.format(count=count, last=count if count > 1 else "2:2", **quoted),
+        after=after.format(**quoted),
         tool=shlex.join(tool),
-        directory=shlex.quote(str(directory.absolute())),
         arguments=shlex.join(arguments),
     )
-
-
-def array_ranges(indices: Sequence[int]) -> str:
-    """Increasing indices as ``sbatch --array`` wants them: ``0-3,7,9-10``."""
-    ranges: list[list[int]] = []
-    for index in indices:
-        if ranges and ranges[-1][1] == index - 1:
-            ranges[-1][1] = index
-        else:
-            ranges.append([index, index])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
 
 
 _NO_LIMIT = 1_000_000

@@ -200,8 +200,7 @@ def filled(base: AnalysisRequest, points: Sequence[Point]) -> tuple[AnalysisRequ
 
     Raises ``ConfigError`` if a name in braces is no parameter, or a parameter is used nowhere.
     """
-    compiler = base.compiler
-    texts = [*map(str, base.sources), *base.arguments, *compiler.flags, *compiler.link_flags]
+    texts = [*map(str, base.sources), *base.arguments, *base.compiler.flags, *base.compiler.link_flags]
     texts += [str(path) for path in (base.stdin, base.owner_map) if path is not None]
     names = points[0].names
     used = {name for text in texts for _, name in _pieces(text, names)}
@@ -216,22 +215,16 @@ def filled(base: AnalysisRequest, points: Sequence[Point]) -> tuple[AnalysisRequ
 
 
 def _filled(base: AnalysisRequest, point: Point) -> AnalysisRequest:
-    compiler = base.compiler
-
-    def path(given: Path | None) -> Path | None:
-        return None if given is None else Path(point.fill(str(given)))
-
+    flags, link_flags = (
+        tuple(map(point.fill, texts)) for texts in (base.compiler.flags, base.compiler.link_flags)
+    )
     return replace(
         base,
         sources=tuple(Path(point.fill(str(source))) for source in base.sources),
         arguments=tuple(map(point.fill, base.arguments)),
-        compiler=replace(
-            compiler,
-            flags=tuple(map(point.fill, compiler.flags)),
-            link_flags=tuple(map(point.fill, compiler.link_flags)),
-        ),
-        stdin=path(base.stdin),
-        owner_map=path(base.owner_map),
+        compiler=replace(base.compiler, flags=flags, link_flags=link_flags),
+        stdin=base.stdin and Path(point.fill(str(base.stdin))),
+        owner_map=base.owner_map and Path(point.fill(str(base.owner_map))),
         program_output="discard",
     )
 

@@ -95,7 +95,11 @@ class SweepDirectory:
     def create(self) -> None:
         """Make it, or accept an earlier sweep's; ``ConfigError`` if it has other files or cannot be made."""
         try:
-            if self.path.exists() and not self.state_path.is_file() and _is_used(self.path):
+            path = self.path
+            is_used = path.exists() and (
+                not path.is_dir() or any(entry.name != _LOCK_FILE for entry in os.scandir(path))
+            )
+            if is_used and not self.state_path.is_file():
                 raise ConfigError(
                     "expected a new directory or that of a sweep, found another one with files",
                     where=str(self.path),
@@ -165,10 +169,6 @@ def point_error(error: BaseException) -> PointError:
     if isinstance(error, MemoryError):
         return PointError("MemoryError", "not enough memory", hint="run fewer points at once (--jobs 1)")
     return PointError(type(error).__name__, f"internal error: {type(error).__name__}: {error}")
-
-
-def _is_used(path: Path) -> bool:
-    return not path.is_dir() or any(entry.name != _LOCK_FILE for entry in os.scandir(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class Addresses:
             if not (is_library(debug.file_of(record.variable)) or debug.is_artificial(record.variable)):
                 result.setdefault(record.register, []).append(record)
         for records in result.values():
-            records.sort(key=lambda r: debug.depth(r.location))
+            records.sort(key=lambda r: len(debug.spots(r.location)))
         return result
 
     def variable(self, record: DebugRecord, offset: int = 0) -> SourceAddress:
@@ -216,7 +216,9 @@ class Addresses:
 
     def _of_base(self, text: str, entered: frozenset[str]) -> SourceAddress:
         if text in self.parameters:
-            return self._of_parameter(text)
+            found = self._of_pointer(text, is_own=True)
+            whole = self.names.types.plain(found.type)
+            return replace(found, root=Root.PARAMETER, index=self.parameters[text], name="", whole=whole)
         if not text.startswith("%"):
             return self._of_constant(text)
         made, entered = self.definitions[text], entered | {text}
@@ -243,11 +245,6 @@ class Addresses:
             if record.kind != "value" or record.expression == "DW_OP_deref":
                 return self.variable(record)
         return UNKNOWN
-
-    def _of_parameter(self, register: str) -> SourceAddress:
-        found = self._of_pointer(register, is_own=True)
-        whole = self.names.types.plain(found.type)
-        return replace(found, root=Root.PARAMETER, index=self.parameters[register], name="", whole=whole)
 
     def _of_pointer(self, register: str, *, is_own: bool = False) -> SourceAddress:
         """The memory that a pointer variable held in a register points to."""

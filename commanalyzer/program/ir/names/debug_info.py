@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from commanalyzer.program.ir.model import Function, Module
 
@@ -33,25 +35,28 @@ def is_fortran(file: str) -> bool:
     return re.search(r"\.f(?:or|tn|\d\d)?$", file, re.IGNORECASE) is not None
 
 
+class Spot(NamedTuple):
+    """A location with its place, the path of the file, the column (0 when unknown) and function there."""
+
+    location: int
+    place: SourcePlace
+    path: str
+    column: int
+    subprogram: int
+
+
 class DebugInfo:
     """Source places and variable names from the module's metadata text."""
 
     def __init__(self, module: Module) -> None:
         self._metadata = module.metadata
         self._fields: dict[int, dict[str, str]] = {}
-        self._callers: dict[int, list[tuple[int, int, str]]] = {}
+        self._spots: dict[int, list[Spot]] = {}
         self._globals = {n: text for n, text in module.metadata.items() if "DIGlobalVariable(" in text}
 
-    def place(self, location: int) -> SourcePlace:
-        """Place of a ``!DILocation`` (inlined code: where it was written)."""
-        fields = self.fields(location)
-        if "scope" not in fields:
-            return SourcePlace()
-        return SourcePlace(self.file_of(self.number(fields["scope"])), int(fields.get("line", "0")))
-
-    def depth(self, location: int) -> int:
-        """Number of calls that inlined code came through."""
-        return len(self.callers(location))
+    def place(self, number: int) -> SourcePlace:
+        """Place of a location (inlined code: where it was written), or of what is declared."""
+        return SourcePlace(self.file_of(number), int(self.fields(number).get("line", "0")))
 
     def items(self, number: int) -> list[int]:
         """Numbers of the nodes that a list refers to, -1 for those that are absent."""
@@ -61,39 +66,25 @@ class DebugInfo:
         """Printed text of every node."""
         return self._metadata
 
-    def callers(self, location: int) -> list[tuple[int, int, str]]:
-        """Location, column and source folder of each call that inlined code came through, the inner first."""
-        if location not in self._callers:
-            found, at = list[tuple[int, int, str]](), location
-            while len(found) < 256 and (at := self.number(self.fields(at).get("inlinedAt", ""))) >= 0:
-                found.append(self.position(at))  # calls nest, and a damaged module may lead back here
-            self._callers[location] = found
-        return self._callers[location]
-
-    def position(self, location: int) -> tuple[int, int, str]:
-        """A location, its column and source folder."""
-        fields = self.fields(location)
-        folder = self._file_field(self.number(fields.get("scope", "")), "directory")
-        return location, int(fields.get("column", "0")), folder
-
-    def scopes(self, location: int) -> list[int]:
-        """Metadata numbers of the functions that a location is in, by inlining: the innermost first."""
-        every = [location, *(number for number, _, _ in self.callers(location))]
-        return [self.subprogram_of_variable(number) for number in every]
-
-    def subprogram_place(self, function: Function) -> SourcePlace:
-        """Place of a function's definition."""
-        fields = self.fields(function.debug_subprogram)
-        return SourcePlace(self.file_of(function.debug_subprogram), int(fields.get("line", "0")))
+    def spots(self, location: int) -> list[Spot]:
+        """A location, and the calls that inlined code there came through, the innermost first."""
+        if location not in self._spots:
+            found, at = list[Spot](), location
+            while not found or (at >= 0 and len(found) < 256):  # a damaged module may lead back here
+                fields, place, subprogram = self.fields(at), self.place(at), self.subprogram_of_variable(at)
+                folder = self.file_of(self.number(fields.get("scope", "")), "directory")
+                path, column = str(Path(folder) / place.file), int(fields.get("column", "0"))
+                found.append(Spot(at, place, path, column, subprogram))
+                at = self.number(fields.get("inlinedAt", ""))
+            self._spots[location] = found
+        return self._spots[location]
 
     def variable(self, number: int) -> tuple[str, SourcePlace]:
         """Name and declaration of a ``!DILocalVariable`` or the global behind an expression node."""
         fields = self.fields(number)
         if "var" in fields:
             number = self.number(fields["var"])
-            fields = self.fields(number)
-        place = SourcePlace(self.file_of(number), int(fields.get("line", "0")))
-        return fields.get("name", ""), place
+        return self.fields(number).get("name", ""), self.place(number)
 
     def offset(self, number: int) -> int:
         """Bytes in its symbol at which a global variable begins (``DW_OP_plus_uconst``)."""
@@ -151,11 +142,8 @@ class DebugInfo:
             self._fields[number] = fields
         return self._fields[number]
 
-    def file_of(self, number: int) -> str:
-        """Source file of a node, empty when unknown."""
-        return self._file_field(number, "filename")
-
-    def _file_field(self, number: int, wanted: str) -> str:
+    def file_of(self, number: int, wanted: str = "filename") -> str:
+        """Source file of a node, or its ``directory``; empty when unknown."""
         for _ in range(64):  # scopes nest
             fields = self.fields(number)
             if "filename" in fields:
@@ -266,11 +254,10 @@ class DebugTypes:
                 break
         return found
 
-    def arrays(self, type_: int) -> Iterator[tuple[str, int, int, int]]:
+    def arrays(
+        self, type_: int, path: str = "", start: int = 0, level: int = 0
+    ) -> Iterator[tuple[str, int, int, int]]:
         """Arrays that are members of a structure: path, first byte, bytes, metadata number of the member."""
-        yield from self._arrays(type_, "", 0, 0)
-
-    def _arrays(self, type_: int, path: str, start: int, level: int) -> Iterator[tuple[str, int, int, int]]:
         plain = self.plain(type_)
         fields = self._debug.fields(plain)
         if fields.get("tag") not in _RECORDS - {"DW_TAG_union_type"} or level == _MOST_LEVELS:
@@ -282,7 +269,7 @@ class DebugTypes:
             if self.is_array(of_part) and name:
                 yield name, first, self._size(of_part), number
             else:
-                yield from self._arrays(of_part, name, first, level + 1)
+                yield from self.arrays(of_part, name, first, level + 1)
 
     def is_record(self, type_: int) -> bool:
         """The type is a structure, class or union."""
@@ -296,9 +283,7 @@ class DebugTypes:
 
     def is_array(self, type_: int) -> bool:
         """The type is an array whose elements lie there."""
-        return self._is_array(self._debug.fields(self.plain(type_)))
-
-    def _is_array(self, fields: dict[str, str]) -> bool:
+        fields = self._debug.fields(self.plain(type_))
         return fields.get("tag") == "DW_TAG_array_type" and not _points(fields)
 
     def row_strides(self, type_: int, file: str) -> tuple[int, ...]:
@@ -307,7 +292,7 @@ class DebugTypes:
         In a Fortran ``file``, which declares it, the first index is the fastest one.
         """
         fields = self._debug.fields(self.plain(type_))
-        if fields.get("tag") != "DW_TAG_array_type" or _points(fields):
+        if not self.is_array(type_):
             return ()
         ranges = self._debug.items(self._debug.number(fields.get("elements", "")))
         counts = [self._debug.fields(number).get("count", "") for number in ranges]

@@ -118,7 +118,7 @@ class Holders(Addresses):
         name = joined_name(seen.seen, self._begun(seen, where)[-1].path + tail)
         function, place = seen.function or self.function.name, seen.place
         if seen.root is Root.PARAMETER and not place.line:  # ``this``
-            place = self.names.debug.subprogram_place(self.function)
+            place = self.names.debug.place(self.function.debug_subprogram)
         others = [
             a for rank, a in ranked if rank <= _STORED and a.root is Root.VARIABLE and a.name != best.name
         ]
@@ -134,15 +134,15 @@ class Holders(Addresses):
         """What the source text assigns a block to, where no variable of this function holds it."""
         if any(rank < _CAPTURED for rank, _ in found):
             return
-        debug, level = self.names.debug, self._level(call)
-        location = debug.callers(call.debug_location)[level - 1][0] if level else call.debug_location
+        debug = self.names.debug
+        location = debug.spots(call.debug_location)[self._level(call)].location
         if not debug.place(location).line:
             places = (user.debug_location for user in self.uses.get(call.name, ()))
             location = next((at for at in places if debug.place(at).line), location)
         text = self._allocated(call) or assigned_place(debug, location)
         if text is not None:
             known = min(found, key=lambda item: item[0], default=(0, UNKNOWN))[1]  # of the same type
-            function = self.owner(debug.scopes(location)[0])
+            function = self.owner(debug.spots(location)[0].subprogram)
             named = replace(known, root=Root.VARIABLE, name=text[0], seen=text[0], function=function)
             yield _CAPTURED, replace(named, place=text[1])
 
@@ -168,7 +168,7 @@ class Holders(Addresses):
     def _level(self, call: Instruction) -> int:
         """How many of the inlined calls of an allocation hand the block on: it is used outside of them."""
         debug = self.names.debug
-        inlined = [number for number, _, _ in debug.callers(call.debug_location)]
+        inlined = [spot.location for spot in debug.spots(call.debug_location)[1:]]
         level, pending, known = 0, [call.name], set[str]()
         while pending and level < len(inlined):
             register = pending.pop()
@@ -178,7 +178,7 @@ class Holders(Addresses):
                     pending.append(user.name)
                 if user.debug_location < 0:
                     continue
-                inside = {number for number, _, _ in debug.callers(user.debug_location)}
+                inside = {spot.location for spot in debug.spots(user.debug_location)[1:]}
                 level = max([level, *(i + 1 for i, n in enumerate(inlined) if n not in inside)])
         return level
 
@@ -217,7 +217,8 @@ class Holders(Addresses):
             else:
                 found += _ranked(self.address(text, entered), 0)
         known = set[_Register | _Slot]()
-        inner = self.names.debug.scopes(call.debug_location)[: self._level(call)] if where == RESULT else ()
+        spots = self.names.debug.spots(call.debug_location)[: self._level(call)] if where == RESULT else ()
+        inner = [spot.subprogram for spot in spots]
         while pending:
             item = pending.pop()
             if item in known:
@@ -271,7 +272,7 @@ class Holders(Addresses):
                 continue
             start = int(words[1]) // 8 - held.distance if words else 0
             found = self.variable(record, start)
-            depth = self.names.debug.depth(record.location)
+            depth = len(self.names.debug.spots(record.location)) - 1
             scope = self.names.debug.subprogram_of_variable(record.variable)
             yield _OWN if depth == 0 else (_ALLOCATOR if scope in inner else _INLINED) + depth, found
 
@@ -287,15 +288,11 @@ class Holders(Addresses):
                     yield _Register(user.name, distance)
             elif user.opcode == "store" and position == 1 and user.operands[0].type.kind == "ptr":
                 if declared.root is Root.UNKNOWN and not slot.is_one:
-                    yield from self._captured(user.operands[0].text, entered)
+                    found = self.address(user.operands[0].text, entered)  # of a lambda, a proxy
+                    if found.root in (Root.VARIABLE, Root.PARAMETER):
+                        yield _CAPTURED, found
             elif user.callee.startswith(_COPIES) and position == 1:
                 yield from self._kept(user.operands[0].text, distance, entered, is_one=slot.is_one)
-
-    def _captured(self, text: str, entered: frozenset[str]) -> Iterator[_Found]:
-        """What a temporary object refers to (a lambda, a proxy), where it has no name itself."""
-        found = self.address(text, entered)
-        if found.root in (Root.VARIABLE, Root.PARAMETER):
-            yield _CAPTURED, found
 
     def _accesses(self, register: str, offset: int) -> Iterator[tuple[Instruction, int, int]]:
         """Instructions that use an address, as which operand, and the offset from ``register``."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from commanalyzer.program.ir.model import Function, Instruction, Module
-from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_fortran, is_library
+from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, Spot, is_fortran, is_library
 
 _LOOP = re.compile(r"!llvm\.loop !(\d+)")
 _NODE = re.compile(r"!(\d+)")
@@ -32,16 +32,13 @@ def loop_place(module: Module, debug: DebugInfo, function: Function, header: str
 
 def loop_function(module: Module, debug: DebugInfo, function: Function, header: str) -> str:
     """Name of the function in whose source a loop stands, also if that was inlined; empty when unknown."""
-    for location in _locations(module, function, header):
-        if debug.place(location).line:
-            return function_at(debug, location)
-    return ""
+    found = (at for at in _locations(module, function, header) if debug.place(at).line)
+    return function_at(debug, next(found, -1))
 
 
 def function_at(debug: DebugInfo, location: int) -> str:
     """Name of the function in whose source a location is, also if that was inlined; empty when unknown."""
-    scopes = debug.scopes(location) if location >= 0 else []
-    return debug.fields(scopes[0]).get("name", "") if scopes else ""
+    return debug.fields(debug.spots(location)[0].subprogram).get("name", "")
 
 
 def _locations(module: Module, function: Function, header: str) -> list[int]:
@@ -54,9 +51,13 @@ def _locations(module: Module, function: Function, header: str) -> list[int]:
 
 def user_place(debug: DebugInfo, location: int) -> SourcePlace:
     """Place of a location, or of the innermost call that led from the user's code into the library there."""
-    first = debug.place(location)
-    places = [first, *(debug.place(number) for number, _, _ in debug.callers(location))]
-    return next((place for place in places if place.line and not is_library(place.file)), first)
+    return _user_spot(debug, location).place
+
+
+def _user_spot(debug: DebugInfo, location: int) -> Spot:
+    """The innermost of them in the user's code, or the location itself."""
+    spots = debug.spots(location)
+    return next((s for s in spots if s.place.line and not is_library(s.place.file)), spots[0])
 
 
 def _starts(module: Module, branch: Instruction) -> Iterator[int]:
@@ -71,6 +72,9 @@ _CHANGED = re.compile(r"([A-Za-z_][\w.]*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)[^;={}]*$
 _CHANGED_FORTRAN = re.compile(r"([a-z]\w*(?:%\w+)*)=(?![=>])[^,]*$")
 _CONDITION = re.compile(r"^(?:if|where|forall)(?=\()")
 _INDEX = re.compile(r"\[[^\[\]]*\]")
+_END = re.compile(r"[,;:?=<>&|!(){}\[\]]")  # of operands and the operators between them
+_HIDDEN = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|->|::|(?<=\w)<\w+>")  # where these end nothing
+_LONGEST_NAME = 40
 _ALLOCATE = re.compile(r"\ballocate\((.*)\)$")
 _INNER = re.compile(r"\([^()]*\)")
 _PATH = re.compile(r"[a-z]\w*(?:%\w+)*")
@@ -97,17 +101,13 @@ def user_frames(debug: DebugInfo, location: int, function: str) -> tuple[UserFra
 
     ``function`` is the one that the location is in, without regard to inlining.
     """
-    frames = []
-    every = [debug.position(location), *debug.callers(location)]
-    for (number, _, directory), scope in zip(every, debug.scopes(location), strict=True):
-        place = debug.place(number)
-        if place.file and not is_library(place.file):
-            fields = debug.fields(scope)
-            is_own = number == every[-1][0]
+    frames, spots = [], debug.spots(location)
+    for spot in spots:
+        if spot.place.file and not is_library(spot.place.file):
+            fields, is_own = debug.fields(spot.subprogram), spot is spots[-1]
             called = function if is_own else fields.get("linkageName") or fields.get("name", function)
-            path = str(Path(directory) / place.file)
-            text = (_statement if is_fortran(place.file) else _text_of)(path, place.line)
-            frames.append(UserFrame(called, place, text))
+            text = (_statement if is_fortran(spot.path) else _text_of)(spot.path, spot.place.line)
+            frames.append(UserFrame(called, spot.place, text))
     return tuple(frames)
 
 
@@ -117,13 +117,13 @@ def user_variable(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | 
     ``None`` if the location is not in the library, or no caller is known. The name is empty if the source
     cannot be read.
     """
-    if not is_library(debug.place(location).file):
+    spot = _user_spot(debug, location)
+    if spot.location == location or not spot.place.file:
         return None
-    for number, column, directory in debug.callers(location):
-        place = debug.place(number)
-        if place.file and not is_library(place.file):
-            return _name_at(str(Path(directory) / place.file), place.line, column), place
-    return None
+    text, column = _text_of(spot.path, spot.place.line), spot.column
+    found = _NAME.match(text, column - 1) if column else None
+    owner = _OWNER.search(text[: column - 1]) if found else None  # of a member: what it is called on
+    return (owner.group(1) if owner else found.group() if found else ""), spot.place
 
 
 def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
@@ -131,31 +131,49 @@ def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] |
 
     Blocks of Fortran that no statement allocates are temporaries.
     """
-    _, column, directory = debug.position(location)
-    place = debug.place(location)
+    _, place, path, column, _ = debug.spots(location)[0]
     if not place.file or is_library(place.file):
         return None
-    if is_fortran(place.file):
+    if is_fortran(path):
         target = changed_variable(debug, location)
         return (f"temporary of {target}" if target else "temporary", place)
-    match = _TARGET.search(_text_before(str(Path(directory) / place.file), place.line, column))
+    match = _TARGET.search(_text_before(path, place.line, column))
     name = _INDEX.sub("", match.group(1)) if match else ""
     return (name.removeprefix("this."), place) if name else None
 
 
 def changed_variable(debug: DebugInfo, location: int) -> str:
     """What the statement at ``location`` assigns to or updates, without indices; empty when unknown."""
-    _, column, directory = debug.position(location)
-    place = debug.place(location)
-    if not place.file or is_library(place.file):
+    _, place, path, column, _ = _user_spot(debug, location)
+    if not place.file or is_library(place.file) or not column:
         return ""
-    path = str(Path(directory) / place.file)
-    if is_fortran(place.file):
+    if is_fortran(path):
         statement = _statement(path, place.line)
         changed = _CHANGED_FORTRAN.match(_without(_INNER, _CONDITION.sub("", statement)))
     else:  # the operator of an update is the place of its result
         changed = _CHANGED.search(_without(_INDEX, _text_before(path, place.line, column + 2)))
-    return changed.group(1).removeprefix("this.") if changed and column else ""
+    return changed.group(1).removeprefix("this.") if changed else ""
+
+
+def value_name(debug: DebugInfo, location: int) -> str:
+    """What a value without a variable is called: what its statement changes, else its expression.
+
+    ``sum(u*u)`` of ``print *, sum(u*u)``, ``sum`` if that is long. Empty when unknown.
+    """
+    _, place, path, column, _ = _user_spot(debug, location)
+    if (changed := changed_variable(debug, location)) or not column or is_library(place.file):
+        return changed
+    before, text = (line := _text_of(path, place.line))[: column - 1], line[column - 1 :]
+    if is_fortran(path):  # an operator's place is where its expression begins
+        before = "".join(before.lower().split())
+        if not before and not _code(_text_of(path, place.line - 1)).endswith("&"):
+            return ""  # the place of the statement
+        text = _statement(path, place.line)[len(before) :]
+    else:
+        begin = len(before) - len(_END.split(_without(_HIDDEN, before, "_"))[-1])
+        text = before[begin:] + text
+    found = text[: len(_END.split(_without(_HIDDEN, text, "_"))[0])].strip().removeprefix("return ")
+    return found if len(found) <= _LONGEST_NAME else _without(_INNER, found)[:_LONGEST_NAME]
 
 
 def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, SourcePlace] | None:
@@ -163,11 +181,10 @@ def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, S
 
     ``location`` is that of the allocation, ``number`` which one of the statement it is, from 0.
     """
-    place = debug.place(location)
-    if not is_fortran(place.file):
+    _, place, path, *_ = debug.spots(location)[0]
+    if not is_fortran(path):
         return None
-    statement = _statement(str(Path(debug.position(location)[2]) / place.file), place.line)
-    allocated = _ALLOCATE.search(statement)
+    allocated = _ALLOCATE.search(_statement(path, place.line))
     names = _items(allocated.group(1)) if allocated else []
     return (names[number], place) if number < len(names) else None
 
@@ -176,11 +193,16 @@ def _statement(path: str, line: int) -> str:
     """A free-form Fortran statement with its continuation lines, in lower case and without blanks."""
     text = ""
     for part in _lines(path)[max(line - 1, 0) : line + _MOST_CONTINUED]:
-        code = part.partition("!")[0].strip().removeprefix("&").rstrip()
+        code = _code(part)
         text += code.removesuffix("&")
         if not code.endswith("&"):
             break
     return "".join(text.lower().split())
+
+
+def _code(line: str) -> str:
+    """A Fortran line without comment, and without the sign that it continues another."""
+    return line.partition("!")[0].strip().removeprefix("&").rstrip()
 
 
 def _items(text: str) -> list[str]:
@@ -190,9 +212,9 @@ def _items(text: str) -> list[str]:
     return [item for item in items.split(",") if _PATH.fullmatch(item)]
 
 
-def _without(brackets: re.Pattern[str], text: str) -> str:
-    """The text without what stands in brackets, which nest."""
-    while (less := brackets.sub("", text)) != text:
+def _without(brackets: re.Pattern[str], text: str, instead: str = "") -> str:
+    """The text without what stands in brackets, which nest; ``instead`` of each of its letters."""
+    while (less := brackets.sub(lambda found: instead * len(found[0]), text)) != text:
         text = less
     return text
 
@@ -200,16 +222,6 @@ def _without(brackets: re.Pattern[str], text: str) -> str:
 def _text_before(path: str, line: int, column: int) -> str:
     """The line up to a column; members of what pointers point to are written like others."""
     return _text_of(path, line)[: column - 1].replace("->", ".") if column else ""
-
-
-def _name_at(path: str, line: int, column: int) -> str:
-    """Identifier at a place; of a call of a member (``x.resize``), the object that it is called on."""
-    text = _text_of(path, line)
-    match = _NAME.match(text, column - 1) if column else None
-    if match is None:
-        return ""
-    owner = _OWNER.search(text[: column - 1])
-    return owner.group(1) if owner else match.group()
 
 
 def _text_of(path: str, line: int) -> str:

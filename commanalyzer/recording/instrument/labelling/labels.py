@@ -15,8 +15,8 @@ from itertools import zip_longest
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
 from commanalyzer.program.ir.model import Instruction, IrType, Module, Operand
-from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace
-from commanalyzer.program.ir.names.source_text import changed_variable, loop_function, loop_place
+from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
+from commanalyzer.program.ir.names.source_text import loop_function, loop_place, user_place, value_name
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.labelling.values import Flow, FunctionValues, value_width
@@ -267,9 +267,10 @@ class LabelBook:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
         definition, uses = self.values.definitions.get(name), self.values.uses.get(name, ())
         known = [at.instruction for at in (definition, *uses) if at is not None]
-        origin = next((i for i in known if self.debug.place(i.debug_location).line), None)
-        variable, _ = self.debug.variable(self.variables.get(name, -1))
-        variable = variable or changed_variable(self.debug, origin.debug_location if origin else -1)
+        origin = next((i for i in known if user_place(self.debug, i.debug_location).line), None)
+        held = self.variables.get(name, -1)
+        variable = "" if is_library(self.debug.file_of(held)) else self.debug.variable(held)[0]
+        variable = variable or value_name(self.debug, origin.debug_location if origin else -1)
         kind, width = "store" if name in self.homes else "register", self._width(self.values.type_of(name))
         return self.add_site(result, kind, width, origin, fold, variable=variable)
 
@@ -291,12 +292,12 @@ class LabelBook:
 
     def _place(self, instruction: Instruction) -> SourcePlace:
         """Its place; of one that stands for several lines, the nearest one before it in its block."""
-        place = self.debug.place(instruction.debug_location)
+        place = user_place(self.debug, instruction.debug_location)
         if place.line:
             return place
         block = self._block_of[instruction.first_line].instructions
         before = (i for i in reversed(block) if i.first_line < instruction.first_line)
-        places = (self.debug.place(i.debug_location) for i in before if i.debug_location >= 0)
+        places = (user_place(self.debug, i.debug_location) for i in before if i.debug_location >= 0)
         return next((other for other in places if other.line), place)
 
     def _loop(self, instruction: Instruction) -> LoopPlace:
@@ -358,7 +359,7 @@ class LabelBook:
     def home_sizes(self) -> dict[str, tuple[str, int]]:
         """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
         return {
-            pointer: (self.debug.variable(self.variables.get(n, -1))[0], self._width(self.values.type_of(n)))
+            pointer: (self.sites.sites[self.site_of[n]].variable, self._width(self.values.type_of(n)))
             for n, pointer in self.homes.items()
             if n in self.site_of
         }
