@@ -260,14 +260,13 @@ def _family(
 
 
 def _is_known(shaped: Shaped, shown: Sequence[tuple[int, ...]]) -> bool:
-    """Whether the rows of an array are declared so, else shown, and its last row is whole."""
-    row = (*shaped.extents[:-1], shaped.extents[-1] * shaped.components)
-    if shaped.array.rows:
-        points = shaped.extents if shaped.components == 1 else (*shaped.extents, shaped.components)
-        is_so = tuple(math.prod(points[k:]) for k in range(1, len(points))) == shaped.array.rows
-    else:
-        is_so = {shaped.extents, row} & set(shown) != set()
-    return is_so and math.prod(row) in shaped.array.counts
+    """Whether the rows of an array are shown, its shortest ones as declared, and its last row is whole."""
+    extents, declared = shaped.extents, shaped.array.rows
+    row = (*extents[:-1], extents[-1] * shaped.components)
+    points = extents if shaped.components == 1 else (*extents, shaped.components)
+    steps = tuple(math.prod(points[k:]) for k in range(1, len(points)))
+    is_so = steps[-len(declared) :] == declared or not declared
+    return is_so and {extents, row} & set(shown) != set() and math.prod(row) in shaped.array.counts
 
 
 def _as_member(
