@@ -68,6 +68,11 @@ class HomeObject:
     strides: tuple[int, ...] = ()
     record_bytes: int = 0  # bytes of the structures that it is an array of, 0 for other arrays
 
+    @property
+    def is_temporary_scalar(self) -> bool:
+        """No variable of the program: an argument that is passed by its address (``call step(0.1d0)``)."""
+        return self.kind == HomeKind.STACK and self.name == "temporary" and self.size_bytes <= 8
+
 
 class LoopPlace(NamedTuple):
     """Where a loop of the source begins; empty and 0 for what is in none, or where it is not known."""

@@ -581,3 +581,53 @@ def test_points_of_several_values_on_a_ring_are_a_square() -> None:
     found = analyse_text(text, "", suffix=".f90", nodes=4).decomposition(4)
     assert found.grid == (2, 2)
     assert found.comm_bytes == 3 * 8 * 4 * (4 * 3 * 12 - 4) + 3 * 8
+
+
+def test_literal_arguments_are_sent_to_nobody() -> None:
+    """Shallow water on staggered points: beside a cut, one side reads the height, the other the velocity."""
+    text = """module water
+      implicit none
+      real(8), allocatable :: h(:, :), u(:, :), v(:, :)
+    contains
+      subroutine step(nx, ny, dt)
+        integer, intent(in) :: nx, ny
+        real(8), intent(in) :: dt
+        integer :: i, j
+        do j = 1, ny
+          do i = 2, nx
+            u(i, j) = u(i, j) - dt * (h(i, j) - h(i - 1, j))
+          end do
+        end do
+        do j = 2, ny
+          do i = 1, nx
+            v(i, j) = v(i, j) - dt * (h(i, j) - h(i, j - 1))
+          end do
+        end do
+        do j = 1, ny
+          do i = 1, nx
+            h(i, j) = h(i, j) - dt * (u(i + 1, j) - u(i, j) + v(i, j + 1) - v(i, j))
+          end do
+        end do
+      end subroutine
+    end module
+    program main
+      use water
+      implicit none
+      integer :: s, i, j
+      allocate (h(24, 20), u(25, 20), v(24, 21))
+      u = 0
+      v = 0
+      do j = 1, 20
+        do i = 1, 24
+          h(i, j) = 1 + 0.1d0 * mod(i * j, 5)
+        end do
+      end do
+      do s = 1, 3
+        call step(24, 20, 0.1d0)
+      end do
+      print *, sum(h)
+    end program
+    """
+    result = analyse_text(text, suffix=".f90", nodes=(2, 4))
+    assert result.decomposition(2).comm_bytes == 3 * 8 * 2 * 20 + 8
+    assert result.decomposition(4).comm_bytes == 3 * 8 * 2 * (20 + 24) + 3 * 8

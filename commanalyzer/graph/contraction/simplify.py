@@ -133,11 +133,12 @@ def _has(rows: Rows, chosen: Bool) -> bool:
 def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     """Return bool[V], values that everyone computes, int64[V + 1], and what each is made of, from there on.
 
-    Registers, and words that are made ``again``. Values that are made of each other, round a loop, are
-    counters: one after the other, they do no work.
+    Registers, words that are made ``again``, and where compilers put arguments that are no variables. Values
+    that are made of each other, round a loop, are counters: one after the other, they do no work.
     """
     v, is_fixed, circles = graph.num_vertices, graph.versions <= 1, np.zeros(graph.num_vertices, np.bool_)
-    is_open = (graph.is_register & ~graph.is_input) | again
+    is_scalar = np.array([o.is_temporary_scalar for o in graph.objects])[graph.home_object]
+    is_open = ((graph.is_register | is_scalar) & ~graph.is_input) | again
     for rows in row_slices(graph):
         is_open[sink_of_source(rows)[~(is_fixed | is_open)[rows.source]]] = False
         is_open[rows.row_sink[rows.row_fold != 0]] = False
