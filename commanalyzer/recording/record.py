@@ -6,7 +6,7 @@ Input: an :class:`AnalysisRequest`. Output: :class:`RecordedProgram`, everything
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +37,7 @@ from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.frontend.inputs.executable import compile_executable, has_executable
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
+from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import is_fortran
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.abi import PIECE
@@ -302,7 +303,7 @@ def _finished(
         exit_status=exit_status,
         unmodelled_calls=unmodelled,
         dropped_events=trace.statistics.dropped_rows + trace.statistics.hash_collisions,
-        warnings=(*frontend.diagnostics, *_warnings(request, unmodelled, ends, recorded, work)),
+        warnings=(*frontend.diagnostics, *_warnings(request, unmodelled, ends, recorded, work, plan.sites)),
     )
     return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces, plan.sites)
 
@@ -321,12 +322,25 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
     return WorkCounts(flops, loads, stores, instructions, served.integer, served.memory, used)
 
 
+def _uncounted(trace: Trace, table: SiteTable) -> Iterator[str]:
+    """What the flows of values do not have: who compares only to know what to do needs what is compared."""
+    counted = np.asarray(trace.block_counters)[: len(table.blocks)].astype(np.int64)
+    times = counted * np.array([block.steering for block in table.blocks[: len(counted)]], np.int64)
+    if times.any():
+        most = source_name(table.blocks[int(times.argmax())].function)
+        yield (
+            f"{times.sum()} comparisons of elements (most in {most}) only decide what is done next, as in a "
+            "search or a sort: what they need of other nodes is not counted, so bytes may be too low"
+        )
+
+
 def _warnings(
     request: AnalysisRequest,
     called: Sequence[tuple[str, int]],
     ends: tuple[int, int],
     recorded: _Recorded,
     work: WorkCounts,
+    table: SiteTable,
 ) -> Sequence[str]:
     """What has to be said of a recording; ``ends`` are the exit statuses alone and recorded."""
     result, statistics = [], recorded.trace.statistics
@@ -355,6 +369,7 @@ def _warnings(
             f"{recorded.left_out} words may be private temporaries (they are computed anew at times): "
             "counted as shared data (bytes may be too high), as a graph with each content would be too large"
         )
+    result += _uncounted(recorded.trace, table)
     if recorded.store.num_rows == 0:
         what = "the program stores no values (what stays in registers is not divided)"
         if request.regions:

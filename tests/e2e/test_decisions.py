@@ -5,7 +5,7 @@ import pytest
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.structure.hubs import find_hubs
-from tests.e2e.analysed import HEAD
+from tests.e2e.analysed import HEAD, analyse_text
 from tests.e2e.test_fused_reductions import WAYS, N, owners_in_blocks
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT
@@ -69,3 +69,35 @@ def test_a_time_that_all_compute_from_the_same_step_is_not_sent() -> None:
 def test_a_test_on_one_element_is_its_owners() -> None:
     """Only the sum that is printed at the end is combined."""
     assert found_bytes("roots") == 8 * 3
+
+
+SORT = """
+int main(int n, char **v) {
+  double a[16], sum = 0;
+  for (int i = 0; i < 16; i++) a[i] = FIRST;
+  for (int i = 1; i < 16; i++) {
+    double x = a[i];
+    int j = i;
+    for (; j > 0 && a[j - 1] > x; j--) a[j] = a[j - 1];
+    a[j] = x;
+  }
+  for (int i = 1; i < 16; i++) sum += i * (a[i] - a[i - 1]);
+  printf("%g\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize(("first", "compared"), [("16 - i", 15 * 16 // 2), ("i", 15)])
+def test_comparisons_that_only_lead_on_are_counted_as_such(first: str, compared: int) -> None:
+    """Insertion sort compares with all before, or with one, by the order in which they are."""
+    told = analyse_text(SORT.replace("FIRST", first), nodes=2).recording.warnings
+    assert [text.split(" that")[0].split(" (")[0] for text in told if "what is done next" in text] == [
+        f"{compared} comparisons of elements"
+    ]
+
+
+def test_choices_of_an_element_and_decisions_are_no_such_comparisons() -> None:
+    for name in ("upwind", "roots"):
+        source = ROOT / "workloads" / "decisions" / f"{name}.c"
+        told = ca.analyze(source, nodes=2, program_output="discard").recording.warnings
+        assert not any("what is done next" in text for text in told)

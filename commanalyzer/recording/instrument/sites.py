@@ -91,6 +91,7 @@ class BlockRecord:
     loads: int
     stores: int
     instructions: int
+    steering: int = 0  # comparisons of elements that only decide what is executed
 
 
 @dataclass(slots=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 from commanalyzer.foundation.work import Operations
 from commanalyzer.program.frontend.decisions import is_added
 from commanalyzer.program.ir.cfg import ControlFlow, reached
 from commanalyzer.program.ir.libcalls import CallKind
+from commanalyzer.program.ir.loops.guards import loop_guards
 from commanalyzer.program.ir.model import BasicBlock, Instruction, IrType
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
 from commanalyzer.recording.instrument.labelling.values import (
@@ -18,6 +20,7 @@ from commanalyzer.recording.instrument.labelling.values import (
     CallFacts,
     Flow,
     FunctionValues,
+    Place,
     source_arguments,
 )
 from commanalyzer.recording.instrument.regions import Regions
@@ -153,6 +156,7 @@ def _record(values: FunctionValues, leader: str, parts: Sequence[Sequence[Instru
 
 
 _Place = tuple[str, int]  # block, and index of the instruction in it
+_STEPS = frozenset({"add", "sub", "zext", "sext", "trunc"})
 _ENDS = frozenset({"load", "atomicrmw", "cmpxchg"})  # what they read was computed by other sites
 
 
@@ -198,6 +202,11 @@ def attribute_work(
                 served.claim(_stored(values, instruction), site)
     costs.add_claims(flops, of_values=False)
     costs.add_claims(served, of_values=True)
+    for found in costs.steering():
+        counter = counters.counter_of(found.block, found.index)
+        if counter is not None:
+            record = book.sites.blocks[counter]
+            book.sites.blocks[counter] = replace(record, steering=record.steering + 1)
     for site, terms in costs.terms.items():
         assert site >= first_site
         sites[site] = replace(sites[site], cost_terms=tuple(sorted(terms.items())))
@@ -321,6 +330,51 @@ class _Costs:
             if counter is not None and cost:
                 terms = self.terms.setdefault(site, {})
                 terms[counter] = terms.get(counter, Operations()) + cost.times(times)
+
+    def steering(self) -> Iterator[Place]:
+        """Comparisons of elements that only decide what is done; not of letters, rounds, or for an abort."""
+        values, cfg = self.values, self.values.cfg
+        trips, known = loop_guards(values.function, cfg), set[str]()
+        known.update(*values.selected.deciding.values())
+        known.update(*(found.conditions for found in values.selected.kept.values()))
+        ends = {block.label: block.terminator.opcode for block in values.function.blocks}
+        for name, found in values.definitions.items():
+            if found.instruction.opcode not in ("icmp", "fcmp") or name in known or found.block in trips:
+                continue
+            operands, uses = _operands(values, name), values.uses.get(name, ())
+            used = [use.instruction for n in operands for use in values.uses.get(n, ())]
+            read = [values.definitions[n].instruction for n in reached(operands, partial(_operands, values))]
+            if (
+                all(use.instruction.opcode == "br" for use in uses)
+                and not any(
+                    ends[after] == "unreachable" for use in uses for after in cfg.successors[use.block]
+                )
+                and any(i.opcode == "load" and self._is_element(i) for i in read)
+                and not any(map(is_added, used))
+                and not any(map(self._counts_rounds, operands))
+            ):
+                yield found
+
+    def _is_element(self, load: Instruction) -> bool:
+        """Whether a number is loaded from an address that is computed from another, or was loaded."""
+        kind, pointer = load.type, self.values.definitions.get(load.operands[0].text)
+        if kind.kind == "ptr" or (kind.kind == "int" and kind.bits <= 8) or pointer is None:
+            return False
+        is_computed = any(o.is_local for o in pointer.instruction.operands[1:])
+        return is_computed or pointer.instruction.opcode in ("phi", "select", "load")
+
+    def _counts_rounds(self, name: str) -> bool:
+        """Whether a register is a loop's counter, or a constant number of steps from it."""
+        made = self.values.definitions[name]
+        while made.instruction.opcode in _STEPS and not any(
+            o.is_local for o in made.instruction.operands[1:]
+        ):
+            if (inner := self.values.definitions.get(made.instruction.operands[0].text)) is None:
+                return False
+            made = inner
+        loop = self.values.cfg.loops.get(made.block)
+        is_phi = made.instruction.opcode == "phi"
+        return loop is not None and is_phi and self._is_counter(made.instruction, loop.blocks)
 
     def _varies(self, name: str, block: str) -> bool:
         """Whether a register depends on values that change from round to round of the loop around ``block``.
