@@ -22,14 +22,14 @@ BUDGETS = {
     "checking": 1_649,
     "cli": 3_737,
     "communication": 2_876,
-    "division": 6_852,
+    "division": 6_853,
     "foundation": 1_115,
     "graph": 5_625,
     "kernels": 6_790,
     "machine": 4_905,
     "profiles": 4_898,
     "program": 9_143,
-    "recording": 11_068,
+    "recording": 11_138,
     "report": 7_017,
     "result": 2_573,
     "scaling": 5_795,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_743,
+    "tests": 41_775,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -9,6 +9,7 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -165,7 +166,7 @@ class Layouts:
         seen = {(guess.comm_bytes, guess.imbalance) for guess in chosen}
         others = {
             (guess.comm_bytes, guess.imbalance): guess
-            for guess in sorted(complete, key=lambda g: g.plainness, reverse=True)
+            for guess in sorted(itertools.chain(*ways.values()), key=lambda g: g.plainness, reverse=True)
             if guess.imbalance <= allowed and (guess.comm_bytes, guess.imbalance) not in seen
         }
         return likely, [self._named(others[key]) for key in sorted(others)[:_OTHERS]]

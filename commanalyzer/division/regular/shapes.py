@@ -179,16 +179,16 @@ def _largest_families(
     sizes: Mapping[int, Float64], arrays: Sequence[Array], dims: int, strides: Mapping[int, tuple[int, ...]]
 ) -> list[tuple[Shaped, ...]]:
     """Families of so many dimensions: every array in one by its size, and in one by its strides."""
-    regular = {e for a in arrays for c in a.counts if (e := _edges(a, c, dims, strides[id(a)]))}
+    regular = {e for a in arrays for c in a.counts for e in _edges(a, c, dims, strides[id(a)])}
     shown = {id(a): _shown(a, dims, strides[id(a)]) for a in arrays}
     voted = regular.union(*shown.values())
     families = [f for base in sorted(voted) if (f := _family(arrays, base, voted, regular, shown, strides))]
     total = np.maximum(sum(sizes.values(), start=np.zeros(3)), 1.0)
     shares = [_extent(sizes, f) / total for f in families]
-    chosen, most, seen = list[tuple[Shaped, ...]](), np.zeros(3), set[tuple[int, bool, bool]]()
+    chosen, most, seen = list[tuple[Shaped, ...]](), np.zeros(3), set[tuple[int, int, bool]]()
     for i in sorted(range(len(families)), key=lambda i: (-shares[i].max(), -shares[i].sum())):
         is_regular = families[i][0].extents in regular
-        members = {(id(s.array), is_regular, _is_shown(s, strides)) for s in families[i]}
+        members = {(id(s.array), is_regular * s.components, _is_shown(s, strides)) for s in families[i]}
         is_guess = not any(s.extents in shown[id(s.array)] for s in families[i])
         if chosen and dims > 1 and is_guess and not np.any(shares[i] >= most):
             continue
@@ -199,21 +199,21 @@ def _largest_families(
     return chosen
 
 
-def _edges(array: Array, count: int, dims: int, strides: Sequence[int]) -> tuple[int, ...]:
+def _edges(array: Array, count: int, dims: int, strides: Sequence[int]) -> list[tuple[int, ...]]:
     """Extents of a square or cube of ``count`` elements, or of points with all that is in the likeliest row.
 
     Nothing where it is none, or rows contradict. Points have fewer values than there are in a line.
     """
     if dims == 1:
-        return (count,)
-    is_free = not array.rows and (dims == 2 or not strides)
-    of_point = next((s for s in strides[:1] if s <= MOST_COMPONENTS and not array.rows), 1)
-    for values in (of_point, 1) if dims <= _MOST_GUESSED else ():
+        return [(count,)]
+    found, is_free = [], not array.rows and (dims == 2 or not strides)
+    of_point = [s for s in strides[:1] if s <= MOST_COMPONENTS and not array.rows]
+    for values in (1, *of_point) if dims <= _MOST_GUESSED else ():
         edge = round((count / values) ** (1.0 / dims))
         is_one = edge**dims * values == count and edge > (2 if values == 1 else values)
         if is_one and (is_free or edge * values in strides):
-            return (edge,) * dims
-    return ()
+            found.append((edge,) * dims)
+    return found
 
 
 def _shown(array: Array, dims: int, strides: Sequence[int]) -> list[tuple[int, ...]]:
