@@ -29,7 +29,7 @@ BUDGETS = {
     "machine": 4_905,
     "profiles": 4_898,
     "program": 9_143,
-    "recording": 11_138,
+    "recording": 11_143,
     "report": 7_017,
     "result": 2_573,
     "scaling": 5_795,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_775,
+    "tests": 41_802,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

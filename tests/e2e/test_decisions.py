@@ -101,3 +101,30 @@ def test_choices_of_an_element_and_decisions_are_no_such_comparisons() -> None:
         source = ROOT / "workloads" / "decisions" / f"{name}.c"
         told = ca.analyze(source, nodes=2, program_output="discard").recording.warnings
         assert not any("what is done next" in text for text in told)
+
+
+@pytest.mark.parametrize("q", [1, 2])
+def test_a_flag_compares_what_its_element_is_given(q: int) -> None:
+    """Relaxation in place until no point moves: who has a point knows how far, and its flag goes to all."""
+    text = """
+      int main(void) {
+        double *d = calloc(26 * 26, sizeof *d), sum = 0;
+        for (int i = 0; i < 26; i++) d[i] = 1;
+        int moved, rounds = 0;
+        do {
+          moved = 0;
+          for (int i = 1; i <= 24; i++) for (int j = 1; j <= 24; j++) {
+            int k = i * 26 + j;
+            double x = 0.25 * (d[k - 1] + d[k + 1] + d[k - 26] + d[k + 26]);
+            if (fabs(x - d[k]) > 0.01) moved = 1;
+            d[k] = x;
+          }
+        } while (moved && ++rounds < 20);
+        for (int k = 0; k < 26 * 26; k++) sum += d[k];
+        printf("%g\\n", sum);
+      }"""
+    p = 2 * q
+    found = analyse_text(text, nodes=p).decomposition(p)
+    assert found.grid == (2, q) or found.grid == (q, 2)
+    assert found.comm_bytes == 20 * (8 * 2 * 24 * q + 2 * 4 * (p - 1)) + 8 * (p - 1)
+    assert found.imbalance < 1.01

@@ -79,9 +79,9 @@ def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:
     """Registers that a value in memory and a term of a reduction are computed from in one round of a loop.
 
     Each is a value of its own: who computes what is stored has it, and need not compute it for the reduction.
-    Of several behind each other, it is the last one.
+    Terms are what a choice compares, too. Of several behind each other, it is the last one.
     """
-    values = book.values
+    values, loops = book.values, book.values.cfg.innermost_loop
     plain = {c.members[0] for c in components if c.kind == "plain"}
 
     def inputs(name: str) -> list[str]:
@@ -93,12 +93,17 @@ def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:
 
     accumulators = [c.accumulator for c in components if c.accumulator is not None]
     terms = {o.text: n for a in accumulators for n in a.updates for o in values.data_operands(n)}
+    compared = {name: c.choices[0] for c in values.selected.kept.values() for name in c.inputs}
     extrema = {e.store.first_line for e in extremum_stores(values.function, values.cfg)}
-    stored, replaced, added = set[str](), set[str](), dict[str, str]()  # added: terms of sums in memory
+    stored, elements, replaced = set[str](), set[str](), set[str]()
+    added = dict[str, str]()  # terms of sums in memory
     for block in values.function.blocks:
         for store in (i for i in block.instructions if i.opcode == "store"):
             value, load = store.operands[0].text, accumulated_load(values, store, block.label)
             stored.add(value)
+            place = values.block_of(store.operands[1].text)
+            if loops.get(place) == loops.get(block.label):  # not where the choice itself is kept
+                elements.add(value)
             if store.first_line in extrema:
                 added[value] = value
             elif load:
@@ -106,8 +111,8 @@ def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:
             else:
                 replaced.add(value)
     both = origins(terms) & origins(stored) | origins(added) & origins(replaced)
-    terms |= added
-    loops = values.cfg.innermost_loop
+    both |= origins(compared) & origins(elements)
+    terms |= added | compared
     rounds = {loops.get(values.block_of(n)) for n in terms.values()}
     both = {n for n in both if loops.get(values.block_of(n)) in rounds}
     return {n for n in both if not any(use.instruction.name in both for use in values.uses[n])}
