@@ -26,6 +26,7 @@ from rich.console import Console
 
 from bench.allocations_document import document
 from commanalyzer.machine.measuring.phase_campaign import campaign_points
+from commanalyzer.machine.phase_times import conditions_text
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.machine.simulation.flows import phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
@@ -133,9 +134,7 @@ def simulated(topology: str, scope: Scope) -> tuple[list[Row], str]:
     network = make_network(topology, HOSTS)
     models = fitted(network)
     areas = models[0].times.areas
-    text = "; ".join(
-        f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}" for a in areas
-    )
+    text = "; ".join(f"{a.name} ({conditions_text(a.where) or 'all'}): {a.formula}" for a in areas)
     return list(tested(network, dict(zip(MODELS, models, strict=True)), scope)), text
 
 

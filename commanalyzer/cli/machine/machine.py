@@ -16,7 +16,7 @@ import click
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
 from commanalyzer.cli.parameters.output import Outputs, force_option, quiet_option, together
-from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
+from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError, MachineModelError
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
         write_text(script, text, force=force)
         click.echo(f"wrote {script}; submit with: bash {script}")
         return
-    points = campaign_points(nodes, asked.ppn, sizes=asked.sizes or SIZES_BYTES)
     try:
+        points = campaign_points(nodes, asked.ppn, sizes=asked.sizes or SIZES_BYTES)
         done = run_campaign(
             table, points, asked.allocation, lambda text: click.echo(f"note: {text}", err=True)
         )
@@ -123,25 +123,53 @@ def command() -> None:
 @click.option(
     "--areas", default="", help="Bounds of the areas: 'S <= 4096 and NT <= 131072'; found if left out."
 )
+@click.option(
+    "--network",
+    type=options.NETWORK,
+    help="Network with known routes: busiest link and longest way are metrics.",
+)
+@click.option(
+    "--network-nodes", type=click.IntRange(1), help="Nodes of --network; else as many as the places need."
+)
 @force_option
-def phases(table: Path, output: Path, name: str, base: str, areas: str, force: bool) -> None:
+def phases(
+    table: Path,
+    output: Path,
+    name: str,
+    base: str,
+    areas: str,
+    network: str | None,
+    network_nodes: int | None,
+    force: bool,
+) -> None:
     """Fit models of communication phases to a campaign (TABLE of machine measure --campaign).
 
-    Switches and racks are metrics where the base says how many nodes they have ([[units]]).
+    Switches and racks are metrics where the base says how many nodes they have ([[units]]), or of --network.
     """
     from commanalyzer.machine.machine_file import load_machine, write_machine
     from commanalyzer.machine.measuring.phase_campaign import read_points
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.machine.phase_times import parse_condition
+    from commanalyzer.machine.simulation.routes import make_network
     from commanalyzer.report.machine import show_machine
     from commanalyzer.report.result.text import make_console
     from commanalyzer.scaling.allocations.campaign import machine_of_campaign
 
+    if network_nodes and not network:
+        raise click.UsageError("--network-nodes belongs to --network")
     found = read_points(table)
+    if not found:
+        raise MachineModelError(
+            "expected measured phases, found none",
+            where=str(table),
+            hint="mpiexec -n RANKS commanalyzer machine measure --campaign TABLE measures them",
+        )
     start = load_machine(base) if base else MachineParameters(name or output.stem)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     bounds = parse_condition(areas) if areas else None
-    machine, _ = machine_of_campaign(found, start, bounds=bounds, date=today)
+    places = 1 + max(place for point in found for place in point.positions)
+    routes = make_network(network, network_nodes or places) if network else None
+    machine, _ = machine_of_campaign(found, start, bounds=bounds, date=today, network=routes)
     machine = replace(machine, name=name or machine.name)
     write_machine(output, machine, {"campaign": str(table), "points": len(found)}, force=force)
     show_machine(machine, make_console(sys.stdout))

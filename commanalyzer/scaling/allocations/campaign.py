@@ -30,12 +30,18 @@ import numpy as np
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, MeasuredPhase, pattern_of
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit
+from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit, conditions_text
 from commanalyzer.machine.placement import Placement, on_nodes
 from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import Int64, Topology
-from commanalyzer.scaling.allocations.metrics import InjectionModel, fit_injection, in_columns, phase_metrics
+from commanalyzer.scaling.allocations.metrics import (
+    InjectionModel,
+    fit_injection,
+    in_columns,
+    phase_metrics,
+    units_of,
+)
 from commanalyzer.scaling.allocations.model import AreaModel, holds, read_model, require
 from commanalyzer.scaling.laws.formula import PYTHON, formula_text
 from commanalyzer.scaling.laws.law import Formula
@@ -87,6 +93,9 @@ def fit_areas(
     or phases are too few.
     """
     require(data.metrics, frozenset({"S", "M", "PT", "N", "PPN", "NT", "NI", "V", "VI"}), "campaign")
+    require(data.metrics, frozenset(c.metric for c in bounds or ()), "areas")
+    if wrong := [c.text for c in bounds or () if c.is_above]:
+        raise FitError(f"expected upper bounds such as 'S <= 4096', found {wrong[0]}", where="areas")
     known = (data.metrics["NI"] > 0) & np.isfinite(data.time_s)
     metrics = {name: values[known] for name, values in data.metrics.items()}
     time_s = data.time_s[known]
@@ -107,7 +116,13 @@ def fit_areas(
             if second and second[0].metric != first[0].metric:
                 best, least = _better(used, names, shape, (*first, *second), (best, least))
     if best is None:
-        raise FitError("expected phases in each area, found too few", where="campaign")
+        areas = [(conditions_text(a), int(holds(a, metrics, len(time_s)).sum())) for a in _areas(stages[0])]
+        raise FitError(
+            f"expected {_LEAST_ROWS} or more phases that differ in each area, found "
+            + ", ".join(f"{count} in {where or 'all'}" for where, count in areas),
+            where="areas",
+            hint="other bounds, or none: they are then found in the data",
+        )
     ranges = tuple(
         (name, float(metrics[name].min()), float(metrics[name].max())) for name in ("N", "PPN", "M", "S")
     )
@@ -167,7 +182,7 @@ def _fitted(
         formula, score = chosen
         total += score * float(rows.sum())
         text = formula_text(formula, list(names), PYTHON)
-        found.append(AreaFormula("I" * (number + 1), tuple(where), text))
+        found.append(AreaFormula("I" * (number + 1), tuple(where), text, int(rows.sum()), score**0.5))
     return tuple(found), total / len(data.time_s)
 
 
@@ -268,13 +283,25 @@ def simulated_campaign(
             yield messages, placement, phase_time(messages, placement.rank_position, network, link)
 
 
-def campaign_data(points: Sequence[MeasuredPhase], units: Sequence[Unit]) -> CampaignData:
-    """Metrics and times of measured points."""
+def campaign_data(
+    points: Sequence[MeasuredPhase], units: Sequence[Unit], network: Topology | None = None
+) -> CampaignData:
+    """Metrics and times of measured points, with those of routes (LT, D) where the network is known.
+
+    Raises ``FitError`` if a node is at a place that the network does not have.
+    """
+    last = max((place for found in points for place in found.positions), default=0)
+    if network is not None and last >= network.num_hosts:
+        raise FitError(
+            f"expected places below {network.num_hosts}, the nodes of the {network.topology}, found {last}",
+            where="campaign",
+            hint="the number of nodes of the whole machine, not of the largest job: --network-nodes",
+        )
     rows = []
     for found in points:
         place = np.array(found.positions, dtype=np.int64)
         placement = on_nodes(found.point.num_nodes, found.point.ranks_per_node, position=place)
-        rows.append(phase_metrics(pattern_messages(found.point), placement, units))
+        rows.append(phase_metrics(pattern_messages(found.point), placement, units, network))
     return CampaignData(in_columns(rows), np.array([found.time_s for found in points]))
 
 
@@ -284,16 +311,19 @@ def machine_of_campaign(
     *,
     bounds: Sequence[Condition] | None = None,
     date: str = "",
+    network: Topology | None = None,
 ) -> tuple[MachineParameters, InjectionModel]:
     """The machine with an area model and the parameters of the max-rate model.
 
-    Other parameters of ``base`` are kept, with its units; ``bounds`` of the areas are found if left out.
-    Raises ``FitError`` if the points are too few.
+    Other parameters of ``base`` are kept, with its units (those of the network if it has none); ``bounds`` of
+    the areas are found if left out. With a ``network``, the areas may use the metrics of its routes. Raises
+    ``FitError`` if the points are too few.
     """
-    data = campaign_data(points, base.units)
+    units = base.units or (units_of(network) if network is not None else ())
+    data = campaign_data(points, units, network)
     most = max((found.point.num_nodes for found in points), default=0)
     note = f"campaign of {len(points)} phases on up to {most} nodes"
-    shape = [unit.name for unit in base.units]
+    shape = [unit.name for unit in units]
     areas = fit_areas(data, shape, bounds=bounds, date=date, note=note)
     physics = fit_injection(data.metrics, data.time_s)
 
@@ -307,4 +337,4 @@ def machine_of_campaign(
         message_overhead=fitted(max(physics.overhead_s, 1e-9), "s"),
         gap=fitted(max(physics.gap_s, 1e-10), "s"),
     )
-    return replace(machine, phase_times=areas.times), physics
+    return replace(machine, phase_times=areas.times, units=units), physics
