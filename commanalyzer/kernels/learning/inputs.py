@@ -195,11 +195,19 @@ def predict_application(
     devices = tuple(sorted({int(p) for p in runs.of(DEVICES)}))
     tasks = [t for t in graph.tasks if t.kernel != HOST]
     table = np.stack([_curve(task, runs, speedups, devices) for task in tasks])
-    shares = weights([_weight(task, runs) for task in tasks])
+    first = [int(np.argmax(_matching(task, runs))) for task in tasks]
+    work = zip(runs.of("work_items")[first].tolist(), runs.of("total")[first].tolist(), strict=True)
+    shares = weights([TaskWeight(items, instructions) for items, instructions in work])
     found: dict[Rule, Floats] = {"mean": mean_speedup(table), "weighted": weighted_speedup(table, shares)}
     largest = None
     if overheads is not None:
-        rhos = [_rhos(graph, overheads, p) for p in devices]
+        pairs = [
+            (e.write, e.read)
+            for e in graph.edges
+            if e.write is not None and e.read is not None and e.source != e.sink
+            and HOST not in (graph.tasks[e.source].kernel, graph.tasks[e.sink].kernel)
+        ]  # fmt: skip
+        rhos = [[overheads.rho(write, read, p) for write, read in pairs] for p in devices]
         largest = np.array([max(row, default=0.0) for row in rhos])
         columns = [(table[:, [k]], rhos[k]) for k in range(len(devices))]
         found["printed"] = np.concatenate([printed_speedup(t, shares, r) for t, r in columns])
@@ -245,20 +253,6 @@ def _curve(task: Task, runs: RunTable, speedups: Floats, devices: Sequence[int])
     if missing:
         raise ConfigError(f"expected runs of {task.name} on {missing[0]} devices, found none")
     return np.array([by_devices[p] for p in devices])
-
-
-def _weight(task: Task, runs: RunTable) -> TaskWeight:
-    own = int(np.argmax(_matching(task, runs)))
-    return TaskWeight(float(runs.of("work_items")[own]), float(runs.of("total")[own]))
-
-
-def _rhos(graph: TaskGraph, overheads: OverheadTable, p: int) -> list[float]:
-    return [
-        overheads.rho(edge.write, edge.read, p)
-        for edge in graph.edges
-        if edge.write is not None and edge.read is not None and edge.source != edge.sink
-        and HOST not in (graph.tasks[edge.source].kernel, graph.tasks[edge.sink].kernel)
-    ]  # fmt: skip
 
 
 def _moving(graph: TaskGraph, p: int, machine: MachineParameters, instructions: float) -> float:

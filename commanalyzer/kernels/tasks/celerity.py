@@ -11,31 +11,14 @@ must not overlap.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, count
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 
 from commanalyzer.kernels.tasks.graph import HOST, Kernel, RangeAccess, Task
 from commanalyzer.kernels.tasks.mappers import Box
 
 _ITEM = re.compile(r"item(\d)")
 _Launch = tuple[Kernel, Box, tuple[RangeAccess, ...]]  # an execution: work items, accesses
-# Words that arrays of a C program may be called by, and nothing here.
-_WORDS = """
-and and_eq asm bitand bitor bool catch celerity cgh char8_t char16_t char32_t chunk class compl concept
-const_cast consteval constexpr constinit co_await co_return co_yield decltype delete dynamic_cast explicit
-export false friend item mutable namespace new noexcept not not_eq nullptr operator or or_eq private
-protected public queue reinterpret_cast requires static_cast template this throw true try typeid typename
-using virtual wchar_t xor xor_eq
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Buffer:
-    """A buffer of the port."""
-
-    name: str  # of its variable
-    shape: tuple[int, ...]
 
 
 def celerity_text(kernels: Sequence[Kernel], tasks: Sequence[Task] = ()) -> str:
@@ -44,36 +27,30 @@ def celerity_text(kernels: Sequence[Kernel], tasks: Sequence[Task] = ()) -> str:
     Without tasks, those of the first execution of each kernel. Buffers are described in the lines before.
     """
     runs = [(task.kernel, task.range, task.accesses) for task in tasks if task.kernel != HOST]
-    launches: dict[object, list[_Launch]] = {}
+    launches: dict[tuple[int, Set[object]], list[_Launch]] = {}
     for number, extent, accesses in runs or [(k, own.range, own.accesses) for k, own in enumerate(kernels)]:
         if extent:
             key = number, frozenset((access.buffer, access.mode) for access in accesses)
             launches.setdefault(key, []).append((kernels[number], extent, accesses))
-    shapes: dict[str, RangeAccess] = {}
-    for access in chain.from_iterable(accesses for own in launches.values() for *_, accesses in own):
-        if access.buffer not in shapes or len(access.shape) > len(shapes[access.buffer].shape):
-            shapes[access.buffer] = access
-    taken = set(_WORDS.split())
-    buffers = {buffer: _Buffer(_unused(buffer, taken, "_buf"), own.shape) for buffer, own in shapes.items()}
-    described = []
-    for buffer, own in shapes.items():
-        extents = " x ".join(map(str, own.shape))
-        kind = f"celerity::buffer<T, {len(own.shape)}> of {extents}, T of {own.element_bytes} bytes"
-        described.append(f"// {buffers[buffer].name}: {kind}")
-    order = sorted(launches.values(), key=lambda own: kernels.index(own[0][0]))
-    return "\n\n".join(["\n".join(described), *(_submission(own, buffers) for own in order)]) + "\n"
+    order = [launches[key] for key in sorted(launches, key=lambda key: key[0])]
+    buffers: dict[str, RangeAccess] = {}  # seen with the most dimensions
+    for access in (access for own in order for *_, accesses in own for access in accesses):
+        if access.buffer not in buffers or len(access.shape) > len(buffers[access.buffer].shape):
+            buffers[access.buffer] = access
+    described = "\n".join(
+        f"// {_name(name)}_buf: celerity::buffer<T, {len(own.shape)}> of {' x '.join(map(str, own.shape))}, "
+        f"T of {own.element_bytes} bytes"
+        for name, own in buffers.items()
+    )
+    return "\n\n".join([described, *(_submission(own, buffers) for own in order)]) + "\n"
 
 
-def _unused(buffer: str, taken: set[str], suffix: str = "") -> str:
-    """A name in C++ for a buffer that is not taken, and is then."""
-    word = re.sub(r"\W", "_", buffer)
-    numbered = (f"{word}_{number}{suffix}" for number in count(2))
-    name = next(text for text in chain([word + suffix], numbered) if text not in taken)
-    taken.add(name)
-    return name
+def _name(buffer: str) -> str:
+    """Beginning of names in C++: no words of it, as ``new`` is, and ``a#2`` is not ``a_2``."""
+    return re.sub(r"\W", "_", buffer.replace("#", "__"))
 
 
-def _submission(launches: Sequence[_Launch], buffers: Mapping[str, _Buffer]) -> str:
+def _submission(launches: Sequence[_Launch], buffers: Mapping[str, RangeAccess]) -> str:
     kernel, extent, accesses = launches[0]
     dimensions = len(extent)
     lines = [f"// {kernel.name}, {kernel.place.file}:{kernel.place.line}"]
@@ -86,11 +63,13 @@ def _submission(launches: Sequence[_Launch], buffers: Mapping[str, _Buffer]) -> 
     if kernel.order == "reduction":
         lines.append("// Work items are combined: add celerity::reduction for the result.")
     lines.append("queue.submit([&](celerity::handler& cgh) {")
-    taken = set(_WORDS.split()) | {buffer.name for buffer in buffers.values()}
+    taken: Counter[str] = Counter()
     for merged in _merged(accesses):
-        buffer = buffers[merged[0].buffer]
-        name = _unused(merged[0].buffer, taken)
-        lines += [f"    {line}" for line in _accessor(merged, name, buffer, dimensions)]
+        buffer = merged[0].buffer
+        taken[buffer] += 1
+        number = f"_{taken[buffer]}" if taken[buffer] > 1 else ""
+        declared = _accessor(merged, f"{_name(buffer)}_acc{number}", buffers[buffer].shape, dimensions)
+        lines += [f"    {line}" for line in declared]
     extents = ", ".join(str(end - first) for first, end in extent)
     arguments = f"celerity::range<{dimensions}>({extents})"
     if any(first for first, _ in extent):
@@ -117,22 +96,24 @@ def _merged(accesses: Sequence[RangeAccess]) -> list[tuple[RangeAccess, ...]]:
     return result + [(write,) for write in writes]
 
 
-def _accessor(accesses: tuple[RangeAccess, ...], name: str, buffer: _Buffer, dimensions: int) -> list[str]:
+def _accessor(
+    accesses: tuple[RangeAccess, ...], name: str, shape: Sequence[int], dimensions: int
+) -> list[str]:
     access = accesses[-1]
     is_written = access.mode == "write"
     is_read = accesses[0].mode == "read"
     mode = "read_write" if is_read and is_written else "write_only" if is_written else "read_only"
     mapper, remark = _mapper(access, dimensions)
     options = f"celerity::{mode}"
-    if len(access.shape) != len(buffer.shape):
+    if len(access.shape) != len(shape):
         mapper, remark = "celerity::access::all{}", f"{access.mapper} of {access.shape[0]} elements in a row"
-        remark += f", {buffer.name} has {len(buffer.shape)} dimensions: the loop needs as many"
+        remark += f", the buffer has {len(shape)} dimensions: the loop needs as many"
     elif is_written and access.granted_bytes > access.touched_bytes:
         remark = "chunks write what others are granted, too: Celerity refuses overlapping writes"
     elif mode == "write_only":
         options += ", celerity::no_init"
     lines = [f"// {name}: {remark}"] if remark else []
-    return [*lines, f"celerity::accessor {name}({buffer.name}, cgh, {mapper}, {options});"]
+    return [*lines, f"celerity::accessor {name}({_name(access.buffer)}_buf, cgh, {mapper}, {options});"]
 
 
 def _mapper(access: RangeAccess, dimensions: int) -> tuple[str, str]:

@@ -1,9 +1,5 @@
 """A measured campaign -> data for models, and the machine that they make.
 
-Campaigns on generated networks: phases of :mod:`~commanalyzer.machine.measuring.phase_campaign`, simulated.
-
-The same points as on a real machine; time is that of :mod:`commanalyzer.machine.simulation.flows`.
-
 Fits area models to a campaign: areas by cross-validation, terms by prediction, coefficients robustly.
 
 1. *Areas.* Candidates are bounds on S, NT or PT at powers of four, one or two of them. Those are taken whose
@@ -21,9 +17,10 @@ Reference: paper Sections 2.2 and 3.3; P. J. Huber, Robust Statistics, 1981.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import itemgetter
 
 import numpy as np
 
@@ -31,10 +28,9 @@ from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, MeasuredPhase, pattern_of
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit, conditions_text
-from commanalyzer.machine.placement import Placement, on_nodes
-from commanalyzer.machine.simulation.flows import Messages, phase_time
-from commanalyzer.machine.simulation.platforms import LinkParameters
-from commanalyzer.machine.simulation.routes import Int64, Topology
+from commanalyzer.machine.placement import on_nodes
+from commanalyzer.machine.simulation.flows import Messages
+from commanalyzer.machine.simulation.routes import Topology
 from commanalyzer.scaling.allocations.metrics import (
     InjectionModel,
     fit_injection,
@@ -92,6 +88,12 @@ def fit_areas(
     order of the paper, found if left out. Raises ``FitError`` if metrics are missing, times are not positive,
     or phases are too few.
     """
+    if not len(data.time_s):
+        raise FitError(
+            "expected measured phases, found none",
+            where="campaign",
+            hint="mpiexec -n RANKS commanalyzer machine measure --campaign TABLE measures them",
+        )
     require(data.metrics, frozenset({"S", "M", "PT", "N", "PPN", "NT", "NI", "V", "VI"}), "campaign")
     require(data.metrics, frozenset(c.metric for c in bounds or ()), "areas")
     if wrong := [c.text for c in bounds or () if c.is_above]:
@@ -106,41 +108,34 @@ def fit_areas(
         )
     used = CampaignData(metrics, time_s)
     names = tuple(name for name in (*_AMOUNTS, *_MODIFIERS, *shape) if name in metrics)
-    best, least = None, np.inf
-    stages = [tuple(bounds)] if bounds is not None else list(_splits(used))
-    for split in stages:
-        best, least = _better(used, names, shape, split, (best, least))
-    if bounds is None and best is not None and len(best) > 1:
-        first = best[0].where
-        for second in _splits(used):
-            if second and second[0].metric != first[0].metric:
-                best, least = _better(used, names, shape, (*first, *second), (best, least))
-    if best is None:
-        areas = [(conditions_text(a), int(holds(a, metrics, len(time_s)).sum())) for a in _areas(stages[0])]
+
+    def fits(splits: Iterable[Sequence[Condition]]) -> list[tuple[float, tuple[AreaFormula, ...]]]:
+        """Errors with the price of the formulas, and areas."""
+        found = ((split, _fitted(used, names, shape, split)) for split in splits)
+        return [((f[1] + _NEGLIGIBLE**2) * _GAIN ** -len(split), f[0]) for split, f in found if f is not None]
+
+    known_fits = fits(_splits(used) if bounds is None else [tuple(bounds)])
+    if not known_fits:
+        areas = [
+            (conditions_text(a), int(holds(a, metrics, len(time_s)).sum())) for a in _areas(bounds or ())
+        ]
         raise FitError(
             f"expected {_LEAST_ROWS} or more phases that differ in each area, found "
             + ", ".join(f"{count} in {where or 'all'}" for where, count in areas),
             where="areas",
             hint="other bounds, or none: they are then found in the data",
         )
+    best = min(known_fits, key=itemgetter(0))
+    if bounds is None and len(best[1]) > 1:
+        first = best[1][0].where
+        further = [
+            (*first, *second) for second in _splits(used) if second and second[0].metric != first[0].metric
+        ]
+        best = min([best, *fits(further)], key=itemgetter(0))
     ranges = tuple(
         (name, float(metrics[name].min()), float(metrics[name].max())) for name in ("N", "PPN", "M", "S")
     )
-    return read_model(PhaseTimes(best, ranges, "measured", date, note))
-
-
-def _better(
-    data: CampaignData,
-    names: Sequence[str],
-    shape: Sequence[str],
-    split: Sequence[Condition],
-    so_far: tuple[tuple[AreaFormula, ...] | None, float],
-) -> tuple[tuple[AreaFormula, ...] | None, float]:
-    """The areas of a split and their error with the price of its formulas, or the best so far."""
-    found = _fitted(data, names, shape, split)
-    if found is None or (error := (found[1] + _NEGLIGIBLE**2) * _GAIN ** -len(split)) >= so_far[1]:
-        return so_far
-    return found[0], error
+    return read_model(PhaseTimes(best[1], ranges, "measured", date, note))
 
 
 def _splits(data: CampaignData) -> Iterator[tuple[Condition, ...]]:
@@ -197,7 +192,11 @@ def _formula(data: CampaignData, names: Sequence[str], shape: Sequence[str]) -> 
     ranked = choose(found, len(data.time_s))
     if not ranked:
         return None
-    return _robust(ranked[0], terms, problem), ranked[0].loo_error ** 2
+    formula, chosen = ranked[0], [terms.index(term) for term in ranked[0].terms]
+    coefficients, _ = robust(problem.table[:, chosen], problem.target)
+    if np.isfinite(coefficients).all() and (coefficients > 0).all():
+        formula = replace(formula, coefficients=tuple(coefficients.tolist()))
+    return formula, formula.loo_error**2
 
 
 def _holdouts(nodes: Floats) -> Iterator[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
@@ -236,51 +235,11 @@ def _subsets(problem: Problem, count: int) -> Iterator[Index]:
         yield best_subsets(problem, extended(pairs, count), _KEEP, positive=True)
 
 
-def _robust(formula: Formula, terms: Sequence[Term], problem: Problem) -> Formula:
-    """The formula with the coefficients of a robust regression, where all of them are above 0."""
-    chosen = [terms.index(term) for term in formula.terms]
-    coefficients, _ = robust(problem.table[:, chosen], problem.target)
-    if not (np.isfinite(coefficients).all() and (coefficients > 0).all()):
-        return formula
-    return replace(formula, coefficients=tuple(coefficients.tolist()))
-
-
-_FRAGMENT_NODES = 8
-
-
-def allocated(network: Topology, num_nodes: int, number: int) -> Int64:
-    """int64[N], places of an allocation: the first nodes of the network, or fragments of eight nodes.
-
-    Number 0 is consecutive nodes; others are different random fragments, as a busy machine gives.
-    """
-    if number == 0 or network.num_hosts // _FRAGMENT_NODES * _FRAGMENT_NODES < num_nodes:
-        return np.arange(num_nodes)
-    random = np.random.default_rng([number, num_nodes])
-    count = -(-num_nodes // _FRAGMENT_NODES)
-    chosen = np.sort(random.permutation(network.num_hosts // _FRAGMENT_NODES)[:count])
-    return np.asarray((chosen[:, None] * _FRAGMENT_NODES + np.arange(_FRAGMENT_NODES)).ravel()[:num_nodes])
-
-
 def pattern_messages(point: CampaignPoint) -> Messages:
     """Messages of one phase of a campaign."""
     pattern = pattern_of(point)
     turn, rank = np.nonzero(pattern.targets >= 0)
     return Messages(rank, pattern.targets[turn, rank], np.full(len(rank), point.message_bytes))
-
-
-def simulated_campaign(
-    points: Sequence[CampaignPoint],
-    network: Topology,
-    link: LinkParameters,
-    allocations: Sequence[int] = (0, 1),
-) -> Iterator[tuple[Messages, Placement, float]]:
-    """Messages, placement and time (seconds) of every point in every allocation, see :func:`allocated`."""
-    for point in points:
-        messages = pattern_messages(point)
-        for number in allocations:
-            place = allocated(network, point.num_nodes, number)
-            placement = on_nodes(point.num_nodes, point.ranks_per_node, position=place)
-            yield messages, placement, phase_time(messages, placement.rank_position, network, link)
 
 
 def campaign_data(

@@ -73,13 +73,12 @@ class Halo:
     asked: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.domain or min(*self.domain, self.point_bytes, self.width) < 1:
+        asked = self.asked or self.domain
+        if not self.domain or min(*self.domain, self.point_bytes, self.width, 1 + min(asked)) < 1:
             raise ConfigError(f"expected positive extents, bytes and width of a halo, found {self}")
-        if self.asked and (len(self.asked) != len(self.domain) or min(self.asked) < 0):
+        if len(asked) != len(self.domain):
             raise ConfigError(
-                f"expected {len(self.domain)} numbers of processes, one per dimension and 0 for any, "
-                f"found {list(self.asked)}",
-                where="grid",
+                f"expected a grid of {len(self.domain)} numbers, found {list(asked)}", where="grid"
             )
 
     def grid(self, num_ranks: int) -> tuple[int, ...]:

@@ -135,8 +135,13 @@ def test_dot_shows_steps_once(graph: TaskGraph) -> None:
 
 def test_declarations_name_mappers_modes_and_offsets(graph: TaskGraph) -> None:
     text = celerity_text(graph.kernels)
-    assert "celerity::accessor a(a_buf, cgh, celerity::access::neighborhood(1), celerity::read_only);" in text
-    assert "b(b_buf, cgh, celerity::access::one_to_one{}, celerity::write_only, celerity::no_init);" in text
+    assert (
+        "celerity::accessor a_acc(a_buf, cgh, celerity::access::neighborhood(1), celerity::read_only);"
+        in text
+    )
+    assert (
+        "b_acc(b_buf, cgh, celerity::access::one_to_one{}, celerity::write_only, celerity::no_init);" in text
+    )
     assert "celerity::range<1>(16), celerity::id<1>(1)" in text
 
 
@@ -171,20 +176,20 @@ def test_repeated_launches_declare_all_their_buffers() -> None:
         reads, writes = re.findall(r"accessor \w+\((\w+)_buf, .*celerity::(\w+)_only", part)
         assert (reads, writes) == ((source, "read"), (target, "write"))
     assert "slice<2>(1)" in text and "slice<2>(0)" in text
-    assert "// x: one-to-one of 64 elements in a row, x_buf has 2 dimensions" in text
+    assert "// x_acc: one-to-one of 64 elements in a row, the buffer has 2 dimensions" in text
 
 
 def test_declarations_say_what_a_port_must_not_forget() -> None:
     assert "no parallel_for until the loop is changed" in celerity_text(tasks_of(SWEEPS).kernels)
     assert "add celerity::reduction" in celerity_text(tasks_of(SWEEPS).kernels)
-    assert "// x: irregular, the elements depend on data; all is safe" in celerity_text(
+    assert "// x_acc: irregular, the elements depend on data; all is safe" in celerity_text(
         tasks_of(GATHER).kernels
     )
 
 
 def test_columns_of_a_line_of_items_are_a_function_of_the_chunk() -> None:
     text = celerity_text(tasks_of(MATRICES).kernels)
-    assert "// a: slice(0), for a range of another dimension" in text
+    assert "// a_acc: slice(0), for a range of another dimension" in text
     assert "celerity::subrange<2> { return {{0, chunk.offset[0]}, {6, chunk.range[0]}}; }" in text
 
 

@@ -95,7 +95,7 @@ def test_asked_processes_of_a_dimension_are_kept() -> None:
         flat.grid(7)
     with pytest.raises(ConfigError, match=r"grid 2 x 2 .*found 8"):
         Halo((8, 8), asked=(2, 2)).grid(8)
-    with pytest.raises(ConfigError, match=r"expected 2 numbers .*found \[2\]"):
+    with pytest.raises(ConfigError, match=r"grid of 2 numbers, found \[2\]"):
         Halo((8, 8), asked=(2,))
 
 
