@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import cast
@@ -32,7 +31,6 @@ from commanalyzer.result.results import AnalysisResult, Provenance
 
 SCHEMA = "commanalyzer.bound/1"
 _BAR_WIDTH = 12
-_LONG = re.compile(r"\d+\.\d+")  # of the numbers of a formula
 _LATENCY_TERMS = ("latency", "message_overhead", "gap", "allreduce")
 
 
@@ -200,7 +198,7 @@ _AREA_FIELDS: tuple[Field[AreaFormula], ...] = (
     worded("where", lambda area: conditions_text(area.where) or "all"),
     numeric("points", lambda area: str(area.points or "-")),
     numeric("error of prediction", lambda area: format_percent(area.error) if area.points else "-"),
-    worded("formula", lambda area: _LONG.sub(lambda digits: f"{float(digits[0]):.5g}", area.formula)),
+    worded("formula", lambda area: area.formula),
 )
 
 

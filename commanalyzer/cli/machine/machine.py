@@ -157,9 +157,9 @@ def phases(
     found = read_points(table)
     start = load_machine(base) if base else MachineParameters(name or output.stem)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    bounds = parse_condition(areas) if areas else None
     places = 1 + max((place for point in found for place in point.positions), default=0)
     routes = make_network(network, network_nodes or places) if network else None
+    bounds = parse_condition(areas) or None
     machine, _ = machine_of_campaign(found, start, bounds=bounds, date=today, network=routes)
     machine = replace(machine, name=name or machine.name)
     write_machine(output, machine, {"campaign": str(table), "points": len(found)}, force=force)

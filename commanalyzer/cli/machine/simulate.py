@@ -92,18 +92,14 @@ def command(
         link = link_parameters(found.machine.replaced_by(machine))
         network = make_platform(platform, max(most, platform_nodes or 0), link)
     if not out.quiet:
-        _say_unused(machine, is_file=network.name not in options.NETWORK.choices)
+        if machine.overlap is not None:
+            click.echo("the overlap of the machine is not used: replayed programs do not overlap", err=True)
+        unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
+        if unused and network.name not in options.NETWORK.choices:
+            click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
     overhead = machine.message_overhead
     how = SimulationOptions(message_overhead_s=overhead.value if overhead else 0.0, **given)
     _run(found, chosen, network, how, out)
-
-
-def _say_unused(machine: MachineParameters, *, is_file: bool) -> None:
-    if machine.overlap is not None:
-        click.echo("the overlap of the machine is not used: replayed programs do not overlap", err=True)
-    unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
-    if is_file and unused:
-        click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
 
 
 def _check_keep(keep: Path | None, force: bool) -> None:

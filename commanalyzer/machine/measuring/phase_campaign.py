@@ -238,7 +238,9 @@ def measure_missing(
     missing, failure = "", None
     if comm.rank == 0:
         try:
-            missing = json.dumps(_missing(table, points, allocation))
+            known = read_points(table) if table.exists() and table.stat().st_size else ()
+            measured = {found.point for found in known if found.allocation == allocation}
+            missing = json.dumps([k for k, point in enumerate(points) if point not in measured])
         except CommAnalyzerError as error:
             failure = error
     first = comm.gather_texts(missing)[0]
@@ -258,13 +260,6 @@ def measure_missing(
     placement = hosts.placement
     measure_points(comm, placement.node.tolist(), placement.position.tolist(), todo, allocation, keep)
     return done
-
-
-def _missing(table: Path, points: Sequence[CampaignPoint], allocation: str) -> list[int]:
-    """Numbers of the points that are not in the table."""
-    known = read_points(table) if table.exists() and table.stat().st_size else ()
-    done = {found.point for found in known if found.allocation == allocation}
-    return [k for k, point in enumerate(points) if point not in done]
 
 
 def campaign_script(

@@ -91,7 +91,7 @@ class Halo:
         """
         asked = self.asked or (0,) * len(self.domain)
         fixed, free = math.prod(filter(None, asked)), asked.count(0)
-        if num_ranks % fixed or (not free and num_ranks != fixed):
+        if num_ranks % fixed or not (free or num_ranks == fixed):
             raise ConfigError(
                 f"expected processes for the grid {' x '.join(map(str, asked))} (0: any), found {num_ranks}",
                 where="grid",
