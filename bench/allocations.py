@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,12 +25,13 @@ import numpy as np
 from rich.console import Console
 
 from bench.allocations_document import document
-from commanalyzer.machine.measuring.phase_campaign import campaign_points
-from commanalyzer.machine.placement import on_nodes
-from commanalyzer.machine.simulation.flows import phase_time
+from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, campaign_points
+from commanalyzer.machine.phase_times import conditions_text
+from commanalyzer.machine.placement import Placement, on_nodes
+from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import Floats, Int64, Topology, make_network
-from commanalyzer.scaling.allocations.campaign import CampaignData, allocated, fit_areas, simulated_campaign
+from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
 from commanalyzer.scaling.allocations.decisions import ComputeRates, Configurations
 from commanalyzer.scaling.allocations.metrics import (
     ROUTED,
@@ -42,6 +43,7 @@ from commanalyzer.scaling.allocations.metrics import (
 )
 from commanalyzer.scaling.allocations.model import AreaModel, PhaseModel
 from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Phase, Ranks
+from tests.simgrid.phases import allocated
 
 ROOT = Path(__file__).resolve().parents[1]
 NETWORKS = ("fat-tree", "torus", "dragonfly", "hypercube")
@@ -133,9 +135,7 @@ def simulated(topology: str, scope: Scope) -> tuple[list[Row], str]:
     network = make_network(topology, HOSTS)
     models = fitted(network)
     areas = models[0].times.areas
-    text = "; ".join(
-        f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}" for a in areas
-    )
+    text = "; ".join(f"{a.name} ({conditions_text(a.where) or 'all'}): {a.formula}" for a in areas)
     return list(tested(network, dict(zip(MODELS, models, strict=True)), scope)), text
 
 
@@ -158,6 +158,21 @@ def decoded(document: dict[str, Any]) -> tuple[list[Row], str]:
         truth = _configurations(table, np.array(item["truth"]))
         rows.append(Row(item["network"], item["program"], truth, predicted))
     return rows, document["formula"]
+
+
+def simulated_campaign(
+    points: Sequence[CampaignPoint],
+    network: Topology,
+    link: LinkParameters,
+    allocations: Sequence[int] = (0, 1),
+) -> Iterator[tuple[Messages, Placement, float]]:
+    """Messages, placement and time (seconds) of every point in every allocation, see :func:`allocated`."""
+    for point in points:
+        messages = pattern_messages(point)
+        for number in allocations:
+            place = allocated(network, point.num_nodes, number)
+            placement = on_nodes(point.num_nodes, point.ranks_per_node, position=place)
+            yield messages, placement, phase_time(messages, placement.rank_position, network, link)
 
 
 def fitted(network: Topology) -> tuple[AreaModel, AreaModel, InjectionModel]:

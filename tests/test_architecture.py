@@ -20,7 +20,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_649,
-    "cli": 3_737,
+    "cli": 3_735,
     "communication": 2_876,
     "division": 6_853,
     "foundation": 1_115,

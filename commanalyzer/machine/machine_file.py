@@ -25,6 +25,7 @@ from commanalyzer.machine.parameters import (
     given_parameter,
     read_machine,
 )
+from commanalyzer.machine.phase_times import conditions_text
 
 _PUBLISHED = Path(__file__).parent / "published"
 
@@ -111,7 +112,8 @@ def _allocation_entries(machine: MachineParameters) -> dict[str, object]:
     found: dict[str, object] = {"units": [asdict(unit) for unit in machine.units]}
     model = machine.phase_times
     if model is not None:
-        areas = [asdict(a) | {"where": " and ".join(c.text for c in a.where)} for a in model.areas]
+        known = [{key: value for key, value in asdict(a).items() if value} for a in model.areas]
+        areas = [k | {"where": conditions_text(a.where)} for k, a in zip(known, model.areas, strict=True)]
         ranges = {name: [low, high] for name, low, high in model.ranges}
         about = {"source": model.source, "date": model.date, "note": model.note}
         found["phase_times"] = {**about, "ranges": ranges, "areas": areas}

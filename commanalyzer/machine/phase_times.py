@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeVar
 
@@ -64,6 +65,8 @@ class AreaFormula:
     name: str
     where: tuple[Condition, ...]  # conditions; none for all phases
     formula: str  # seconds as a sum of products of metrics
+    points: int = 0  # phases that it was fitted to; 0 where not known
+    error: float = 0.0  # of phases that were left out, root mean square of the relative error
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,11 @@ class PhaseTimes:
     source: str = "given"  # ``measured`` or ``given``
     date: str = ""  # of the measurement
     note: str = ""  # how it was obtained
+
+
+def conditions_text(where: Iterable[Condition]) -> str:
+    """As in a machine file: what :func:`parse_condition` reads."""
+    return " and ".join(condition.text for condition in where)
 
 
 def parse_condition(text: str) -> tuple[Condition, ...]:
@@ -104,6 +112,8 @@ class _Area(msgspec.Struct):
     formula: str
     name: str = ""
     where: str = ""
+    points: int = 0
+    error: float = 0.0
 
 
 class _Phases(msgspec.Struct, forbid_unknown_fields=True):
@@ -122,7 +132,9 @@ def read_phase_times(entry: object) -> PhaseTimes:
             raise MachineModelError(
                 f"expected [least, greatest], found {[low, high]!r}", where=f"phase_times.ranges.{name}"
             )
-    areas = tuple(AreaFormula(area.name, parse_condition(area.where), area.formula) for area in given.areas)
+    areas = tuple(
+        AreaFormula(a.name, parse_condition(a.where), a.formula, a.points, a.error) for a in given.areas
+    )
     ranges = tuple((name, low, high) for name, (low, high) in given.ranges.items())
     return PhaseTimes(areas, ranges, given.source, str(given.date), given.note)
 

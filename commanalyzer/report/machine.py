@@ -21,6 +21,7 @@ from commanalyzer.foundation.quantities import (
     format_work,
 )
 from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Parameter, ParameterKind
+from commanalyzer.machine.phase_times import AreaFormula, conditions_text
 from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoint, ScalingBound
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
 from commanalyzer.report.result.json_document import picked, provenance_document
@@ -192,6 +193,15 @@ def _point(point: BoundPoint) -> Json:
     }
 
 
+_AREA_FIELDS: tuple[Field[AreaFormula], ...] = (
+    worded("area", lambda area: area.name, no_wrap=True),
+    worded("where", lambda area: conditions_text(area.where) or "all"),
+    numeric("points", lambda area: str(area.points or "-")),
+    numeric("error of prediction", lambda area: format_percent(area.error) if area.points else "-"),
+    worded("formula", lambda area: area.formula),
+)
+
+
 def show_machine(machine: MachineParameters, console: Console, *, every: bool = False) -> None:
     """Print ``machine``; with ``every``, also the values over node counts and message sizes."""
     console.print(Text(machine.name or "machine", style="bold"))
@@ -203,6 +213,8 @@ def show_machine(machine: MachineParameters, console: Console, *, every: bool = 
         worded("how", lambda item: item[1].note or KINDS[item[0]].meaning),
     )
     console.print(terminal_table(machine.parameters.items(), fields, **PLAIN))
+    if machine.phase_times is not None:
+        console.print(terminal_table(machine.phase_times.areas, _AREA_FIELDS, "Seconds of a phase", **PLAIN))
     if not every:
         return
     for key, parameter in machine.parameters.items():

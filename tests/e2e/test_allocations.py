@@ -6,11 +6,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from commanalyzer.foundation.errors import MachineModelError
+from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.machine.measuring import phase_campaign
+from commanalyzer.machine.measuring.mpi import world
 from commanalyzer.machine.placement import on_nodes
+from commanalyzer.machine.simulation.flows import phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import make_network
-from commanalyzer.scaling.allocations.campaign import pattern_messages, simulated_campaign
+from commanalyzer.scaling.allocations.campaign import pattern_messages
+from commanalyzer.scaling.laws.formula_reader import read_formula
 from tests.e2e.command import commanalyzer, refuse, succeed
 from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.phases import ratio
@@ -82,17 +87,36 @@ def test_the_fastest_the_cheapest_and_the_lines_to_ask_for(tmp_path: Path) -> No
 def test_a_campaign_becomes_a_machine_that_advises(tmp_path: Path) -> None:
     network, table = make_network("torus", 64), tmp_path / "campaign.csv"
     points = phase_campaign.campaign_points((8, 16, 32), (1, 2), (1, 4), (64, 16384, 1048576))
-    for point, (_, placement, time_s) in zip(
-        points, simulated_campaign(points, network, LINK, (0,)), strict=True
-    ):
-        phase_campaign.append_point(
-            table, phase_campaign.MeasuredPhase(point, "1", tuple(placement.position.tolist()), time_s)
-        )
-    succeed(tmp_path, "machine", "phases", "campaign.csv", "-o", "torus.toml", "--name", "torus")
+    for point in points:
+        place = on_nodes(point.num_nodes, point.ranks_per_node).rank_position
+        time_s = phase_time(pattern_messages(point), place, network, LINK)
+        measured = phase_campaign.MeasuredPhase(point, "1", tuple(range(point.num_nodes)), time_s)
+        phase_campaign.append_point(table, measured)
+    phases = ("machine", "phases", "campaign.csv", "-o", "torus.toml", "--force")
+    succeed(tmp_path, *phases, "--name", "torus")
     (tmp_path / "jacobi.toml").write_text(HALO)
     words = ("--allocations", "--machine", "torus.toml", "--throughput", "1GFlop/s", "--nodes", "8,16,64")
     done = succeed(tmp_path, "advise", "jacobi.toml", *words, "--all")
     assert "beyond the data" in " ".join(done.out.split())  # 64 nodes
+
+    routed = succeed(tmp_path, *phases, "--network", "torus", "--network-nodes", 64, "--areas", "S <= 64")
+    # 3 numbers of nodes x 2 of processes x 2 of messages x 2 patterns, for one size and for the other two.
+    lines = {line.split()[0]: line.split() for line in routed.out.splitlines() if line.startswith("I")}
+    assert [lines[area][1:5] for area in ("I", "II")] == [["S", "<=", "64", "24"], ["S", ">", "64", "48"]]
+    areas = load_machine(str(tmp_path / "torus.toml")).phase_times
+    assert areas is not None and [area.points for area in areas.areas] == [24, 48]
+    # Large messages: a full link of 1 GB/s ends the phase.
+    assert read_formula(areas.areas[1].formula).parameters[0] == "LT"
+    assert max(area.error for area in areas.areas) < 0.05
+    assert succeed(tmp_path, "advise", "jacobi.toml", *words, "--network", "torus").out
+    refuse(tmp_path, "advise", "jacobi.toml", *words, says="LT and D need --network")
+    for given, says in (
+        (("--areas", "X <= 3"), "found no X among S, M, PT"),
+        (("--areas", "S <= 1"), "found 0 in S <= 1, 72 in S > 1"),
+        (("--areas", "S > 64"), "upper bounds such as 'S <= 4096', found S > 64"),
+        (("--network", "torus", "--network-nodes", 16), "expected places below 16"),
+    ):
+        refuse(tmp_path, *phases, *given, says=says)
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
@@ -105,6 +129,16 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     missing = commanalyzer(tmp_path, "machine", "phases", "c.csv", "-o", "m.toml")
     assert missing.status == 1
     assert "found no time_s" in " ".join(missing.err.split())
+    (tmp_path / "c.csv").write_text(",".join(phase_campaign.COLUMNS) + "\n")
+    refuse(
+        tmp_path,
+        "machine",
+        "phases",
+        "c.csv",
+        "-o",
+        "m.toml",
+        says="expected measured phases, found none",
+    )
     (tmp_path / "jacobi.toml").write_text(HALO)
     rate = commanalyzer(tmp_path, "advise", "jacobi.toml", "--allocations", "--machine", "vilje")
     assert "expected the throughput of one process" in " ".join(rate.err.split())
@@ -114,6 +148,13 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     alone = commanalyzer(tmp_path, "machine", "measure", "--campaign", "t.csv")
     assert alone.status == 1
     assert "at least 2 ranks" in " ".join(alone.err.split())
+    refuse(
+        tmp_path, "machine", "measure", "--campaign", "t.csv", "--nodes", "1", says="expected 2 or more nodes"
+    )
+    with pytest.raises(MachineModelError, match="1 with 2 processes each, found the least to be 4 with 1"):
+        phase_campaign.measure_points(
+            world(), [0, 0], [0], phase_campaign.campaign_points((4,), (1,)), "1", print
+        )
     jobs = ("--nodes", "8,16", "--ppn", "1,4", "--slurm", "s.sh")
     succeed(tmp_path, "machine", "measure", "--campaign", "t.csv", *jobs)
     text = (tmp_path / "s.sh").read_text()

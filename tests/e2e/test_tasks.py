@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from commanalyzer.kernels.features.kernels import FEATURES
+from commanalyzer.kernels.learning.inputs import predict_application
+from commanalyzer.kernels.learning.runs import runs_of
 from commanalyzer.kernels.tasks.accesses.observer import Ints
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.kernels.tasks.mappers import parse_mapper
@@ -138,6 +142,25 @@ def _owners(
 
 # Where kernels read several versions of an element, or need workspace, the recorded graph collapses these.
 _MORE = ("atax", "bicg", "gesummv", "gemm", "2mm", "sobel5", "vecadd")
+
+
+def test_the_application_is_that_of_the_named_kernels() -> None:
+    """Instructions, items and weights of syrk, whose two kernels alone count: paper Section 4.2."""
+    graph = graph_of(_LISTED["syrk"])
+    instructions = {"initialise": 12, "syrk_scale": 3, "syrk_product": 903, "print_sum": 9}
+    known = [
+        {**dict.fromkeys(FEATURES, 0.0), "work_items": 8194.0**2, "total": n, "kernel": name, "devices": p}
+        for name, n in instructions.items()
+        for p in (1, 2)
+    ]
+    runs = runs_of(known)
+    every = predict_application(graph, runs, runs.of("devices"))
+    assert every.tasks == tuple(instructions)
+    own = predict_application(graph, runs, runs.of("devices"), names=("syrk_scale:13", "syrk_product"))
+    assert own.tasks == ("syrk_scale", "syrk_product")
+    assert own.shares == pytest.approx([0.003, 0.997], abs=5e-4)
+    with pytest.raises(ConfigError, match="expected tasks of gemm, found those of initialise, syrk_scale"):
+        predict_application(graph, runs, runs.of("devices"), names=("gemm",))
 
 
 @pytest.mark.parametrize("name", ["syrk", *(pytest.param(n, marks=pytest.mark.extended) for n in _MORE)])

@@ -8,15 +8,29 @@ from commanalyzer.machine.placement import Placement, on_nodes
 from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.mapping import placed
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
-from commanalyzer.machine.simulation.routes import network_of
+from commanalyzer.machine.simulation.routes import Int64, Topology, network_of
 from commanalyzer.machine.simulation.schedule import joined, transfers
 from commanalyzer.machine.simulation.smpirun import replay
-from commanalyzer.scaling.allocations.campaign import allocated, pattern_messages
+from commanalyzer.scaling.allocations.campaign import pattern_messages
 from commanalyzer.scaling.allocations.workload import Halo
 
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_overhead_s=3e-7)
 NODES, PROCESSES = 32, 2
 _TIMEOUT_S = 300.0
+_FRAGMENT_NODES = 8
+
+
+def allocated(network: Topology, num_nodes: int, number: int) -> Int64:
+    """int64[N], places of an allocation: the first nodes of the network, or fragments of eight nodes.
+
+    Number 0 is consecutive nodes; others are different random fragments, as a busy machine gives.
+    """
+    if number == 0 or network.num_hosts // _FRAGMENT_NODES * _FRAGMENT_NODES < num_nodes:
+        return np.arange(num_nodes)
+    random = np.random.default_rng([number, num_nodes])
+    count = -(-num_nodes // _FRAGMENT_NODES)
+    chosen = np.sort(random.permutation(network.num_hosts // _FRAGMENT_NODES)[:count])
+    return np.asarray((chosen[:, None] * _FRAGMENT_NODES + np.arange(_FRAGMENT_NODES)).ravel()[:num_nodes])
 
 
 def replayed_phase(messages: Messages, placement: Placement, platform: Platform) -> float:

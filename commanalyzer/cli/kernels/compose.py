@@ -14,7 +14,7 @@ from commanalyzer.cli.parameters.output import Outputs, output_options
 
 @click.command()
 @click.argument("design", type=options.FILE)
-@click.option("--system", "expression", default="", help="Another system of the same blocks.")
+@click.option("--system", "expression", default="", help="Another system of the blocks of DESIGN.")
 @options.at_option("sizes", "Sizes: n=4096,m=64; repeatable.")
 @click.option("--set", "counts", type=options.setting, multiple=True, help="Count: T=4; repeatable.")
 @click.option("--cores", type=click.IntRange(1), help="Threads that may run.")
@@ -38,19 +38,18 @@ def command(
     out.check(figure)
     from commanalyzer.kernels.composition.answer import answer
     from commanalyzer.kernels.composition.design import load_design
-    from commanalyzer.kernels.composition.systems import parse_system, with_counts
+    from commanalyzer.kernels.composition.systems import parse_system
     from commanalyzer.report.kernels.composition_text import answer_json, show_answer
 
-    loaded = load_design(design)
-    system = parse_system(expression) if expression else loaded.system
     wrong = [f"{name}={value:g}" for name, value in counts if value < 1 or value != int(value)]
     if wrong:
         raise click.BadParameter(
             f"expected a whole number of 1 or more, found {wrong[0]}", param_hint="--set"
         )
+    system = parse_system(expression) if expression else None
+    loaded = load_design(design, system, {name: int(value) for name, value in counts})
     loaded = replace(
         loaded,
-        system=with_counts(system, {name: int(value) for name, value in counts}),
         values={**loaded.values, **sizes},
         **{name: count for name, count in given.items() if count is not None},  # cores, elements
     )

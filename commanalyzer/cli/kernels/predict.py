@@ -19,7 +19,7 @@ from commanalyzer.cli.parameters.output import Outputs, output_options
 @click.option(
     "--items", type=float, default=0.0, help="Work items of the largest kernel; its buffers grow alike."
 )
-@click.option("--kernel", "names", multiple=True, help="Only this kernel of FEATURES; repeatable.")
+@click.option("--kernel", "names", multiple=True, help="Only this kernel and its tasks; repeatable.")
 @click.option(
     "--tasks", type=options.FILE, help="Task graph (of tasks --json): also the application of these tasks."
 )
@@ -64,6 +64,7 @@ def command(
             found.speedups,
             None if overheads is None else load_overheads(overheads),
             load_machine(machine) if machine else None,
+            names,
         )
     out.emit(
         lambda: prediction_json(found, application),

@@ -72,7 +72,7 @@ def command(
 
     def show(console: Console) -> None:
         if celerity:
-            sys.stdout.write(celerity_text(graph.kernels))
+            sys.stdout.write(celerity_text(graph.kernels, graph.tasks))
         else:
             show_tasks(graph, console, quiet=out.quiet)
 

@@ -20,11 +20,8 @@ from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, C
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
-    from commanalyzer.kernels.learning.overheads import OverheadTable
     from commanalyzer.machine.measuring.campaign import MeasurementPlan
     from commanalyzer.machine.measuring.job import MeasurementRequest
-
-DEFAULT_NODES = (8, 16, 32, 64, 128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
         run_campaign,
     )
 
-    script, nodes = asked.slurm, asked.nodes or DEFAULT_NODES
+    script, nodes = asked.slurm, asked.nodes or (8, 16, 32, 64, 128)
     if script is not None:
         text = campaign_script(
             script=script,
@@ -95,8 +92,8 @@ def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
         write_text(script, text, force=force)
         click.echo(f"wrote {script}; submit with: bash {script}")
         return
-    points = campaign_points(nodes, asked.ppn, sizes=asked.sizes or SIZES_BYTES)
     try:
+        points = campaign_points(nodes, asked.ppn, sizes=asked.sizes or SIZES_BYTES)
         done = run_campaign(
             table, points, asked.allocation, lambda text: click.echo(f"note: {text}", err=True)
         )
@@ -123,33 +120,51 @@ def command() -> None:
 @click.option(
     "--areas", default="", help="Bounds of the areas: 'S <= 4096 and NT <= 131072'; found if left out."
 )
+@click.option(
+    "--network",
+    type=options.NETWORK,
+    help="Network with known routes: busiest link and longest way are metrics.",
+)
+@click.option(
+    "--network-nodes", type=click.IntRange(1), help="Nodes of --network; else as many as the places need."
+)
 @force_option
-def phases(table: Path, output: Path, name: str, base: str, areas: str, force: bool) -> None:
+def phases(
+    table: Path,
+    output: Path,
+    name: str,
+    base: str,
+    areas: str,
+    network: str | None,
+    network_nodes: int | None,
+    force: bool,
+) -> None:
     """Fit models of communication phases to a campaign (TABLE of machine measure --campaign).
 
-    Switches and racks are metrics where the base says how many nodes they have ([[units]]).
+    Switches and racks are metrics where the base says how many nodes they have ([[units]]), or of --network.
     """
     from commanalyzer.machine.machine_file import load_machine, write_machine
     from commanalyzer.machine.measuring.phase_campaign import read_points
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.machine.phase_times import parse_condition
+    from commanalyzer.machine.simulation.routes import make_network
     from commanalyzer.report.machine import show_machine
     from commanalyzer.report.result.text import make_console
     from commanalyzer.scaling.allocations.campaign import machine_of_campaign
 
+    if network_nodes and not network:
+        raise click.UsageError("--network-nodes belongs to --network")
     found = read_points(table)
     start = load_machine(base) if base else MachineParameters(name or output.stem)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    bounds = parse_condition(areas) if areas else None
-    machine, _ = machine_of_campaign(found, start, bounds=bounds, date=today)
+    places = 1 + max((place for point in found for place in point.positions), default=0)
+    routes = make_network(network, network_nodes or places) if network else None
+    bounds = parse_condition(areas) or None
+    machine, _ = machine_of_campaign(found, start, bounds=bounds, date=today, network=routes)
     machine = replace(machine, name=name or machine.name)
     write_machine(output, machine, {"campaign": str(table), "points": len(found)}, force=force)
     show_machine(machine, make_console(sys.stdout))
     click.echo(f"wrote {output}")
-
-
-_PAIRS_TIMEOUT_S = 600.0
-_SIMULATED_NODES = (16,)
 
 
 @command.command("list")
@@ -282,7 +297,7 @@ def measure(
         raise click.UsageError("--topology belongs to --range-mappers and needs --base NAME|FILE")
     if pairs.range_mappers:
         called = name or pairs.base or output.stem
-        _measure_pairs(pairs, output, called, plan.num_repetitions, campaign.nodes or _SIMULATED_NODES, out)
+        _measure_pairs(pairs, output, called, plan.num_repetitions, campaign.nodes or (16,), out)
         return
     if (timed.program is None) == bool(run):
         raise click.UsageError("--program RESULT and a command after -- belong together")
@@ -329,13 +344,20 @@ def _measure_pairs(
     asked: _Pairs, output: Path, name: str, repetitions: int, nodes: tuple[int, ...], out: Outputs
 ) -> None:
     """Measure all pairs of range mappers on the ranks of this job, or on a simulated network."""
+    from commanalyzer.foundation.progress import SilentProgress
     from commanalyzer.kernels.learning.overheads import save_overheads
     from commanalyzer.report.kernels.learning_text import show_overheads
+    from commanalyzer.report.progress import LineProgress
     from commanalyzer.report.result.text import make_console
 
-    table: OverheadTable | None
     if asked.topology is None:
-        table = _on_ranks(output, asked.elements, repetitions, name, out)
+        from commanalyzer.kernels.learning.range_benchmark import measure_on_ranks
+        from commanalyzer.machine.measuring.mpi import launcher_rank, world
+
+        if is_first := launcher_rank() == 0:
+            require_writable(output, out.force)
+        progress = SilentProgress() if out.quiet or not is_first else LineProgress(sys.stderr)
+        table = measure_on_ranks(world(), asked.elements, repetitions, progress, name)
     else:
         require_writable(output, out.force)
         from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
@@ -344,9 +366,7 @@ def _measure_pairs(
 
         link = link_parameters(load_machine(asked.base))
         platform = make_platform(asked.topology, max(nodes), link)
-        tables = [
-            measure_on_platform(platform, p, asked.elements, link.throughput, _PAIRS_TIMEOUT_S) for p in nodes
-        ]
+        tables = [measure_on_platform(platform, p, asked.elements, link.throughput, 600.0) for p in nodes]
         pairs = tuple(pair for one in tables for pair in one.pairs)
         table = replace(tables[0], machine=f"{name}, {asked.topology}", pairs=pairs)
     if table is None:
@@ -355,16 +375,3 @@ def _measure_pairs(
     if not out.quiet:
         show_overheads(table, make_console(sys.stdout))
     click.echo(f"wrote {output}")
-
-
-def _on_ranks(output: Path, elements: int, repetitions: int, name: str, out: Outputs) -> OverheadTable | None:
-    from commanalyzer.foundation.progress import SilentProgress
-    from commanalyzer.kernels.learning.range_benchmark import measure_on_ranks
-    from commanalyzer.machine.measuring.mpi import launcher_rank, world
-    from commanalyzer.report.progress import LineProgress
-
-    is_first = launcher_rank() == 0
-    if is_first:
-        require_writable(output, out.force)
-    progress = SilentProgress() if out.quiet or not is_first else LineProgress(sys.stderr)
-    return measure_on_ranks(world(), elements, repetitions, progress, name)

@@ -18,15 +18,13 @@ if TYPE_CHECKING:
     from commanalyzer.machine.simulation.run import SimulationOptions
     from commanalyzer.result.results import AnalysisResult, Decomposition
 
-_TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
-
 
 @click.command()
 @click.argument("result", type=options.FILE)
 @click.option(
     "--platform",
     required=True,
-    metavar="|".join((*_TOPOLOGIES, "FILE.xml")),
+    metavar="|".join((*options.NETWORK.choices, "FILE.xml")),
     help="Network: a topology made of the machine's parameters, or a platform file of SimGrid.",
 )
 @click.option("--nodes", type=options.nodes, help="Node counts of the result; all if left out.")
@@ -85,7 +83,7 @@ def command(
 
     found = load(result)
     chosen = [found.decomposition(count, model, method) for count in nodes or found.nodes]
-    if platform not in _TOPOLOGIES and ("." in platform or "/" in platform):
+    if platform not in options.NETWORK.choices and ("." in platform or "/" in platform):
         network = read_platform(Path(platform), hosts)
     else:
         check_topology(platform)  # before what else it needs is asked for
@@ -94,18 +92,14 @@ def command(
         link = link_parameters(found.machine.replaced_by(machine))
         network = make_platform(platform, max(most, platform_nodes or 0), link)
     if not out.quiet:
-        _say_unused(machine, is_file=network.name not in _TOPOLOGIES)
+        if machine.overlap is not None:
+            click.echo("the overlap of the machine is not used: replayed programs do not overlap", err=True)
+        unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
+        if unused and network.name not in options.NETWORK.choices:
+            click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
     overhead = machine.message_overhead
     how = SimulationOptions(message_overhead_s=overhead.value if overhead else 0.0, **given)
     _run(found, chosen, network, how, out)
-
-
-def _say_unused(machine: MachineParameters, *, is_file: bool) -> None:
-    if machine.overlap is not None:
-        click.echo("the overlap of the machine is not used: replayed programs do not overlap", err=True)
-    unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
-    if is_file and unused:
-        click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
 
 
 def _check_keep(keep: Path | None, force: bool) -> None:

@@ -25,6 +25,7 @@ from commanalyzer.request import MODELS, Coarsen, node_counts
 Command = TypeVar("Command", bound=Callable[..., object])
 Settings: TypeAlias = tuple[tuple[str, float], ...]
 FILE = click.Path(path_type=Path)
+NETWORK = click.Choice(("star", "fat-tree", "torus", "dragonfly", "hypercube"))
 
 model_option = click.option(
     "--model",

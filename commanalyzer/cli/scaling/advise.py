@@ -28,8 +28,6 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
     return options.nodes(text)
 
 
-_NETWORKS = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
-
 allocation_options = options.all_of(
     click.option(
         "--allocations",
@@ -62,9 +60,7 @@ allocation_options = options.all_of(
         default="blocks",
         help="Ranks on the nodes; near: partners together, of a result (*.cmz).",
     ),
-    click.option(
-        "--network", type=click.Choice(_NETWORKS), help="Network with known routes, for models with LT."
-    ),
+    click.option("--network", type=options.NETWORK, help="Network with known routes, for models with LT."),
     click.option(
         "--memory-traffic", type=float, default=0.0, metavar="B/FLOP", help="Bytes from memory per operation."
     ),

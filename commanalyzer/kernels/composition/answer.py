@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from commanalyzer.foundation.errors import ConfigError
@@ -60,7 +60,7 @@ def best_counts(
     names = count_names(system)
     check_threads(with_counts(system, dict.fromkeys(names, 1)), cores)
 
-    def threads_of(counts: Sequence[int]) -> int:
+    def threads_of(counts: Iterable[int]) -> int:
         return num_threads(with_counts(system, dict(zip(names, counts, strict=True))))
 
     def times_of(counts: Sequence[int]) -> list[float]:
@@ -69,7 +69,13 @@ def best_counts(
         model = Composed(form, models, divided)
         return sorted((float(model.sum_at(total, values)[0]) for total in form.sums), reverse=True)
 
-    highest = [_highest(system, name, names, cores) for name in names]
+    def highest_of(name: str) -> int:
+        """The largest value of one count while all others are 1."""
+        ones = dict.fromkeys(names, 1)
+        counts = (threads_of({**ones, name: n}.values()) for n in range(2, cores + 1))
+        return 1 + sum(1 for _ in itertools.takewhile(lambda threads: threads <= cores, counts))
+
+    highest = [highest_of(name) for name in names]
     is_exhaustive = math.prod(highest) <= MOST_CONFIGURATIONS
     if is_exhaustive:
         every = itertools.product(*(range(1, count + 1) for count in highest))
@@ -92,17 +98,6 @@ def check_threads(system: System, cores: int) -> None:
             hint="models of patterns hold while every thread has a core of its own: reduce the counts, "
             "or give more --cores",
         )
-
-
-def _highest(system: System, name: str, names: Sequence[str], cores: int) -> int:
-    """The largest value of one count while all others are 1."""
-    counts = dict.fromkeys(names, 1)
-    low, high = 1, cores
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = num_threads(with_counts(system, {**counts, name: middle})) <= cores
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return low
 
 
 def _grown(

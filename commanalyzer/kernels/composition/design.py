@@ -100,8 +100,10 @@ class Design:
         return count_names(self.system)
 
 
-def load_design(path: Path) -> Design:
-    """Design of a file; files that it names are looked for beside it.
+def load_design(path: Path, system: System | None = None, counts: Mapping[str, int] | None = None) -> Design:
+    """Design of a file, or of another ``system`` of its blocks, with ``counts`` before those of the file.
+
+    Files that it names are looked for beside it.
 
     Raises ``ArtifactError`` if it is missing or no design; ``ConfigError`` if an entry is not usable.
     """
@@ -110,7 +112,8 @@ def load_design(path: Path) -> Design:
     with reading(path, "a design", error=ConfigError):
         file = typed(content, _DesignFile)
     try:
-        return _design(file, path)
+        written = system or parse_system(file.system)
+        return _design(file, path, with_counts(written, {**file.counts, **(counts or {})}))
     except CommAnalyzerError as error:
         if error.where and str(path) in error.where:
             raise
@@ -118,8 +121,7 @@ def load_design(path: Path) -> Design:
         raise ConfigError(error.message, where=where, hint=error.hint) from error
 
 
-def _design(file: _DesignFile, path: Path) -> Design:
-    system = with_counts(parse_system(file.system), file.counts)
+def _design(file: _DesignFile, path: Path, system: System) -> Design:
     if missing := [name for name in block_names(system) if name not in file.blocks]:
         raise ConfigError(
             f"expected a model of every block, found none of {', '.join(missing)}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -181,22 +181,33 @@ def predict_application(
     speedups: Floats,
     overheads: OverheadTable | None = None,
     machine: MachineParameters | None = None,
+    names: Sequence[str] = (),
 ) -> Application:
     """Speed-up of the application of a task graph from those of its kernels.
 
     ``speedups``: float64[N], of ``runs``; ``overheads``: for Eq. 3; ``machine``: for the rule ``time``.
+    ``names``: only tasks of these kernels and what flows between them; all if empty.
 
     Raises:
-        ConfigError: If a task has no kernel among the runs, or a pair no overhead.
+        ConfigError: If a task has no kernel among the runs, a pair no overhead, or no task is of the kernels.
     """
+    graph = _without_others(graph, names)
     devices = tuple(sorted({int(p) for p in runs.of(DEVICES)}))
     tasks = [t for t in graph.tasks if t.kernel != HOST]
     table = np.stack([_curve(task, runs, speedups, devices) for task in tasks])
-    shares = weights([_weight(task, runs) for task in tasks])
+    first = [int(np.argmax(_matching(task, runs))) for task in tasks]
+    work = zip(runs.of("work_items")[first].tolist(), runs.of("total")[first].tolist(), strict=True)
+    shares = weights([TaskWeight(items, instructions) for items, instructions in work])
     found: dict[Rule, Floats] = {"mean": mean_speedup(table), "weighted": weighted_speedup(table, shares)}
     largest = None
     if overheads is not None:
-        rhos = [_rhos(graph, overheads, p) for p in devices]
+        pairs = [
+            (e.write, e.read)
+            for e in graph.edges
+            if e.write is not None and e.read is not None and e.source != e.sink
+            and HOST not in (graph.tasks[e.source].kernel, graph.tasks[e.sink].kernel)
+        ]  # fmt: skip
+        rhos = [[overheads.rho(write, read, p) for write, read in pairs] for p in devices]
         largest = np.array([max(row, default=0.0) for row in rhos])
         columns = [(table[:, [k]], rhos[k]) for k in range(len(devices))]
         found["printed"] = np.concatenate([printed_speedup(t, shares, r) for t, r in columns])
@@ -207,6 +218,20 @@ def predict_application(
         found["time"] = timed_speedup(table, executed / executed.sum(), moving)
     ordered = {rule: found[rule] for rule in RULES if rule in found}
     return Application(devices, tuple(t.name for t in tasks), shares, ordered, largest)
+
+
+def _without_others(graph: TaskGraph, names: Sequence[str]) -> TaskGraph:
+    """The graph whose other tasks are the host's: it does them before, between and after kernels."""
+    if not names:
+        return graph
+    own = {name.partition(":")[0] for name in names}
+    is_own = [t.name in own or _is_one_of(t.name, names) for t in graph.tasks]
+    tasks = tuple(t if k else replace(t, kernel=HOST) for t, k in zip(graph.tasks, is_own, strict=True))
+    if all(t.kernel == HOST for t in tasks):
+        known = ", ".join(k.name for k in graph.kernels) or "none"
+        raise ConfigError(f"expected tasks of {', '.join(names)}, found those of {known}", where="--kernel")
+    moved = [e for e in graph.edges if HOST not in (tasks[e.source].kernel, tasks[e.sink].kernel)]
+    return replace(graph, tasks=tasks, edges=tuple(moved))
 
 
 def _matching(task: Task, runs: RunTable) -> NDArray[np.bool_]:
@@ -228,20 +253,6 @@ def _curve(task: Task, runs: RunTable, speedups: Floats, devices: Sequence[int])
     if missing:
         raise ConfigError(f"expected runs of {task.name} on {missing[0]} devices, found none")
     return np.array([by_devices[p] for p in devices])
-
-
-def _weight(task: Task, runs: RunTable) -> TaskWeight:
-    own = int(np.argmax(_matching(task, runs)))
-    return TaskWeight(float(runs.of("work_items")[own]), float(runs.of("total")[own]))
-
-
-def _rhos(graph: TaskGraph, overheads: OverheadTable, p: int) -> list[float]:
-    return [
-        overheads.rho(edge.write, edge.read, p)
-        for edge in graph.edges
-        if edge.write is not None and edge.read is not None and edge.source != edge.sink
-        and HOST not in (graph.tasks[edge.source].kernel, graph.tasks[edge.sink].kernel)
-    ]  # fmt: skip
 
 
 def _moving(graph: TaskGraph, p: int, machine: MachineParameters, instructions: float) -> float:

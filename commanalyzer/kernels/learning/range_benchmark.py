@@ -19,7 +19,7 @@ alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.kernels.learning.overheads import READS, WRITES, OverheadTable, PairOverhead
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper, parse_mapper
 from commanalyzer.machine.measuring.communicator import Communicator
-from commanalyzer.machine.measuring.kernels import pairwise_times
+from commanalyzer.machine.measuring.kernels import pairwise_times, timed
 from commanalyzer.machine.simulation.platforms import Platform
 from commanalyzer.machine.simulation.schedule import joined, transfers
 from commanalyzer.machine.simulation.smpirun import replay
@@ -125,9 +125,15 @@ def measure_on_ranks(
     Raises ``ConfigError`` if there are too few ranks or rows, or the matrix is too large.
     """
     matrices = pair_matrices(elements, comm.size)
-    _require_memory(matrices)
+    most = max(int((m.sum(axis=0) + m.sum(axis=1)).max()) for m in matrices.values())
+    if most > MOST_BYTES:
+        raise ConfigError(
+            f"expected at most {MOST_BYTES} bytes per rank, found {most}", hint="choose fewer --elements"
+        )
     progress.stage("range mappers", len(matrices))
-    adding_s = comm.largest(_addition_s(comm.clock_s, elements * elements // comm.size, repetitions))
+    a, b, added = np.ones((3, elements * elements // comm.size), dtype=np.float32)
+    times_s = timed(comm, repetitions, lambda: np.add(a, b, out=added))
+    adding_s = comm.largest(float(np.median(times_s)))
     pairs = []
     for (write, read), matrix in matrices.items():
         times_s = pairwise_times(comm, matrix, repetitions)
@@ -164,22 +170,3 @@ def _replayed_s(platform: Platform, matrix: Int64, timeout_s: float) -> float:
     sender, receiver = np.nonzero(matrix)
     exchanged = transfers(sender, receiver, np.zeros_like(sender), matrix[sender, receiver])
     return max(action.end_s for action in replay(platform, joined(p, exchanged), timeout_s))
-
-
-def _addition_s(clock_s: Callable[[], float], elements: int, repetitions: int) -> float:
-    a, b = (np.ones(elements, dtype=np.float32) for _ in range(2))
-    found = np.empty_like(a)
-    times = []
-    for _ in range(repetitions + 1):
-        start = clock_s()
-        np.add(a, b, out=found)
-        times.append(clock_s() - start)
-    return float(np.median(times[1:]))  # the first one touches new memory
-
-
-def _require_memory(matrices: dict[tuple[str, str], NDArray[np.int64]]) -> None:
-    most = max(int((m.sum(axis=0) + m.sum(axis=1)).max()) for m in matrices.values())
-    if most > MOST_BYTES:
-        raise ConfigError(
-            f"expected at most {MOST_BYTES} bytes per rank, found {most}", hint="choose fewer --elements"
-        )

@@ -83,16 +83,18 @@ class RunTable:
         )
 
     def require_speedups(self) -> None:
-        """Raise FitError unless every run has a speed-up and there are two kernels to tell apart."""
+        """Raise FitError unless every run has a speed-up, of two or more kernels and numbers of devices."""
         if not len(self) or np.isnan(self.speedups).any():
             missing = int(np.isnan(self.speedups).sum())
             raise FitError(f"expected a speed-up in every run, found {missing} without", where=self.source)
-        count = len(np.unique(self.kernels))
-        if count < 2:
-            raise FitError(
-                f"expected runs of at least 2 kernels, found {count}: nothing can be left out to test on",
-                where=self.source,
-            )
+        for name, values, why in (
+            ("kernels", self.kernels, "nothing can be left out to test on"),
+            ("numbers of devices", self.of(DEVICES), "all speed-ups are alike, whatever is learned"),
+        ):
+            if len(np.unique(values)) < 2:
+                raise FitError(
+                    f"expected runs of at least 2 {name}, found {values[0]} alone: {why}", where=self.source
+                )
 
 
 def read_runs(path: Path, machine: str = "") -> RunTable:

@@ -12,36 +12,68 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
-from commanalyzer.kernels.tasks.graph import Kernel, RangeAccess
+from commanalyzer.kernels.tasks.graph import HOST, Kernel, RangeAccess, Task
+from commanalyzer.kernels.tasks.mappers import Box
 
 _ITEM = re.compile(r"item(\d)")
+_Launch = tuple[Kernel, Box, tuple[RangeAccess, ...]]  # an execution: work items, accesses
 
 
-def celerity_text(kernels: Sequence[Kernel]) -> str:
-    """Submissions of kernels, without their bodies."""
-    return "\n\n".join(_submission(kernel) for kernel in kernels if kernel.range) + "\n"
+def celerity_text(kernels: Sequence[Kernel], tasks: Sequence[Task] = ()) -> str:
+    """Submissions of kernels, without their bodies: one for each set of buffers among the ``tasks``.
+
+    Without tasks, those of the first execution of each kernel. Buffers are described in the lines before.
+    """
+    runs = [(task.kernel, task.range, task.accesses) for task in tasks if task.kernel != HOST]
+    launches: dict[tuple[int, Set[object]], list[_Launch]] = {}
+    for number, extent, accesses in runs or [(k, own.range, own.accesses) for k, own in enumerate(kernels)]:
+        if extent:
+            key = number, frozenset((access.buffer, access.mode) for access in accesses)
+            launches.setdefault(key, []).append((kernels[number], extent, accesses))
+    order = [launches[key] for key in sorted(launches, key=lambda key: key[0])]
+    buffers: dict[str, RangeAccess] = {}  # seen with the most dimensions
+    for access in (access for own in order for *_, accesses in own for access in accesses):
+        if access.buffer not in buffers or len(access.shape) > len(buffers[access.buffer].shape):
+            buffers[access.buffer] = access
+    described = "\n".join(
+        f"// {_name(name)}_buf: celerity::buffer<T, {len(own.shape)}> of {' x '.join(map(str, own.shape))}, "
+        f"T of {own.element_bytes} bytes"
+        for name, own in buffers.items()
+    )
+    return "\n\n".join([described, *(_submission(own, buffers) for own in order)]) + "\n"
 
 
-def _submission(kernel: Kernel) -> str:
-    dimensions = len(kernel.range)
+def _name(buffer: str) -> str:
+    """Beginning of names in C++: no words of it, as ``new`` is, and ``a#2`` is not ``a_2``."""
+    return re.sub(r"\W", "_", buffer.replace("#", "__"))
+
+
+def _submission(launches: Sequence[_Launch], buffers: Mapping[str, RangeAccess]) -> str:
+    kernel, extent, accesses = launches[0]
+    dimensions = len(extent)
     lines = [f"// {kernel.name}, {kernel.place.file}:{kernel.place.line}"]
+    if len(launches) < kernel.executions:
+        lines[0] += f", {len(launches)} of {kernel.executions} launches"
+    if any((other[1], other[2]) != (extent, accesses) for other in launches):
+        lines.append("// Work items and mappers are those of the first launch: others have others.")
     if kernel.order == "ordered":
         lines.append("// Work items need results of others: no parallel_for until the loop is changed.")
     if kernel.order == "reduction":
         lines.append("// Work items are combined: add celerity::reduction for the result.")
     lines.append("queue.submit([&](celerity::handler& cgh) {")
     taken: Counter[str] = Counter()
-    for accesses in _merged(kernel.accesses):
-        buffer = re.sub(r"\W", "_", accesses[0].buffer)
+    for merged in _merged(accesses):
+        buffer = merged[0].buffer
         taken[buffer] += 1
-        name = f"{buffer}_{taken[buffer]}" if taken[buffer] > 1 else buffer
-        lines += [f"    {line}" for line in _accessor(accesses, name, buffer, dimensions)]
-    extents = ", ".join(str(end - first) for first, end in kernel.range)
+        number = f"_{taken[buffer]}" if taken[buffer] > 1 else ""
+        declared = _accessor(merged, f"{_name(buffer)}_acc{number}", buffers[buffer].shape, dimensions)
+        lines += [f"    {line}" for line in declared]
+    extents = ", ".join(str(end - first) for first, end in extent)
     arguments = f"celerity::range<{dimensions}>({extents})"
-    if any(first for first, _ in kernel.range):
-        offset = ", ".join(str(first) for first, _ in kernel.range)
+    if any(first for first, _ in extent):
+        offset = ", ".join(str(first) for first, _ in extent)
         arguments += f", celerity::id<{dimensions}>({offset})"
     lines += [
         f"    cgh.parallel_for({arguments}, [=](celerity::item<{dimensions}> item) {{",
@@ -64,19 +96,24 @@ def _merged(accesses: Sequence[RangeAccess]) -> list[tuple[RangeAccess, ...]]:
     return result + [(write,) for write in writes]
 
 
-def _accessor(accesses: tuple[RangeAccess, ...], name: str, buffer: str, dimensions: int) -> list[str]:
+def _accessor(
+    accesses: tuple[RangeAccess, ...], name: str, shape: Sequence[int], dimensions: int
+) -> list[str]:
     access = accesses[-1]
     is_written = access.mode == "write"
     is_read = accesses[0].mode == "read"
     mode = "read_write" if is_read and is_written else "write_only" if is_written else "read_only"
     mapper, remark = _mapper(access, dimensions)
     options = f"celerity::{mode}"
-    if is_written and access.granted_bytes > access.touched_bytes:
+    if len(access.shape) != len(shape):
+        mapper, remark = "celerity::access::all{}", f"{access.mapper} of {access.shape[0]} elements in a row"
+        remark += f", the buffer has {len(shape)} dimensions: the loop needs as many"
+    elif is_written and access.granted_bytes > access.touched_bytes:
         remark = "chunks write what others are granted, too: Celerity refuses overlapping writes"
     elif mode == "write_only":
         options += ", celerity::no_init"
     lines = [f"// {name}: {remark}"] if remark else []
-    return [*lines, f"celerity::accessor {name}({buffer}_buf, cgh, {mapper}, {options});"]
+    return [*lines, f"celerity::accessor {name}({_name(access.buffer)}_buf, cgh, {mapper}, {options});"]
 
 
 def _mapper(access: RangeAccess, dimensions: int) -> tuple[str, str]:
@@ -88,7 +125,7 @@ def _mapper(access: RangeAccess, dimensions: int) -> tuple[str, str]:
     if kind == "all" and exact and any(_ITEM.fullmatch(text) for text in access.index):
         return exact, "no built-in mapper grants so little"
     if kind in ("all", "fixed") or dimensions == len(access.shape):
-        return access.mapper.celerity, ""
+        return access.mapper.celerity.replace("slice(", f"slice<{dimensions}>("), ""
     if exact:
         return exact, f"{access.mapper}, for a range of another dimension"
     return "celerity::access::all{}", f"{access.mapper}, for a range of another dimension; all is safe"

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -94,28 +94,26 @@ class JobHosts:
     @property
     def flags(self) -> tuple[str, ...]:
         """The same as :meth:`remarks` in a few words, for the note of every parameter."""
-        found = {
-            "one host": self.num_hosts == 1,
-            "oversubscribed": self.is_oversubscribed,
-            "not pinned": not self.is_pinned,
-            "busy": self.is_busy,
-        }
-        return tuple(name for name, is_so in found.items() if is_so)
+        return tuple(flag for flag, _ in self._spoilt() if flag)
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, one sentence each."""
-        found = []
+        return tuple(sentence for _, sentence in self._spoilt())
+
+    def _spoilt(self) -> Iterator[tuple[str, str]]:
         if self.num_hosts == 1:
-            found.append("all ranks share one host: this is its memory, not a network")
+            yield "one host", "all ranks share one host: this is its memory, not a network"
         elif self.most_ranks_per_host > 1:
-            found.append(f"up to {self.most_ranks_per_host} ranks per host: one of each host was measured")
+            yield "", f"up to {self.most_ranks_per_host} ranks per host: one of each host was measured"
         if self.is_oversubscribed:
-            found.append("oversubscribed, more ranks than cores: times include waiting for a core")
+            yield "oversubscribed", "oversubscribed, more ranks than cores: times include waiting for a core"
         if not self.is_pinned:
-            found.append("ranks are not pinned to cores of their own: times scatter more than they need to")
+            yield (
+                "not pinned",
+                "ranks are not pinned to cores of their own: times scatter more than they need to",
+            )
         if self.is_busy:
-            found.append("other processes were running: measure again on idle hosts")
-        return tuple(found)
+            yield "busy", "other processes were running: measure again on idle hosts"
 
     def _by_host(self) -> dict[str, list[int]]:
         ranks: dict[str, list[int]] = defaultdict(list)

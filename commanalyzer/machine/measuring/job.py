@@ -402,13 +402,10 @@ def _measure_together(
 def _write(
     request: MeasurementRequest, prepared: _Prepared, measurement: MachineMeasurement | None
 ) -> JobResult:
-    network = measurement.machine if measurement is not None else MachineParameters(request.name)
-    remarks = measurement.remarks if measurement is not None else ()
-    provenance = dict(measurement.provenance) if measurement is not None else {"tool_version": tool_version()}
-    series = (*prepared.series, *(measurement.series if measurement is not None else ()))
-    machine = prepared.base.updated_from(network.updated(throughput=prepared.throughput))
-    write_samples(request.samples, series, provenance, force=request.force)
-    write_machine(
-        request.output, machine, provenance | {"samples": request.samples.name}, force=request.force
-    )
-    return JobResult(machine, remarks, (request.output, request.samples))
+    alone = MachineMeasurement(MachineParameters(request.name), (), (), {"tool_version": tool_version()})
+    found = measurement or alone
+    machine = prepared.base.updated_from(found.machine.updated(throughput=prepared.throughput))
+    series, about = (*prepared.series, *found.series), dict(found.provenance)
+    write_samples(request.samples, series, about, force=request.force)
+    write_machine(request.output, machine, about | {"samples": request.samples.name}, force=request.force)
+    return JobResult(machine, found.remarks, (request.output, request.samples))

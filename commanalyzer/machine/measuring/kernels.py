@@ -154,7 +154,7 @@ def pattern_times(
         if source != IDLE
     ]
     requests += [comm.prepare_send(outgoing, target) for target in targets if target != IDLE]
-    times_s = _timed(comm, num_repetitions, lambda: _complete(comm, requests))
+    times_s = timed(comm, num_repetitions, lambda: _complete(comm, requests))
     comm.release(requests)
     return times_s
 
@@ -196,7 +196,7 @@ def call_times(comm: Communicator[R], num_calls: int, num_repetitions: int) -> T
         for _ in range(num_calls):
             comm.send_to_nobody(buffer)
 
-    return _timed(comm, num_repetitions, calls, warm_up=0) / num_calls
+    return timed(comm, num_repetitions, calls, warm_up=0) / num_calls
 
 
 def overhead_times(
@@ -296,7 +296,7 @@ def overlapped_times(
 
 def work_times(comm: Communicator[R], work_units: int, num_repetitions: int) -> Times:
     """Time of the work alone, float64[repetitions], seconds."""
-    return _timed(comm, num_repetitions, lambda: comm.work(work_units), warm_up=0)
+    return timed(comm, num_repetitions, lambda: comm.work(work_units), warm_up=0)
 
 
 def collective_times(
@@ -313,12 +313,12 @@ def collective_times(
     result = np.empty_like(values)
     buffer = np.zeros(message_bytes, dtype=np.uint8)
     if operation == "allreduce":
-        return _timed(comm, num_repetitions, lambda: comm.allreduce(values, result))
-    return _timed(comm, num_repetitions, lambda: comm.broadcast(buffer))
+        return timed(comm, num_repetitions, lambda: comm.allreduce(values, result))
+    return timed(comm, num_repetitions, lambda: comm.broadcast(buffer))
 
 
-def _timed(
-    comm: Communicator[R], num_repetitions: int, action: Callable[[], None], *, warm_up: int = 1
+def timed(
+    comm: Communicator[R], num_repetitions: int, action: Callable[[], object], *, warm_up: int = 1
 ) -> Times:
     """float64[repetitions], seconds of an action behind a barrier, after ``warm_up`` that are not timed."""
     times_s = np.empty(num_repetitions + warm_up)
@@ -361,6 +361,6 @@ def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rou
         comm.prepare_send(np.zeros(int(outgoing[k]), dtype=np.uint8), k)
         for k in np.flatnonzero(outgoing).tolist()
     ]
-    times_s = _timed(comm, num_rounds, lambda: _complete(comm, requests))
+    times_s = timed(comm, num_rounds, lambda: _complete(comm, requests))
     comm.release(requests)
     return times_s

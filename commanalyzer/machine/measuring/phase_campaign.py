@@ -24,7 +24,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from commanalyzer.foundation.documents import csv_text, read_csv, reading
-from commanalyzer.foundation.errors import CommAnalyzerError, MachineModelError
+from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError, MachineModelError
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.kernels import ExchangePattern, pattern_times, random_rings, shifts
@@ -68,12 +68,21 @@ def campaign_points(
     messages: Sequence[int] = NUM_MESSAGES,
     sizes: Sequence[int] = SIZES_BYTES,
 ) -> tuple[CampaignPoint, ...]:
-    """All points, small ones first; without those on one node, which use no network."""
+    """All points, small ones first; without those on one node, which use no network.
+
+    Raises ``ConfigError`` if that leaves none.
+    """
     found = [
         CampaignPoint(n, ppn, m, size, pattern)
         for n, ppn, m, size, pattern in product(nodes, processes, messages, sizes, get_args(Pattern))
         if n >= _LEAST_NODES
     ]
+    if not found:
+        raise ConfigError(
+            f"expected {_LEAST_NODES} or more nodes, for a node alone uses no network, found "
+            f"{', '.join(map(str, nodes))}",
+            where="--nodes",
+        )
     return tuple(sorted(found))
 
 
@@ -97,19 +106,29 @@ def measure_points(
 
     ``node``: that of every rank, 0 ... N - 1; ``positions``: place of each node in the network. Points that
     need more nodes or processes than there are, are left out.
+
+    Raises ``MachineModelError`` if that leaves none of the points.
     """
     layout = np.asarray(node)
     slot = np.array([int((layout[:r] == layout[r]).sum()) for r in range(len(layout))])
     full = np.bincount(layout)
-    for n, ppn in sorted({(p.num_nodes, p.ranks_per_node) for p in points}):
-        if n > len(full) or ppn > int(full[:n].min()):
-            continue
+    fitting = [
+        p for p in points if p.num_nodes <= len(full) and p.ranks_per_node <= full[: p.num_nodes].min()
+    ]
+    if points and not fitting:
+        raise MachineModelError(
+            f"expected a point for the hosts of this job, {len(full)} with {full.min()} processes each, "
+            f"found the least to be {points[0].num_nodes} with {points[0].ranks_per_node}",
+            where="campaign",
+            hint="start it on more hosts (mpiexec, srun), or choose --nodes and --ppn that it has",
+        )
+    for n, ppn in sorted({(p.num_nodes, p.ranks_per_node) for p in fitting}):
         members = (layout < n) & (slot < ppn)
         # Ranks of a node stay together: blocks.
         group = world.split(bool(members[world.rank]))
         if group is None:
             continue
-        for point in (p for p in points if (p.num_nodes, p.ranks_per_node) == (n, ppn)):
+        for point in (p for p in fitting if (p.num_nodes, p.ranks_per_node) == (n, ppn)):
             times_s = pattern_times(group, pattern_of(point), point.message_bytes, _REPETITIONS)
             slowest = group.gather(times_s)
             if group.rank == 0:
@@ -219,7 +238,9 @@ def measure_missing(
     missing, failure = "", None
     if comm.rank == 0:
         try:
-            missing = json.dumps(_missing(table, points, allocation))
+            known = read_points(table) if table.exists() and table.stat().st_size else ()
+            measured = {found.point for found in known if found.allocation == allocation}
+            missing = json.dumps([k for k, point in enumerate(points) if point not in measured])
         except CommAnalyzerError as error:
             failure = error
     first = comm.gather_texts(missing)[0]
@@ -239,13 +260,6 @@ def measure_missing(
     placement = hosts.placement
     measure_points(comm, placement.node.tolist(), placement.position.tolist(), todo, allocation, keep)
     return done
-
-
-def _missing(table: Path, points: Sequence[CampaignPoint], allocation: str) -> list[int]:
-    """Numbers of the points that are not in the table."""
-    known = read_points(table) if table.exists() and table.stat().st_size else ()
-    done = {found.point for found in known if found.allocation == allocation}
-    return [k for k, point in enumerate(points) if point not in done]
 
 
 def campaign_script(

@@ -90,8 +90,9 @@ def _chart(
     height, width = pictures[0].owner.shape
     side = 3.9 if len(pictures) == 1 else 2.3
     tall = min(max(side * height / width, 0.5), 1.6 * side)
+    slug = "".join(c if c.isalnum() else "-" for c in item.method).strip("-")
     return Chart(
-        f"{subject.name}-parts-p{item.nodes}-{_slug(item.method)}",
+        f"{subject.name}-parts-p{item.nodes}-{slug}",
         f"{name} on {item.nodes} nodes: {item.method}",
         f"{kind.capitalize()}, {format_bytes(item.comm_bytes)}. {name} has {size} elements; colours "
         "only tell neighbouring parts apart.",
@@ -125,10 +126,6 @@ def _numbers(pictures: Sequence[Picture]) -> dict[str, Values]:
         "column": np.concatenate([column for _, column in places]).tolist(),
         "node": np.concatenate([p.owner[at] for p, at in zip(pictures, places, strict=True)]).tolist(),
     }
-
-
-def _slug(method: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in method).strip("-")
 
 
 def _table(subject: Subject, best: Decomposition) -> Table:

@@ -48,11 +48,7 @@ def warnings_of(result: AnalysisResult) -> tuple[str, ...]:
         found.append(f"values were not followed through these external functions: {named}")
     if result.recording.dropped_events:
         found.append(f"{format_count(result.recording.dropped_events)} events could not be recorded")
-    return tuple(_sentence(text) for text in found)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+    return tuple(text[:1].upper() + text[1:].removesuffix(".") + "." for text in found)
 
 
 def origin_section(subject: Subject) -> Section:

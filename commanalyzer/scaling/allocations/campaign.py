@@ -1,9 +1,5 @@
 """A measured campaign -> data for models, and the machine that they make.
 
-Campaigns on generated networks: phases of :mod:`~commanalyzer.machine.measuring.phase_campaign`, simulated.
-
-The same points as on a real machine; time is that of :mod:`commanalyzer.machine.simulation.flows`.
-
 Fits area models to a campaign: areas by cross-validation, terms by prediction, coefficients robustly.
 
 1. *Areas.* Candidates are bounds on S, NT or PT at powers of four, one or two of them. Those are taken whose
@@ -21,21 +17,27 @@ Reference: paper Sections 2.2 and 3.3; P. J. Huber, Robust Statistics, 1981.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import itemgetter
 
 import numpy as np
 
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, MeasuredPhase, pattern_of
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit
-from commanalyzer.machine.placement import Placement, on_nodes
-from commanalyzer.machine.simulation.flows import Messages, phase_time
-from commanalyzer.machine.simulation.platforms import LinkParameters
-from commanalyzer.machine.simulation.routes import Int64, Topology
-from commanalyzer.scaling.allocations.metrics import InjectionModel, fit_injection, in_columns, phase_metrics
+from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit, conditions_text
+from commanalyzer.machine.placement import on_nodes
+from commanalyzer.machine.simulation.flows import Messages
+from commanalyzer.machine.simulation.routes import Topology
+from commanalyzer.scaling.allocations.metrics import (
+    InjectionModel,
+    fit_injection,
+    in_columns,
+    phase_metrics,
+    units_of,
+)
 from commanalyzer.scaling.allocations.model import AreaModel, holds, read_model, require
 from commanalyzer.scaling.laws.formula import PYTHON, formula_text
 from commanalyzer.scaling.laws.law import Formula
@@ -86,7 +88,16 @@ def fit_areas(
     order of the paper, found if left out. Raises ``FitError`` if metrics are missing, times are not positive,
     or phases are too few.
     """
+    if not len(data.time_s):
+        raise FitError(
+            "expected measured phases, found none",
+            where="campaign",
+            hint="mpiexec -n RANKS commanalyzer machine measure --campaign TABLE measures them",
+        )
     require(data.metrics, frozenset({"S", "M", "PT", "N", "PPN", "NT", "NI", "V", "VI"}), "campaign")
+    require(data.metrics, frozenset(c.metric for c in bounds or ()), "areas")
+    if wrong := [c.text for c in bounds or () if c.is_above]:
+        raise FitError(f"expected upper bounds such as 'S <= 4096', found {wrong[0]}", where="areas")
     known = (data.metrics["NI"] > 0) & np.isfinite(data.time_s)
     metrics = {name: values[known] for name, values in data.metrics.items()}
     time_s = data.time_s[known]
@@ -97,35 +108,34 @@ def fit_areas(
         )
     used = CampaignData(metrics, time_s)
     names = tuple(name for name in (*_AMOUNTS, *_MODIFIERS, *shape) if name in metrics)
-    best, least = None, np.inf
-    stages = [tuple(bounds)] if bounds is not None else list(_splits(used))
-    for split in stages:
-        best, least = _better(used, names, shape, split, (best, least))
-    if bounds is None and best is not None and len(best) > 1:
-        first = best[0].where
-        for second in _splits(used):
-            if second and second[0].metric != first[0].metric:
-                best, least = _better(used, names, shape, (*first, *second), (best, least))
-    if best is None:
-        raise FitError("expected phases in each area, found too few", where="campaign")
+
+    def fits(splits: Iterable[Sequence[Condition]]) -> list[tuple[float, tuple[AreaFormula, ...]]]:
+        """Errors with the price of the formulas, and areas."""
+        found = ((split, _fitted(used, names, shape, split)) for split in splits)
+        return [((f[1] + _NEGLIGIBLE**2) * _GAIN ** -len(split), f[0]) for split, f in found if f is not None]
+
+    known_fits = fits(_splits(used) if bounds is None else [tuple(bounds)])
+    if not known_fits:
+        areas = [
+            (conditions_text(a), int(holds(a, metrics, len(time_s)).sum())) for a in _areas(bounds or ())
+        ]
+        raise FitError(
+            f"expected {_LEAST_ROWS} or more phases that differ in each area, found "
+            + ", ".join(f"{count} in {where or 'all'}" for where, count in areas),
+            where="areas",
+            hint="other bounds, or none: they are then found in the data",
+        )
+    best = min(known_fits, key=itemgetter(0))
+    if bounds is None and len(best[1]) > 1:
+        first = best[1][0].where
+        further = [
+            (*first, *second) for second in _splits(used) if second and second[0].metric != first[0].metric
+        ]
+        best = min([best, *fits(further)], key=itemgetter(0))
     ranges = tuple(
         (name, float(metrics[name].min()), float(metrics[name].max())) for name in ("N", "PPN", "M", "S")
     )
-    return read_model(PhaseTimes(best, ranges, "measured", date, note))
-
-
-def _better(
-    data: CampaignData,
-    names: Sequence[str],
-    shape: Sequence[str],
-    split: Sequence[Condition],
-    so_far: tuple[tuple[AreaFormula, ...] | None, float],
-) -> tuple[tuple[AreaFormula, ...] | None, float]:
-    """The areas of a split and their error with the price of its formulas, or the best so far."""
-    found = _fitted(data, names, shape, split)
-    if found is None or (error := (found[1] + _NEGLIGIBLE**2) * _GAIN ** -len(split)) >= so_far[1]:
-        return so_far
-    return found[0], error
+    return read_model(PhaseTimes(best[1], ranges, "measured", date, note))
 
 
 def _splits(data: CampaignData) -> Iterator[tuple[Condition, ...]]:
@@ -167,7 +177,7 @@ def _fitted(
         formula, score = chosen
         total += score * float(rows.sum())
         text = formula_text(formula, list(names), PYTHON)
-        found.append(AreaFormula("I" * (number + 1), tuple(where), text))
+        found.append(AreaFormula("I" * (number + 1), tuple(where), text, int(rows.sum()), score**0.5))
     return tuple(found), total / len(data.time_s)
 
 
@@ -182,7 +192,11 @@ def _formula(data: CampaignData, names: Sequence[str], shape: Sequence[str]) -> 
     ranked = choose(found, len(data.time_s))
     if not ranked:
         return None
-    return _robust(ranked[0], terms, problem), ranked[0].loo_error ** 2
+    formula, chosen = ranked[0], [terms.index(term) for term in ranked[0].terms]
+    coefficients, _ = robust(problem.table[:, chosen], problem.target)
+    if np.isfinite(coefficients).all() and (coefficients > 0).all():
+        formula = replace(formula, coefficients=tuple(coefficients.tolist()))
+    return formula, formula.loo_error**2
 
 
 def _holdouts(nodes: Floats) -> Iterator[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
@@ -221,31 +235,6 @@ def _subsets(problem: Problem, count: int) -> Iterator[Index]:
         yield best_subsets(problem, extended(pairs, count), _KEEP, positive=True)
 
 
-def _robust(formula: Formula, terms: Sequence[Term], problem: Problem) -> Formula:
-    """The formula with the coefficients of a robust regression, where all of them are above 0."""
-    chosen = [terms.index(term) for term in formula.terms]
-    coefficients, _ = robust(problem.table[:, chosen], problem.target)
-    if not (np.isfinite(coefficients).all() and (coefficients > 0).all()):
-        return formula
-    return replace(formula, coefficients=tuple(coefficients.tolist()))
-
-
-_FRAGMENT_NODES = 8
-
-
-def allocated(network: Topology, num_nodes: int, number: int) -> Int64:
-    """int64[N], places of an allocation: the first nodes of the network, or fragments of eight nodes.
-
-    Number 0 is consecutive nodes; others are different random fragments, as a busy machine gives.
-    """
-    if number == 0 or network.num_hosts // _FRAGMENT_NODES * _FRAGMENT_NODES < num_nodes:
-        return np.arange(num_nodes)
-    random = np.random.default_rng([number, num_nodes])
-    count = -(-num_nodes // _FRAGMENT_NODES)
-    chosen = np.sort(random.permutation(network.num_hosts // _FRAGMENT_NODES)[:count])
-    return np.asarray((chosen[:, None] * _FRAGMENT_NODES + np.arange(_FRAGMENT_NODES)).ravel()[:num_nodes])
-
-
 def pattern_messages(point: CampaignPoint) -> Messages:
     """Messages of one phase of a campaign."""
     pattern = pattern_of(point)
@@ -253,28 +242,25 @@ def pattern_messages(point: CampaignPoint) -> Messages:
     return Messages(rank, pattern.targets[turn, rank], np.full(len(rank), point.message_bytes))
 
 
-def simulated_campaign(
-    points: Sequence[CampaignPoint],
-    network: Topology,
-    link: LinkParameters,
-    allocations: Sequence[int] = (0, 1),
-) -> Iterator[tuple[Messages, Placement, float]]:
-    """Messages, placement and time (seconds) of every point in every allocation, see :func:`allocated`."""
-    for point in points:
-        messages = pattern_messages(point)
-        for number in allocations:
-            place = allocated(network, point.num_nodes, number)
-            placement = on_nodes(point.num_nodes, point.ranks_per_node, position=place)
-            yield messages, placement, phase_time(messages, placement.rank_position, network, link)
+def campaign_data(
+    points: Sequence[MeasuredPhase], units: Sequence[Unit], network: Topology | None = None
+) -> CampaignData:
+    """Metrics and times of measured points, with those of routes (LT, D) where the network is known.
 
-
-def campaign_data(points: Sequence[MeasuredPhase], units: Sequence[Unit]) -> CampaignData:
-    """Metrics and times of measured points."""
+    Raises ``FitError`` if a node is at a place that the network does not have.
+    """
+    last = max((place for found in points for place in found.positions), default=0)
+    if network is not None and last >= network.num_hosts:
+        raise FitError(
+            f"expected places below {network.num_hosts}, the nodes of the {network.topology}, found {last}",
+            where="campaign",
+            hint="the number of nodes of the whole machine, not of the largest job: --network-nodes",
+        )
     rows = []
     for found in points:
         place = np.array(found.positions, dtype=np.int64)
         placement = on_nodes(found.point.num_nodes, found.point.ranks_per_node, position=place)
-        rows.append(phase_metrics(pattern_messages(found.point), placement, units))
+        rows.append(phase_metrics(pattern_messages(found.point), placement, units, network))
     return CampaignData(in_columns(rows), np.array([found.time_s for found in points]))
 
 
@@ -284,16 +270,19 @@ def machine_of_campaign(
     *,
     bounds: Sequence[Condition] | None = None,
     date: str = "",
+    network: Topology | None = None,
 ) -> tuple[MachineParameters, InjectionModel]:
     """The machine with an area model and the parameters of the max-rate model.
 
-    Other parameters of ``base`` are kept, with its units; ``bounds`` of the areas are found if left out.
-    Raises ``FitError`` if the points are too few.
+    Other parameters of ``base`` are kept, with its units (those of the network if it has none); ``bounds`` of
+    the areas are found if left out. With a ``network``, the areas may use the metrics of its routes. Raises
+    ``FitError`` if the points are too few.
     """
-    data = campaign_data(points, base.units)
+    units = base.units or (units_of(network) if network is not None else ())
+    data = campaign_data(points, units, network)
     most = max((found.point.num_nodes for found in points), default=0)
     note = f"campaign of {len(points)} phases on up to {most} nodes"
-    shape = [unit.name for unit in base.units]
+    shape = [unit.name for unit in units]
     areas = fit_areas(data, shape, bounds=bounds, date=date, note=note)
     physics = fit_injection(data.metrics, data.time_s)
 
@@ -307,4 +296,4 @@ def machine_of_campaign(
         message_overhead=fitted(max(physics.overhead_s, 1e-9), "s"),
         gap=fitted(max(physics.gap_s, 1e-10), "s"),
     )
-    return replace(machine, phase_times=areas.times), physics
+    return replace(machine, phase_times=areas.times, units=units), physics

@@ -146,7 +146,6 @@ def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionMod
 
 
 ROUTED = ("LT", "D")
-_NAMES = ("U1", "U2", "U3")
 
 
 def phase_metrics(
@@ -183,7 +182,7 @@ def shape(placement: Placement, units: Sequence[Unit]) -> dict[str, float]:
 
 def units_of(network: Topology) -> tuple[Unit, ...]:
     """Neighbourhoods of a generated network: U1 the smallest."""
-    return tuple(Unit(name, nodes) for name, nodes in zip(_NAMES, network.units, strict=False))
+    return tuple(Unit(f"U{level}", nodes) for level, nodes in enumerate(network.units, start=1))
 
 
 def in_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:

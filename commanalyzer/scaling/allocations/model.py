@@ -134,7 +134,8 @@ def require(metrics: Mapping[str, Floats], needed: frozenset[str], where: str) -
     missing = sorted(needed - set(metrics))
     if missing:
         raise FitError(
-            f"expected the metrics {', '.join(sorted(needed))}, found no {', '.join(missing)}",
+            f"expected the metrics {', '.join(sorted(needed))}, found no {', '.join(missing)} among "
+            f"{', '.join(metrics) or 'none'}",
             where=where,
             hint="shape metrics need [[units]] in the machine file; LT and D need --network",
         )

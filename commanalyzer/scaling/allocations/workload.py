@@ -13,6 +13,7 @@ A halo file is TOML, for programs on regular grids whose code need not exist::
     memory_bytes_per_point = 24    # traffic to memory of a point in a step
     resident_bytes_per_point = 16  # memory that a point takes
     allreduces = 0                 # sums over all processes in each step
+    grid = [0, 0, 1]               # processes along each dimension, 0 for what MPI_Dims_create chooses
 
 Messages of communication phases: halos by formula, collectives, predicted and counted matrices.
 """
@@ -68,16 +69,35 @@ class Halo:
     # ``faces`` only (2 d neighbours), or also across edges and corners (``all``, 3^d - 1)
     neighbours: Neighbours = "faces"
     periodic: bool = False  # whether the ends of each dimension are neighbours
+    # Processes along each dimension, 0 where ``MPI_Dims_create`` chooses; empty if it chooses all
+    asked: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.domain or min(*self.domain, self.point_bytes, self.width) < 1:
+        asked = self.asked or self.domain
+        if not self.domain or min(*self.domain, self.point_bytes, self.width, 1 + min(asked)) < 1:
             raise ConfigError(f"expected positive extents, bytes and width of a halo, found {self}")
+        if len(asked) != len(self.domain):
+            raise ConfigError(
+                f"expected a grid of {len(self.domain)} numbers, found {list(asked)}", where="grid"
+            )
 
     def grid(self, num_ranks: int) -> tuple[int, ...]:
-        """Processes along each dimension: most cubic, more where the domain is longer."""
-        grid = sorted(most_cubic_grid(num_ranks, len(self.domain)))
-        longest = np.argsort(np.argsort(self.domain, kind="stable"), kind="stable")
-        return tuple(grid[k] for k in longest.tolist())
+        """Processes along each dimension: what ``MPI_Dims_create`` makes of those that were asked for.
+
+        The others are as close to each other as possible, in non-increasing order, however long the domain
+        is. Raises ``ConfigError`` if the processes do not fill such a grid.
+
+        Reference: MPI 4.1, Section 8.5.2.
+        """
+        asked = self.asked or (0,) * len(self.domain)
+        fixed, free = math.prod(filter(None, asked)), asked.count(0)
+        if num_ranks % fixed or not (free or num_ranks == fixed):
+            raise ConfigError(
+                f"expected processes for the grid {' x '.join(map(str, asked))} (0: any), found {num_ranks}",
+                where="grid",
+            )
+        chosen = iter(most_cubic_grid(num_ranks // fixed, free) if free else ())
+        return tuple(number or next(chosen) for number in asked)
 
     def messages(self, num_ranks: int) -> Messages:
         """Messages of one exchange; ranks count along the last dimension first.
@@ -405,6 +425,7 @@ class _HaloFile(msgspec.Struct, forbid_unknown_fields=True):
     memory_bytes_per_point: _Amount = 0.0
     resident_bytes_per_point: _Amount = math.nan
     allreduces: _Amount = 0.0
+    grid: tuple[int, ...] = ()
 
 
 def read_halo(path: Path) -> HaloWorkload:
@@ -412,7 +433,7 @@ def read_halo(path: Path) -> HaloWorkload:
     hint = "docs/reference/allocations.md lists the keys"
     with reading(path, "a halo file (TOML)", hint=hint, error=ConfigError):
         own = typed(parse_toml(path.read_text(encoding="utf-8")), _HaloFile)
-        halo = Halo(own.domain, own.point_bytes, own.width, own.neighbours, own.periodic)
+        halo = Halo(own.domain, own.point_bytes, own.width, own.neighbours, own.periodic, own.grid)
     return HaloWorkload(
         own.name or path.stem, halo, own.steps, own.flops_per_point,
         own.memory_bytes_per_point, own.resident_bytes_per_point, own.allreduces,

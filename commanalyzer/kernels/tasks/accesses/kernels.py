@@ -85,15 +85,11 @@ def _carrying(log: AccessLog, words: WordUses, ancestors: Ints) -> Set[int]:
         pairs, counts = np.unique(iterations[:2], axis=1, return_counts=True)
         again = pairs[:, counts > 1]
         needed = np.stack((instance[is_carried], words.word[is_carried]))
-        both = _in_columns(needed, again)
+        # columns of both as single numbers
+        width = max(int(needed.max(initial=0)), int(again.max(initial=0))) + 1
+        both = np.isin(needed[0] * width + needed[1], again[0] * width + again[1])
         found.update(log.site[here[np.flatnonzero(is_carried)[both]]].tolist())
     return found
-
-
-def _in_columns(columns: Ints, among: Ints) -> Bools:
-    """Whether each column of two rows is among others."""
-    width = max(int(columns.max(initial=0)), int(among.max(initial=0))) + 1
-    return np.isin(columns[0] * width + columns[1], among[0] * width + among[1])
 
 
 def executions(log: AccessLog, is_root: Bools, ancestors: Ints, outside: Mapping[int, Outside]) -> Execution:

@@ -52,6 +52,18 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert content["counts"] is None
 
 
+def test_systems_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Any block and count of the design may be in it, and counts of the command line come first."""
+    other = '[blocks.other]\nformula = "0.05 * n"\nunit = "us"\n[counts]\nT = 4\n'
+    words = ["compose", str(written(tmp_path, DESIGN + other)), "--json", "-", "--system"]
+    for more, threads in ([], 4), (["--set", "T=8"], 8):
+        assert main([*words, "pipe(tpool(T, other), inc)", *more]) == 0
+        found = json.loads(capsys.readouterr().out)["element_time_s"]
+        assert found == pytest.approx(max(0.05e-6 * 262144 / threads, 0.02599e-6 * 262144))
+    assert main([*words, "pipe(other, absent)"]) == 1
+    assert "expected a model of every block, found none of absent" in capsys.readouterr().err
+
+
 def test_transfer_to_another_node(tmp_path: Path) -> None:
     blocks = '[blocks.send]\nbytes = "8 * n"\nlatency = "2us"\nbandwidth = "10GB/s"\n'
     text = 'system = "pipe(inc, send)"\nat = { n = 1000 }\ncores = 2\n' + BLOCKS + blocks

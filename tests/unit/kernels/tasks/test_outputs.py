@@ -1,5 +1,6 @@
 import io
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -10,8 +11,10 @@ from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.tasks.celerity import celerity_text
 from commanalyzer.kernels.tasks.graph import Group, TaskGraph, fold, groups_of, load_tasks, tasks_json
+from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
 from commanalyzer.report.kernels.task_files import dot_text, graphml_text, save_tasks, tasks_chart
+from tests.native import run
 from tests.samples import sample_result
 from tests.unit.kernels.tasks.programs import HEAD, tasks_of
 from tests.unit.kernels.tasks.test_find import GATHER, STEPS, SWEEPS
@@ -33,6 +36,28 @@ int main(void) {
   for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i * n + j] = i - j;
   product(n, a, x, y);
   printf("%g\\n", y[2]);
+}
+"""
+
+SWAPPED = """
+void smooth(int n, const double *old, double *own) {
+  for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)
+    own[i * n + j] = old[(i - 1) * n + j] + old[(i + 1) * n + j] + old[i * n + j - 1] + old[i * n + j + 1];
+}
+void square(int n, const double *a, double *y) {
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += a[i * n + k] * a[k * n + j];
+    y[i * n + j] = sum;
+  }
+}
+int main(void) {
+  int n = 8;
+  double *x = malloc(8 * n * n), *new = malloc(8 * n * n), *this = malloc(8 * n * n);
+  for (int i = 0; i < n * n; i++) { x[i] = i; new[i] = i; }
+  for (int t = 0; t < 3; t++) { smooth(n, x, new); double *other = x; x = new; new = other; }
+  square(n, x, this);
+  printf("%g\\n", this[20]);
 }
 """
 
@@ -110,22 +135,61 @@ def test_dot_shows_steps_once(graph: TaskGraph) -> None:
 
 def test_declarations_name_mappers_modes_and_offsets(graph: TaskGraph) -> None:
     text = celerity_text(graph.kernels)
-    assert "celerity::accessor a(a_buf, cgh, celerity::access::neighborhood(1), celerity::read_only);" in text
-    assert "b(b_buf, cgh, celerity::access::one_to_one{}, celerity::write_only, celerity::no_init);" in text
+    assert (
+        "celerity::accessor a_acc(a_buf, cgh, celerity::access::neighborhood(1), celerity::read_only);"
+        in text
+    )
+    assert (
+        "b_acc(b_buf, cgh, celerity::access::one_to_one{}, celerity::write_only, celerity::no_init);" in text
+    )
     assert "celerity::range<1>(16), celerity::id<1>(1)" in text
+
+
+@pytest.mark.parametrize("text", [STEPS, SWEEPS, GATHER, MATRICES, SWAPPED])
+def test_declarations_compile(text: str, tmp_path: Path) -> None:
+    graph = tasks_of(text, *(["5"] if text is STEPS else []))
+    written = celerity_text(graph.kernels, graph.tasks)
+    buffers = re.findall(r"^// (\w+): (celerity::buffer<)T(, \d>)", written, re.MULTILINE)
+    declared = "".join(f"{kind}double{dimensions} {name};\n" for name, kind, dimensions in buffers)
+    body = f"{declared}void port(celerity::queue queue) {{\n{written}}}\n"
+    (tmp_path / "port.cpp").write_text(f'#include "{Path(__file__).with_name("celerity.hpp")}"\n{body}')
+    done = run(
+        *bundled_toolchain().cc,
+        "-x",
+        "c++",
+        "-std=c++20",
+        "-c",
+        "-o",
+        tmp_path / "port.o",
+        tmp_path / "port.cpp",
+    )
+    assert done.status == 0, done.stderr
+    assert len(buffers) == len({a.buffer for task in graph.tasks if task.range for a in task.accesses})
+
+
+def test_repeated_launches_declare_all_their_buffers() -> None:
+    graph = tasks_of(SWAPPED)
+    text = celerity_text(graph.kernels, graph.tasks)
+    first, second = (part for part in text.split("\n\n") if part.startswith("// smooth"))
+    assert ", 2 of 3 launches" in first and ", 1 of 3 launches" in second
+    for part, source, target in ((first, "x", "new"), (second, "new", "x")):
+        reads, writes = re.findall(r"accessor \w+\((\w+)_buf, .*celerity::(\w+)_only", part)
+        assert (reads, writes) == ((source, "read"), (target, "write"))
+    assert "slice<2>(1)" in text and "slice<2>(0)" in text
+    assert "// x_acc: one-to-one of 64 elements in a row, the buffer has 2 dimensions" in text
 
 
 def test_declarations_say_what_a_port_must_not_forget() -> None:
     assert "no parallel_for until the loop is changed" in celerity_text(tasks_of(SWEEPS).kernels)
     assert "add celerity::reduction" in celerity_text(tasks_of(SWEEPS).kernels)
-    assert "// x: irregular, the elements depend on data; all is safe" in celerity_text(
+    assert "// x_acc: irregular, the elements depend on data; all is safe" in celerity_text(
         tasks_of(GATHER).kernels
     )
 
 
 def test_columns_of_a_line_of_items_are_a_function_of_the_chunk() -> None:
     text = celerity_text(tasks_of(MATRICES).kernels)
-    assert "// a: slice(0), for a range of another dimension" in text
+    assert "// a_acc: slice(0), for a range of another dimension" in text
     assert "celerity::subrange<2> { return {{0, chunk.offset[0]}, {6, chunk.range[0]}}; }" in text
 
 

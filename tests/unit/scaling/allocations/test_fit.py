@@ -7,7 +7,7 @@ import pytest
 
 from commanalyzer.foundation.errors import FitError, MachineModelError
 from commanalyzer.machine.measuring.phase_campaign import campaign_points
-from commanalyzer.machine.phase_times import Condition
+from commanalyzer.machine.phase_times import Condition, conditions_text
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
 from commanalyzer.scaling.allocations.metrics import (
@@ -73,7 +73,7 @@ def test_given_bounds_make_the_areas_of_the_paper() -> None:
     metrics = _metrics((4, 8, 16, 32))
     bounds = [Condition("NT", False, 131072.0), Condition("S", False, 4096.0)]
     model = fit_areas(CampaignData(metrics, 1e-6 + 1e-9 * metrics["NT"]), bounds=bounds)
-    found = [" and ".join(c.text for c in area.where) for area in model.times.areas]
+    found = [conditions_text(area.where) for area in model.times.areas]
     assert found == ["NT <= 131072 and S <= 4096", "NT <= 131072 and S > 4096", "NT > 131072"]
 
 

@@ -1,5 +1,8 @@
 """Metrics of phases against counting by hand."""
 
+import json
+import sys
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from commanalyzer.machine.simulation.flows import Messages
 from commanalyzer.machine.simulation.routes import make_network
 from commanalyzer.scaling.allocations.metrics import phase_metrics, units_of
 from commanalyzer.scaling.allocations.workload import Halo, allreduce_phases, matrix_phases
+from tests.native import run
 
 UNITS = (Unit("SW", 2), Unit("R", 4))
 
@@ -71,9 +75,35 @@ def test_halo_sends_what_theory_says(neighbours: str, periodic: bool) -> None:
     )
 
 
-def test_halo_of_an_uneven_domain_puts_processes_along_its_long_side() -> None:
-    assert Halo((64, 16)).grid(8) == (4, 2)
-    assert Halo((16, 64)).grid(8) == (2, 4)
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_the_grid_of_a_halo_is_that_of_mpi(dimensions: int) -> None:
+    counts = [1, 2, 6, 7, 8, 12, 16, 30, 64, 96, 512, 1000, 1024]
+    script = f"from mpi4py.MPI import Compute_dims as c; print([c(p, {dimensions}) for p in {counts}])"
+    done = run(sys.executable, "-c", script)
+    halo = Halo((16, 64, 1024)[:dimensions])
+    assert [list(halo.grid(p)) for p in counts] == json.loads(done.stdout), done.stderr
+
+
+def test_asked_processes_of_a_dimension_are_kept() -> None:
+    # MPI 4.1, Section 8.5.2, its own examples of MPI_Dims_create.
+    assert Halo((8, 8)).grid(6) == (3, 2)
+    assert Halo((8, 8)).grid(7) == (7, 1)
+    assert Halo((16, 64), asked=(2, 0)).grid(8) == (2, 4)
+    flat = Halo((8, 8, 8), asked=(0, 3, 0))
+    assert flat.grid(6) == (2, 3, 1)
+    with pytest.raises(ConfigError, match=r"0 x 3 x 0 .*found 7"):
+        flat.grid(7)
+    with pytest.raises(ConfigError, match=r"grid 2 x 2 .*found 8"):
+        Halo((8, 8), asked=(2, 2)).grid(8)
+    with pytest.raises(ConfigError, match=r"grid of 2 numbers, found \[2\]"):
+        Halo((8, 8), asked=(2,))
+
+
+def test_the_first_dimension_gets_most_processes() -> None:
+    # 4 x 2 x 2 blocks: 3 cuts of 8 x 8 points along the first dimension, 1 along each of the others.
+    messages = Halo((8, 8, 8)).messages(16)
+    assert messages.size_bytes.sum() == 2 * 8 * (3 + 1 + 1) * 64
+    assert (messages.receiver - messages.sender).max() == 4  # ranks count along the last dimension first
     with pytest.raises(ConfigError, match="at least a point per process"):
         Halo((2, 2)).messages(16)
     with pytest.raises(ConfigError, match="positive"):
