@@ -25,14 +25,14 @@ BUDGETS = {
     "division": 6_853,
     "foundation": 1_115,
     "graph": 5_625,
-    "kernels": 6_790,
-    "machine": 4_905,
+    "kernels": 6_820,
+    "machine": 4_928,
     "profiles": 4_898,
     "program": 9_143,
     "recording": 11_143,
-    "report": 7_017,
+    "report": 7_022,
     "result": 2_573,
-    "scaling": 5_795,
+    "scaling": 5_805,
     ".": 723,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_802,
+    "tests": 41_989,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
