@@ -142,15 +142,16 @@ def _stores_on(module: Module, source_line: int) -> list[Instruction]:
 
 def _explanation(module: Module, found: RecordedStore, occurrence: int) -> StoreExplanation:
     return StoreExplanation(
-        _text(module, found.instruction.first_line),
-        found.function,
-        source_line_of(module, found.instruction.first_line),
+        *_placed(module, found.instruction.first_line, found.function),
         occurrence,
         found.value.data,
         found.home,
         found.chain,
         found.value.exact or () if found.chain is None else (),
-        tuple(_slice_step(module, step) for step in _reachable(found.value.step)),
+        tuple(
+            SliceStep(*_placed(module, s.line_index, s.function), s.value, s.homes)
+            for s in _reachable(found.value.step)
+        ),
     )
 
 
@@ -166,15 +167,6 @@ def _reachable(last: Step | None) -> list[Step]:
     return [found[order] for order in sorted(found)]
 
 
-def _slice_step(module: Module, step: Step) -> SliceStep:
-    return SliceStep(
-        _text(module, step.line_index),
-        step.function,
-        source_line_of(module, step.line_index),
-        step.value,
-        step.homes,
-    )
-
-
-def _text(module: Module, line_index: int) -> str:
-    return _ATTACHMENT.sub("", module.lines[line_index]).strip()
+def _placed(module: Module, line_index: int, function: str) -> tuple[str, str, int]:
+    text = _ATTACHMENT.sub("", module.lines[line_index]).strip()
+    return text, function, source_line_of(module, line_index)

@@ -16,7 +16,6 @@ from commanalyzer.program.ir.allocators import Allocators, call_key, joined_key
 from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.libcalls import LibraryModel, default_library
 from commanalyzer.program.ir.loops.combinations import ExtremumStore
-from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
 from commanalyzer.recording.interpreter.activation import Counts, Frame, FunctionPlan, Observer, plan_function
@@ -84,32 +83,6 @@ def modify(operation: str, type_: IrType, old: Data, operand: Data) -> Data:
     if operation in ("max", "min"):
         x, y = signed(x, type_.bits), signed(y, type_.bits)
     return choose(x, y) & ((1 << type_.bits) - 1)
-
-
-def select_and_keep(
-    collected: dict[str, Labels],
-    selection: Selection,
-    name: str,
-    candidate: tuple[str, Labels],
-    value: Value,
-    conditions: Labels,
-) -> Value:
-    """Return ``value``, which depends on everything compared and taken since the loop began.
-
-    Assigned is the member ``name``, or a register that takes its result. The candidate is the register or
-    constant that was taken, and the labels that it brings; of a member that begins anew, the labels of all
-    initial values. ``conditions`` decided. Changes ``collected``, labels of the activation's reductions.
-    """
-    key = min(selection.members)
-    taken, fresh = candidate
-    labels = collected.get(key, NO_LABELS)
-    is_choice = name in selection.choices
-    if is_choice:
-        labels = union(labels, with_role(conditions, SourceRole.CONTROL))
-    if taken not in selection.members:
-        labels = union(labels, fresh) if is_choice else fresh
-    collected[key] = labels
-    return value._replace(labels=labels, exact=None)
 
 
 class Machine:
@@ -304,7 +277,11 @@ class Machine:
         conditions: Labels,
         previous: str = "",
     ) -> Value:
-        """Return a chosen ``value`` with the labels that it has by what it does in its loop."""
+        """Return a chosen ``value`` with the labels that it has by what it does in its loop.
+
+        What a selecting reduction keeps depends on everything compared and taken since the loop began; one of
+        its members that begins anew, on all initial values.
+        """
         name, plan = instruction.name, frame.plan
         combination = plan.combined.get(name)
         if combination is not None and instruction.type.kind in ("int", "float"):
@@ -313,11 +290,18 @@ class Machine:
         selection = plan.kept.get(name) or plan.kept.get(taken.text)
         if selection is None or not self._control_flows:
             return value
-        candidate = (taken.text, self.value(taken).labels) if combination is None else ("", value.labels)
-        if name in selection.members and name not in selection.choices:
-            starts = [self.value(o) for p, o in selection.initial if p == previous]
-            candidate = (taken.text, all_labels(starts))
-        return select_and_keep(frame.selected, selection, name, candidate, value, conditions)
+        key, is_choice = min(selection.members), name in selection.choices
+        labels = frame.selected.get(key, NO_LABELS)
+        fresh = value.labels if combination is not None else self.value(taken).labels
+        begins_anew = name in selection.members and not is_choice
+        if begins_anew:
+            fresh = all_labels([self.value(o) for p, o in selection.initial if p == previous])
+        if is_choice:
+            labels = union(labels, with_role(conditions, SourceRole.CONTROL))
+        if taken.text not in selection.members or (combination is not None and not begins_anew):
+            labels = union(labels, fresh) if is_choice else fresh
+        frame.selected[key] = labels
+        return value._replace(labels=labels, exact=None)
 
     def _branch(self, frame: Frame, instruction: Instruction) -> None:
         is_first = len(instruction.targets) == 1 or self.value(instruction.operands[0]).data

@@ -6,6 +6,7 @@ Where LLVM leaves the result undefined (poison), any value is allowed; shifts by
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -50,7 +51,7 @@ def compare(opcode: str, predicate: str, type_: IrType, left: Data, right: Data)
         return int(predicate == "true")
     if x != x or y != y:
         return int(predicate[0] == "u")
-    return int(predicate in ("ord",) or (predicate != "uno" and _ORDER[predicate[1:]](x, y)))
+    return int(predicate == "ord" or (predicate != "uno" and _ORDER[predicate[1:]](x, y)))
 
 
 def convert(opcode: str, source: IrType, target: IrType, data: Data) -> Data:
@@ -112,26 +113,23 @@ def float_remainder(a: float, b: float) -> float:
     return math.fmod(a, b)
 
 
-def _quotient(a: int, b: int) -> int:
+def _divide(a: int, b: int) -> tuple[int, int]:
+    """Quotient, rounded towards zero, and remainder."""
     if b == 0:
         raise TargetRunError("expected a nonzero divisor, found an integer division by zero")
     magnitude = abs(a) // abs(b)
-    return magnitude if (a < 0) == (b < 0) else -magnitude
-
-
-def _signed_remainder(a: int, b: int, bits: int) -> int:
-    x, y = signed(a, bits), signed(b, bits)
-    return x - y * _quotient(x, y)
+    quotient = magnitude if (a < 0) == (b < 0) else -magnitude
+    return quotient, a - b * quotient
 
 
 _INT_BINARY: dict[str, Callable[[int, int, int], int]] = {
     "add": lambda a, b, bits: a + b,
     "sub": lambda a, b, bits: a - b,
     "mul": lambda a, b, bits: a * b,
-    "udiv": lambda a, b, bits: _quotient(a, b),
-    "sdiv": lambda a, b, bits: _quotient(signed(a, bits), signed(b, bits)),
-    "urem": lambda a, b, bits: a - b * _quotient(a, b),
-    "srem": _signed_remainder,
+    "udiv": lambda a, b, bits: _divide(a, b)[0],
+    "sdiv": lambda a, b, bits: _divide(signed(a, bits), signed(b, bits))[0],
+    "urem": lambda a, b, bits: _divide(a, b)[1],
+    "srem": lambda a, b, bits: _divide(signed(a, bits), signed(b, bits))[1],
     "shl": lambda a, b, bits: a << b if b < bits else 0,
     "lshr": lambda a, b, bits: a >> b if b < bits else 0,
     "ashr": lambda a, b, bits: signed(a, bits) >> min(b, bits),
@@ -140,24 +138,15 @@ _INT_BINARY: dict[str, Callable[[int, int, int], int]] = {
     "xor": lambda a, b, bits: a ^ b,
 }
 _FLOAT_BINARY: dict[str, Callable[[float, float], float]] = {
-    "fadd": lambda a, b: a + b,
-    "fsub": lambda a, b: a - b,
-    "fmul": lambda a, b: a * b,
+    "fadd": operator.add,
+    "fsub": operator.sub,
+    "fmul": operator.mul,
     "fdiv": float_divide,
     "frem": float_remainder,
 }
 _ORDER: dict[str, Callable[[float, float], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
+    name: getattr(operator, name) for name in ("eq", "ne", "gt", "ge", "lt", "le")
 }
-
-
-def _mask(source: IrType, target: IrType, data: Data) -> Data:
-    return as_int(data) & ((1 << target.bits) - 1)
 
 
 def _from_integer(target: IrType, value: int) -> float:
@@ -168,7 +157,10 @@ def _from_integer(target: IrType, value: int) -> float:
 
 
 _CASTS: dict[str, Callable[[IrType, IrType, Data], Data]] = {
-    **dict.fromkeys(("trunc", "zext", "ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"), _mask),
+    **dict.fromkeys(
+        ("trunc", "zext", "ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"),
+        lambda source, target, data: as_int(data) & ((1 << target.bits) - 1),
+    ),
     "sext": lambda source, target, data: signed(as_int(data), source.bits) & ((1 << target.bits) - 1),
     "uitofp": lambda source, target, data: _from_integer(target, as_int(data)),
     "sitofp": lambda source, target, data: _from_integer(target, signed(as_int(data), source.bits)),

@@ -61,35 +61,22 @@ class Library:
         target += text
         return len(text)
 
-    def _sprintf(self, data: Sequence[Data]) -> Data:
+    def _print_to(self, data: Sequence[Data], template: int) -> int:
+        """Print to memory; in front of the template, a number of bytes may limit what is written."""
         text = bytearray()
-        self._write(text, data, 1)
-        self._memory.write(as_int(data[0]), bytes(text) + b"\0")
-        return len(text)
-
-    def _snprintf(self, data: Sequence[Data]) -> Data:
-        text = bytearray()
-        self._write(text, data, 2)
-        room = as_int(data[1])
+        self._write(text, data, template)
+        room = as_int(data[1]) if template == 2 else len(text) + 1
         if room:
             self._memory.write(as_int(data[0]), bytes(text[: room - 1]) + b"\0")
         return len(text)
 
-    def _puts(self, data: Sequence[Data]) -> Data:
-        self.stdout += self._string(as_int(data[0])) + b"\n"
+    def _put_text(self, stream: bytearray, text: Data, end: bytes = b"") -> Data:
+        stream += self._string(as_int(text)) + end
         return 1
 
-    def _putchar(self, data: Sequence[Data]) -> Data:
-        self.stdout.append(as_int(data[0]) & 0xFF)
-        return as_int(data[0]) & 0xFF
-
-    def _fputc(self, data: Sequence[Data]) -> Data:
-        self.stream(as_int(data[1])).append(as_int(data[0]) & 0xFF)
-        return as_int(data[0]) & 0xFF
-
-    def _fputs(self, data: Sequence[Data]) -> Data:
-        self.stream(as_int(data[1])).extend(self._string(as_int(data[0])))
-        return 1
+    def _put_character(self, stream: bytearray, character: Data) -> Data:
+        stream.append(as_int(character) & 0xFF)
+        return stream[-1]
 
     def _fwrite(self, data: Sequence[Data]) -> Data:
         address, size, count, handle = (as_int(d) for d in data)
@@ -175,14 +162,9 @@ class Library:
         index = text.find(as_int(data[1]) & 0xFF)
         return as_int(data[0]) + index if index >= 0 else 0
 
-    def _strcpy(self, data: Sequence[Data]) -> Data:
-        self._memory.write(as_int(data[0]), self._string(as_int(data[1])) + b"\0")
+    def _strcpy(self, data: Sequence[Data], kept: int = 0) -> Data:
+        self._memory.write(as_int(data[0]) + kept, self._string(as_int(data[1])) + b"\0")
         return data[0]
-
-    def _strcat(self, data: Sequence[Data]) -> Data:
-        target = as_int(data[0])
-        self._memory.write(target + len(self._string(target)), self._string(as_int(data[1])) + b"\0")
-        return target
 
     def _rand(self, data: Sequence[Data]) -> Data:
         self._random = (self._random * 6364136223846793005 + 1442695040888963407) & (2**64 - 1)
@@ -230,12 +212,15 @@ def _parse_integer(text: bytes, base: int) -> tuple[int, int]:
 _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     "printf": lambda library, data: library._write(library.stdout, data, 0),
     "fprintf": lambda library, data: library._write(library.stream(as_int(data[0])), data, 1),
-    "sprintf": Library._sprintf,
-    "snprintf": Library._snprintf,
-    "puts": Library._puts,
-    "putchar": Library._putchar,
-    **dict.fromkeys(("fputc", "putc", "_IO_putc"), Library._fputc),
-    "fputs": Library._fputs,
+    "sprintf": lambda library, data: library._print_to(data, 1),
+    "snprintf": lambda library, data: library._print_to(data, 2),
+    "puts": lambda library, data: library._put_text(library.stdout, data[0], b"\n"),
+    "putchar": lambda library, data: library._put_character(library.stdout, data[0]),
+    **dict.fromkeys(
+        ("fputc", "putc", "_IO_putc"),
+        lambda library, data: library._put_character(library.stream(as_int(data[1])), data[0]),
+    ),
+    "fputs": lambda library, data: library._put_text(library.stream(as_int(data[1])), data[0]),
     "fwrite": Library._fwrite,
     **dict.fromkeys(("getchar", "fgetc", "getc", "_IO_getc"), Library._getchar),
     "fgets": Library._fgets,
@@ -251,7 +236,7 @@ _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     **dict.fromkeys(("memcmp", "bcmp"), Library._memcmp),
     "strchr": Library._strchr,
     "strcpy": Library._strcpy,
-    "strcat": Library._strcat,
+    "strcat": lambda library, data: library._strcpy(data, len(library._string(as_int(data[0])))),
     **dict.fromkeys(("rand", "random", "lrand48"), Library._rand),
     "drand48": lambda library, data: as_int(library._rand(data)) / (_RAND_MAX + 1),
     **dict.fromkeys(("srand", "srandom", "srand48"), Library._srand),
