@@ -14,8 +14,7 @@ from functools import partial
 import numpy as np
 
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
-from commanalyzer.graph.homes import Homes, Ranges, find_homes
-from commanalyzer.graph.naming import Names, name_homes
+from commanalyzer.graph.homes import Homes, Names, Ranges, find_homes, name_homes
 from commanalyzer.graph.reading.families import SITE
 from commanalyzer.graph.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.graph.storage.coding import read_only

@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.model import IrType, Operand
+from commanalyzer.program.ir.parsing.instructions import read_operand
 from commanalyzer.program.ir.parsing.lexer import Cursor
-from commanalyzer.program.ir.parsing.operands import read_operand
 from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
 
 Resolve = Callable[[str], int]

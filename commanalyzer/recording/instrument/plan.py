@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from commanalyzer.program.ir.allocators import Allocators
 from commanalyzer.program.ir.libcalls import LibraryModel, default_library
-from commanalyzer.program.ir.loops.combinations import extremum_stores
-from commanalyzer.program.ir.loops.counts import counting_stores
+from commanalyzer.program.ir.loops.combinations import counting_stores, extremum_stores
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module
 from commanalyzer.program.ir.names.addresses import ModuleNames, fortran_name
 from commanalyzer.program.ir.names.debug_info import SourcePlace

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.program.ir.model import Instruction, Module
-from commanalyzer.recording.interpreter.recording import RecordedStore, Recorder
+from commanalyzer.recording.interpreter.activation import RecordedStore, Recorder
 from commanalyzer.recording.interpreter.run import interpret
 from commanalyzer.recording.interpreter.values import Chain, Data, Home, Step
 

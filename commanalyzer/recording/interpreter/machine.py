@@ -1,7 +1,7 @@
 """The interpreter proper: frames, control transfer, memory instructions and calls.
 
 The machine executes one instruction after the other; a frame is an activation of a function. Everything
-that computes without side effects is in :mod:`.operations`, label rules of memory are in :mod:`.shadow`,
+that computes without side effects is in :mod:`.arithmetic`, label rules of memory are in :mod:`.shadow`,
 external functions in :mod:`.external`. For reductions that select, see
 :mod:`commanalyzer.program.ir.loops.selections`.
 """
@@ -18,22 +18,28 @@ from commanalyzer.program.ir.libcalls import LibraryModel, default_library
 from commanalyzer.program.ir.loops.combinations import ExtremumStore
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
-from commanalyzer.recording.interpreter.activation import Counts, Frame, FunctionPlan, Observer, plan_function
+from commanalyzer.recording.interpreter.activation import (
+    Counts,
+    Frame,
+    FunctionPlan,
+    Observer,
+    Recorder,
+    plan_function,
+)
 from commanalyzer.recording.interpreter.image import Image
-from commanalyzer.recording.interpreter.instructions.arithmetic import binary
-from commanalyzer.recording.interpreter.instructions.codec import decode, encode
-from commanalyzer.recording.interpreter.instructions.operations import (
+from commanalyzer.recording.interpreter.instructions.arithmetic import (
     OPERATIONS,
     all_labels,
+    binary,
     compute,
     flops,
     select_role,
     without_address_labels,
 )
+from commanalyzer.recording.interpreter.instructions.codec import decode, encode
 from commanalyzer.recording.interpreter.libc.external import Externals
 from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS
 from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.recording import Recorder
 from commanalyzer.recording.interpreter.shadow import Shadow
 from commanalyzer.recording.interpreter.values import (
     EXIT_HOME,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.interpreter.activation import Recorder
 from commanalyzer.recording.interpreter.libc.external import ProgramExit
 from commanalyzer.recording.interpreter.machine import Machine
-from commanalyzer.recording.interpreter.recording import Recorder
 from commanalyzer.recording.interpreter.values import Chain, Home, Value, as_int
 
 DEFAULT_MAX_INSTRUCTIONS = 50_000_000

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, reached, strong_components
 from commanalyzer.program.ir.loops.combinations import Combination, combinations
-from commanalyzer.program.ir.loops.guards import loop_guards
+from commanalyzer.program.ir.loops.induction import loop_guards
 from commanalyzer.program.ir.model import Function, Instruction, Operand
 
 _NO_DATA = frozenset({"load", "getelementptr", "alloca", "call", "invoke", "landingpad"})

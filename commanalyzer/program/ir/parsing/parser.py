@@ -25,9 +25,13 @@ from commanalyzer.program.ir.model import (
     Module,
     Operand,
 )
-from commanalyzer.program.ir.parsing.instructions import debug_node, read_instruction
+from commanalyzer.program.ir.parsing.instructions import (
+    debug_node,
+    read_attributes,
+    read_instruction,
+    read_value,
+)
 from commanalyzer.program.ir.parsing.lexer import END, Cursor
-from commanalyzer.program.ir.parsing.operands import read_attributes, read_value
 from commanalyzer.program.ir.types import TypeReader
 
 _LABEL = re.compile(r'\s*("[^"]*"|[-\w$.]+):\s*(?:;.*)?$')

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from commanalyzer.program.ir.loops.induction import Polynomial
 from commanalyzer.program.ir.model import BasicBlock, Instruction, Operand
 from commanalyzer.recording.instrument.code import FunctionPatch, RepeatedLoop, Text
-from commanalyzer.recording.instrument.inspectors.preview_slices import ByteRange
-from commanalyzer.recording.instrument.inspectors.previews import DECIDING, Previewed, PreviewReads
+from commanalyzer.recording.instrument.inspectors.previews import DECIDING, ByteRange, Previewed, PreviewReads
 from commanalyzer.recording.instrument.loops.loop_code import TOKEN
 from commanalyzer.recording.instrument.loops.loop_copies import block_at, suffixed
 from commanalyzer.recording.instrument.loops.repeat_guards import (

@@ -20,9 +20,9 @@ from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall, L
 from commanalyzer.program.ir.model import Instruction, IrType
 from commanalyzer.program.ir.types import parse_type
 from commanalyzer.recording.interpreter.activation import Observer
+from commanalyzer.recording.interpreter.instructions.arithmetic import all_labels
 from commanalyzer.recording.interpreter.instructions.codec import encode, member_types, round_to, zero
 from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
-from commanalyzer.recording.interpreter.instructions.operations import all_labels
 from commanalyzer.recording.interpreter.libc.library import Library
 from commanalyzer.recording.interpreter.libc.mathlib import SPLITTING, complex_product, complex_quotient
 from commanalyzer.recording.interpreter.memory import Memory
