@@ -92,25 +92,26 @@ def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
     ``copied`` are the bytes of parameters that are structures passed by value: they get copies in the frame.
     """
     function, patch, sites = book.values.function, book.patch, book.sites
-    fixed = [i for i in function.blocks[0].instructions if _is_fixed(i)]
+    allocas = [i for i in function.instructions if i.opcode == "alloca" and "inalloca" not in i.flags]
+    entered = {i.name for i in function.blocks[0].instructions}
+    fixed = {
+        i.name: i for i in allocas if i.name in entered and (not i.operands or i.operands[0].text.isdigit())
+    }
     frame = _Frame(function, book.debug, patch)
     for index, size in copied.items():
         frame.add_copy(function.parameters[index].text, size)
     for home, (variable, size) in book.home_sizes().items():
         frame.add_home(home, variable, size)
-    for alloca in fixed:
+    for alloca in fixed.values():
         assert alloca.element_type is not None
         size = alloc_size_bytes(alloca.element_type) * int(alloca.operands[0].text if alloca.operands else 1)
         alignment, strides = alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
         text = frame.add(alloca.name, size, alignment, strides)
         patch.replaced[alloca.first_line] = f"  {text}"
     frame.finish(sites)
-    moved = {alloca.name for alloca in fixed}
-    for instruction in function.instructions:
-        is_alloca = instruction.opcode == "alloca" and "inalloca" not in instruction.flags
-        if is_alloca and instruction.name not in moved:
-            _replace_open(instruction, frame, patch, sites)
-            moved.add(instruction.name)
+    for alloca in (i for i in allocas if i.name not in fixed):
+        _replace_open(alloca, frame, patch, sites)
+    moved = {alloca.name for alloca in allocas}
     for instruction in function.instructions:  # lifetime markers may only name stack slots
         if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
             patch.replace(instruction)
@@ -193,9 +194,3 @@ def _replace_open(alloca: Instruction, frame: _Frame, patch: FunctionPatch, site
         size = patch.compute(lines, "mul", wide, size)
     patch.call(lines, "ca_local", number, size, address, result=alloca.name)
     patch.replaced[alloca.first_line] = "\n".join(lines)
-
-
-def _is_fixed(instruction: Instruction) -> bool:
-    if instruction.opcode != "alloca" or "inalloca" in instruction.flags:
-        return False
-    return not instruction.operands or instruction.operands[0].text.isdigit()

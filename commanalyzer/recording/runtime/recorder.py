@@ -57,7 +57,9 @@ class ProgramRuns:
         ``workspace`` lists the words whose lifetimes are named. Errors are those of :func:`run_target`, and
         TargetRunError if the recorder cannot start.
         """
-        environment = recorder_environment(trace, self.request.memory_limit_bytes)
+        # beyond half of this memory, the recorder uses its file; the rest of what is left is for the graph
+        allowed = self.request.memory_limit_bytes or psutil.virtual_memory().available // 4
+        environment = {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}
         if workspace is not None:
             environment["COMMANALYZER_WORKSPACE"] = str(workspace)
         trace.unlink(missing_ok=True)
@@ -98,12 +100,3 @@ class ProgramRuns:
                 limits=RunLimits(self.request.timeout_s, self.request.memory_limit_bytes, trace),
                 label=self.request.sources[0].name,
             )
-
-
-def recorder_environment(trace: Path, memory_limit_bytes: int | None) -> dict[str, str]:
-    """What the recorder is told: its file, and the memory beyond half of which it uses that file.
-
-    Without a limit of the run's memory, that is a quarter of what the machine has left.
-    """
-    allowed = memory_limit_bytes or psutil.virtual_memory().available // 4  # the rest is for the graph
-    return {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}

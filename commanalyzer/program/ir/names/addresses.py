@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from commanalyzer.program.ir.constants import signed
-from commanalyzer.program.ir.model import DebugRecord, Function, GlobalVariable, Instruction, Module, Operand
+from commanalyzer.program.ir.model import DebugRecord, Function, GlobalVariable, Instruction, Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo, DebugTypes, Member, SourcePlace, is_library
 from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
 
@@ -269,7 +269,8 @@ def _offset(made: Instruction) -> tuple[int, bool]:
     total, varies = 0, False
     at = None
     for operand in made.operands[1:]:
-        index = _number(operand)
+        text = operand.text
+        index = signed(int(text) % (1 << 64), 64) if text.lstrip("-").isdigit() else None
         if at is not None and at.kind == "struct":
             total += field_offset_bytes(at, index or 0)
             at = at.elements[index or 0]
@@ -280,8 +281,3 @@ def _offset(made: Instruction) -> tuple[int, bool]:
         else:
             total += index * alloc_size_bytes(at)
     return total, varies
-
-
-def _number(operand: Operand) -> int | None:
-    text = operand.text
-    return signed(int(text) % (1 << 64), 64) if text.lstrip("-").isdigit() else None

@@ -96,7 +96,8 @@ def read_attributes(cursor: Cursor, types: TypeReader) -> set[str]:
         if token[0] == "#":
             cursor.next()
             continue
-        if not (token[0].isalpha() or token[0] == "_") or _is_value_word(cursor):
+        is_value = token in _EXPRESSION_WORDS or token in _PREFIX_WORDS or token[:2] == 'c"'
+        if is_value or not (token[0].isalpha() or token[0] == "_"):
             return words
         words.add(cursor.next())
         if cursor.peek() == "(":
@@ -114,11 +115,6 @@ _EXPRESSION_WORDS = frozenset(
         "insertelement", "shufflevector", "ptrauth", "icmp", "fcmp", "select", "asm",
     )
 )  # fmt: skip
-
-
-def _is_value_word(cursor: Cursor) -> bool:
-    token = cursor.peek()
-    return token in _EXPRESSION_WORDS or token in _PREFIX_WORDS or token[:2] == 'c"'
 
 
 def _skip_expression(cursor: Cursor, token: str) -> None:
@@ -199,23 +195,14 @@ def _read_ordering(draft: Draft, cursor: Cursor) -> None:
         draft.flags.add(cursor.next())
 
 
-def _read_pair(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    """Read ``type value, value``; the type is the result's as well."""
+def _computed(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """Read ``flags type value`` and what else it is computed from, of the same type, the result's as well."""
+    _read_flags(draft, cursor, types)
     left = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (left, Operand(left.type, read_value(cursor)))
-    draft.type = left.type
-
-
-def _binary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    _read_flags(draft, cursor, types)
-    _read_pair(draft, cursor, types)
-
-
-def _unary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    _read_flags(draft, cursor, types)
-    draft.operands = (read_operand(cursor, types),)
-    draft.type = draft.operands[0].type
+    draft.operands, draft.type = (left,), left.type
+    if draft.opcode not in ("fneg", "freeze"):
+        cursor.expect(",")
+        draft.operands = (left, Operand(left.type, read_value(cursor)))
 
 
 def _cast(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -229,27 +216,29 @@ def _compare(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     while cursor.peek() in FAST_MATH or cursor.peek() == "samesign":
         draft.flags.add(cursor.next())
     draft.predicate = cursor.next()
-    _read_pair(draft, cursor, types)
+    _computed(draft, cursor, types)
     draft.type = vector_type(draft.type.count, I1) if draft.type.kind == "vector" else I1
+
+
+def _read_further(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """Read operands that follow behind commas."""
+    while cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
+        cursor.next()
+        draft.operands += (read_operand(cursor, types),)
 
 
 def _getelementptr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
     draft.element_type = types.read(cursor)
-    operands: list[Operand] = []
-    while cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
-        cursor.next()
-        operands.append(read_operand(cursor, types))
-    draft.operands = tuple(operands)
-    vectors = [o.type.count for o in operands if o.type.kind == "vector"]
-    draft.type = vector_type(vectors[0], PTR) if vectors else operands[0].type
+    _read_further(draft, cursor, types)
+    vectors = [o.type.count for o in draft.operands if o.type.kind == "vector"]
+    draft.type = vector_type(vectors[0], PTR) if vectors else draft.operands[0].type
 
 
 def _phi(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
     type_ = draft.type = types.read(cursor)
-    operands: list[Operand] = []
-    incoming: list[str] = []
+    operands, incoming = list[Operand](), list[str]()
     while cursor.accept("["):
         operands.append(Operand(type_, read_value(cursor)))
         cursor.expect(",")
@@ -258,8 +247,7 @@ def _phi(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
         if cursor.peek() != "," or cursor.tokens[cursor.position + 1] != "[":
             break
         cursor.next()
-    draft.operands = tuple(operands)
-    draft.incoming = tuple(incoming)
+    draft.operands, draft.incoming = tuple(operands), tuple(incoming)
 
 
 def _select(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -268,36 +256,23 @@ def _select(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.type = draft.operands[1].type
 
 
-def _trailing_indices(cursor: Cursor) -> tuple[int, ...]:
-    indices: list[int] = []
+def _member(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """``extractvalue`` (aggregate) and ``insertvalue`` (aggregate, member), with constant indices."""
+    is_read = draft.opcode == "extractvalue"
+    draft.operands = read_operands(cursor, types, 1 if is_read else 2)
     while cursor.peek() == "," and cursor.tokens[cursor.position + 1].isdigit():
         cursor.next()
-        indices.append(int(cursor.next()))
-    return tuple(indices)
-
-
-def _extractvalue(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = (read_operand(cursor, types),)
-    draft.indices = _trailing_indices(cursor)
+        draft.indices += (int(cursor.next()),)
     draft.type = draft.operands[0].type
-    for index in draft.indices:
+    for index in draft.indices if is_read else ():
         draft.type = draft.type.elements[index if draft.type.kind == "struct" else 0]
 
 
-def _insertvalue(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 2)
-    draft.indices = _trailing_indices(cursor)
-    draft.type = draft.operands[0].type
-
-
-def _extractelement(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 2)
-    draft.type = draft.operands[0].type.elements[0]
-
-
-def _insertelement(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    _select(draft, cursor, types)
-    draft.type = draft.operands[0].type
+def _element(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """``extractelement`` (vector, index) and ``insertelement`` (vector, element, index)."""
+    draft.operands = read_operands(cursor, types, 2 if draft.opcode == "extractelement" else 3)
+    vector = draft.operands[0].type
+    draft.type = vector.elements[0] if draft.opcode == "extractelement" else vector
 
 
 def _shufflevector(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -342,9 +317,7 @@ def _alloca(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
     draft.element_type = types.read(cursor)
     draft.type = PTR
-    if cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
-        cursor.next()
-        draft.operands = (read_operand(cursor, types),)
+    _read_further(draft, cursor, types)
 
 
 def _call(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -355,9 +328,8 @@ def _call(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.type = types.read(cursor)
     if cursor.peek() == "(":
         draft.callee_type = types.read_function(cursor, draft.type)
-    draft.callee = "asm" if cursor.peek() == "asm" else ""
-    callee = read_value(cursor)
-    draft.callee = draft.callee or callee
+    is_assembly, callee = cursor.peek() == "asm", read_value(cursor)
+    draft.callee = "asm" if is_assembly else callee
     cursor.expect("(")
     arguments: list[Operand] = []
     while not cursor.accept(")"):
@@ -397,8 +369,7 @@ def _br(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 def _switch(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
-    targets = [_read_label(cursor)]
-    values: list[int] = []
+    targets, values = [_read_label(cursor)], list[int]()
     cursor.expect("[")
     while not cursor.accept("]"):
         case = read_operand(cursor, types).text
@@ -413,11 +384,9 @@ def _indirectbr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
     cursor.expect("[")
-    targets: list[str] = []
     while not cursor.accept("]"):
-        targets.append(_read_label(cursor))
+        draft.targets += (_read_label(cursor),)
         cursor.accept(",")
-    draft.targets = tuple(targets)
 
 
 def _ret(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -437,13 +406,11 @@ def _va_arg(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 def _landingpad(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.type = types.read(cursor)
-    clauses: list[Operand] = []
     while cursor.peek() in ("cleanup", "catch", "filter"):
         word = cursor.next()
         draft.flags.add(word)
         if word != "cleanup":
-            clauses.append(read_operand(cursor, types))
-    draft.operands = tuple(clauses)
+            draft.operands += (read_operand(cursor, types),)
 
 
 def _cmpxchg(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -471,17 +438,14 @@ def _refused(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 _READERS: dict[str, Reader] = {
-    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys((*BINARY, "fneg", "freeze"), _computed),
     **dict.fromkeys(CASTS, _cast),
-    **dict.fromkeys(("fneg", "freeze"), _unary),
     **dict.fromkeys(("icmp", "fcmp"), _compare),
     "getelementptr": _getelementptr,
     "phi": _phi,
     "select": _select,
-    "extractvalue": _extractvalue,
-    "insertvalue": _insertvalue,
-    "extractelement": _extractelement,
-    "insertelement": _insertelement,
+    **dict.fromkeys(("extractvalue", "insertvalue"), _member),
+    **dict.fromkeys(("extractelement", "insertelement"), _element),
     "shufflevector": _shufflevector,
     **dict.fromkeys(("unreachable", "fence"), _nothing),
     **dict.fromkeys(("catchswitch", "catchret", "cleanupret", "catchpad", "cleanuppad", "callbr"), _refused),
@@ -523,23 +487,10 @@ def read_instruction(text: str, first_line: int, last_line: int, types: TypeRead
         cursor.fail(f"expected an instruction, found '{opcode}'")
     reader(draft, cursor, types)
     return Instruction(
-        draft.opcode,
-        name,
-        draft.type,
-        draft.operands,
-        draft.targets,
-        draft.incoming,
-        draft.predicate,
-        draft.element_type,
-        draft.callee,
-        draft.callee_type,
-        draft.indices,
-        frozenset(draft.flags),
-        debug_node(tokens),
-        first_line,
-        last_line,
-        draft.copied,
-    )
+        draft.opcode, name, draft.type, draft.operands, draft.targets, draft.incoming, draft.predicate,
+        draft.element_type, draft.callee, draft.callee_type, draft.indices, frozenset(draft.flags),
+        debug_node(tokens), first_line, last_line, draft.copied,
+    )  # fmt: skip
 
 
 def debug_node(tokens: list[str]) -> int:

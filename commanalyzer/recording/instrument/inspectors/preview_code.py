@@ -94,7 +94,12 @@ class PreviewWriter:
             address = self._patch.address(start.lines, name)
             self._set(start.lines, self._reads[name], address)
             self._set(start.lines, self._reads[name] + 1, address)
-        self._begin_advancing(start.lines)
+        for name, advancing in self._plan.advancing.items():  # each round writes over the last one's
+            if name in self._slots:
+                writer = GuardWriter(self._patch, advancing.types)
+                value = writer.value(advancing.first)
+                start.lines += writer.lines
+                self._set(start.lines, self._slots[name] + (advancing.stride < 0), value)
         first = self._name(f"%{self._plan.loop.header}")
         yield from ("", f"{look[1:]}:", *start.lines)
         if self._plan.reads is None:
@@ -118,15 +123,6 @@ class PreviewWriter:
                 yield from self._noted(instruction)
         yield from self._ends_of_inner_loops(block.label, are_first=True)
         yield self._copied(block.terminator)
-
-    def _begin_advancing(self, out: list[str]) -> None:
-        """The first addresses of those that advance; each round writes over the last ones."""
-        for name, advancing in self._plan.advancing.items():
-            if name in self._slots:
-                writer = GuardWriter(self._patch, advancing.types)
-                value = writer.value(advancing.first)
-                out += writer.lines
-                self._set(out, self._slots[name] + (advancing.stride < 0), value)
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
