@@ -122,9 +122,11 @@ def _add_chunks(
         coded: Future[None] | None = None
         for chunk in tables.chunks():
             if has_outside:
-                inside, other = _split(chunk.cells)
-                _note_outside(replace(chunk, cells=other), tables, homes, vertices)
-                chunk = replace(chunk, cells=inside)
+                inside, between = chunk.cells.copy(), chunk.cells.copy()
+                inside[:, 1] &= (1 << OUTSIDE_BITS) - 1
+                between[:, 1] >>= OUTSIDE_BITS
+                _note_outside(replace(chunk, cells=read_only(between)), tables, homes, vertices)
+                chunk = replace(chunk, cells=read_only(inside))
             rows = _form(chunk, tables, homes, sites, vertices)
             fills.append(_fills(chunk))
             if coded is not None:
@@ -135,14 +137,6 @@ def _add_chunks(
     for filled in _filled(np.concatenate(fills), homes):
         np.add.at(vertices.versions, *filled[:2])
         writer.add_rows(_without_sources(*filled))
-
-
-def _split(cells: Int64) -> tuple[Int64, Int64]:
-    """Cells with the counts inside the region, and with those between its executions."""
-    inside, outside = cells.copy(), cells.copy()
-    inside[:, 1] &= (1 << OUTSIDE_BITS) - 1
-    outside[:, 1] >>= OUTSIDE_BITS
-    return read_only(inside), read_only(outside)
 
 
 def _note_outside(chunk: Chunk, tables: Tables, homes: Homes, vertices: Vertices) -> None:

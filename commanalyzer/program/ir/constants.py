@@ -22,10 +22,7 @@ from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_of
 Resolve = Callable[[str], int]
 _FOLDABLE_CASTS = frozenset({"ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc"})
 _FOLDABLE_BINARY: dict[str, Callable[[int, int], int]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "xor": operator.xor,
+    name: getattr(operator, name) for name in ("add", "sub", "mul", "xor")
 }
 _FOLDABLE = frozenset({"getelementptr", *_FOLDABLE_CASTS, *_FOLDABLE_BINARY})
 _FLAG_WORDS = frozenset({"inbounds", "nuw", "nusw", "nsw", "inrange", "exact"})

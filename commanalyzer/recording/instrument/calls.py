@@ -244,23 +244,18 @@ class CallPlanner:
     def plan_return(self, instruction: Instruction, block: str, *, is_region: bool) -> None:
         """Plan ``ret`` and ``resume``: the label of the result, release of accumulators, end of a region."""
         out = self._patch.before.setdefault(instruction.first_line, [])
-        if instruction.opcode == "ret" and instruction.operands:
-            self._return_value(instruction, block, out)
+        function, values = self._values.function.name, instruction.operands
+        for value in values if instruction.opcode == "ret" else ():
+            if function == "@main" and (labels := self._labels.clean(value.text, block, out)):
+                width = value_width(value.type, self._patch.word_bytes)
+                site = self._labels.add_site("return", "exit", width, instruction)
+                self._labels.name_value(out, site, labels)
+            elif function != "@main" and holds_value(value.type) and function in self._demanded.results:
+                pass_value(self._labels, value, block, -1, out, with_words=True)
         for storage in self._labels.accumulators:
             self._patch.call(out, "ca_accumulator_free", storage)
         if is_region:
             self._patch.call(out, "ca_region_leave")
-
-    def _return_value(self, instruction: Instruction, block: str, out: list[str]) -> None:
-        value = instruction.operands[0]
-        if self._values.function.name == "@main":
-            labels = self._labels.clean(value.text, block, out)
-            if labels:
-                width = value_width(value.type, self._patch.word_bytes)
-                site = self._labels.add_site("return", "exit", width, instruction)
-                self._labels.name_value(out, site, labels)
-        elif holds_value(value.type) and self._values.function.name in self._demanded.results:
-            pass_value(self._labels, value, block, -1, out, with_words=True)
 
     # ---- instrumented callees ------------------------------------------------------------------------------
 

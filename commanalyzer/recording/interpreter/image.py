@@ -35,7 +35,9 @@ class Image:
             self._addresses[name] = address
             self._names[address] = name
         for variable in module.globals:
-            size, is_literal = _global_size(variable), variable.is_constant and not variable.is_external
+            type_, is_literal = variable.type, variable.is_constant and not variable.is_external
+            is_empty = type_.kind == "opaque" or (type_.kind == "struct" and not type_.elements)
+            size = 1 if is_empty else max(alloc_size_bytes(type_), 1)
             segment = memory.add_global(variable.name, size, "constant" if is_literal else "global")
             self._addresses[variable.name] = segment.base
         for variable in module.globals:
@@ -107,9 +109,3 @@ class Image:
         if not variable.is_external:
             image = self._reader.to_bytes(Operand(variable.type, variable.initializer))
             segment.data[: len(image)] = image
-
-
-def _global_size(variable: GlobalVariable) -> int:
-    if variable.type.kind == "opaque" or (variable.type.kind == "struct" and not variable.type.elements):
-        return 1
-    return max(alloc_size_bytes(variable.type), 1)

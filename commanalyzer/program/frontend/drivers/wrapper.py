@@ -157,14 +157,12 @@ class BitcodeCompiler:
     def _words(self, source: Argument, options: Sequence[str]) -> list[str]:
         command = self._underlying.ir_command
         language = ["-x", source.explicit] if source.explicit else []
-        headers = () if source.language == "ir" else self._headers()
+        headers = (*openmp_flags(self._command.parallel), *mark_flags(), *self._underlying.ir_include_flags)
         return [
-            *command, *options, *COMPILE_FLAGS, "-w", "-U_FORTIFY_SOURCE", *headers,
+            *command, *options, *COMPILE_FLAGS, "-w", "-U_FORTIFY_SOURCE",
+            *(() if source.language == "ir" else headers),
             "-emit-llvm", "-c", *language, source.name,
         ]  # fmt: skip
-
-    def _headers(self) -> tuple[str, ...]:
-        return (*openmp_flags(self._command.parallel), *mark_flags(), *self._underlying.ir_include_flags)
 
 
 def ir_options(command: CompilerCommand) -> list[str]:
@@ -489,7 +487,8 @@ def _spooled_stdin(command: CompilerCommand, scratch: Path) -> Path | None:
 def _call(underlying: Underlying, words: Sequence[str], scratch: Path, stdin: Path | None) -> int:
     if sum(len(word) + 1 for word in words) > _LONGEST_LINE:
         response = scratch / "arguments.rsp"
-        response.write_text("\n".join(_quoted(word) for word in words))
+        escaped = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
+        response.write_text("\n".join(f'"{word}"' for word in escaped))
         words = [f"@{response}"]
     line = [*underlying.command, *words]
     with contextlib.nullcontext() if stdin is None else stdin.open("rb") as stream:
@@ -499,8 +498,3 @@ def _call(underlying: Underlying, words: Sequence[str], scratch: Path, stdin: Pa
     finally:
         end_with_children(process)
     return status if status >= 0 else _SIGNAL_BASE - status
-
-
-def _quoted(word: str) -> str:
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

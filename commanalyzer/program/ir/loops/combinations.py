@@ -46,7 +46,7 @@ class Combination:
 
 def combinations(function: Function, cfg: ControlFlow) -> dict[str, Combination]:
     """Selects and phis of ``function`` that are minima, maxima or connectives, by register."""
-    definitions = {i.name: i for block in function.blocks for i in block.instructions if i.name}
+    definitions = {i.name: i for i in function.instructions if i.name}
     terminators = {block.label: block.terminator for block in function.blocks}
     found: dict[str, Combination] = {}
     for block in function.blocks:
@@ -132,23 +132,23 @@ class ExtremumStore:
 
 def extremum_stores(function: Function, cfg: ControlFlow) -> tuple[ExtremumStore, ...]:
     """All stores of ``function`` that keep a minimum or maximum in memory."""
-    finder = _CombinationFinder(function, cfg)
-    found = (
-        finder.match(store, block)
+    finder = _Stores(function, cfg)
+    return tuple(
+        found
         for block in function.blocks
         for store in block.instructions
         if store.opcode == "store" and store.operands[0].type.kind in ("int", "float")
+        if (found := finder.match(store, block)) is not None
     )
-    return tuple(store for store in found if store is not None)
 
 
-class _CombinationFinder:
+class _Stores:
+    """What stores of one function keep: minima, maxima, counts."""
+
     def __init__(self, function: Function, cfg: ControlFlow) -> None:
         self._cfg = cfg
         self._blocks: Mapping[str, BasicBlock] = {block.label: block for block in function.blocks}
-        self._defined = {
-            i.name: (block.label, i) for block in function.blocks for i in block.instructions if i.name
-        }
+        self._defined = {i.name: (b.label, i) for b in function.blocks for i in b.instructions if i.name}
 
     def match(self, store: Instruction, block: BasicBlock) -> ExtremumStore | None:
         predecessors, successors = self._cfg.predecessors[block.label], self._cfg.successors[block.label]
@@ -216,30 +216,6 @@ class _CombinationFinder:
                 return label
         return ""
 
-
-_COUNTING = frozenset({"add", "sub", "fadd", "fsub", "mul", "fmul", "or", "and", "xor"})
-_EXTREMA = tuple(
-    f"@llvm.{name}." for name in ("smin", "smax", "umin", "umax", "minnum", "maxnum", "minimum", "maximum")
-)
-_FUSED = ("@llvm.fmuladd.", "@llvm.fma.")
-
-
-def counting_stores(function: Function, cfg: ControlFlow) -> Mapping[int, tuple[Operand, ...]]:
-    """First line of each store that counts -> the index operands of its address."""
-    counts = _Counts(function, cfg)
-    return {
-        store.first_line: counts.indices(store.operands[1])
-        for block in function.blocks
-        for store in block.instructions
-        if store.opcode == "store" and counts.is_count(store, block.label)
-    }
-
-
-class _Counts:
-    def __init__(self, function: Function, cfg: ControlFlow) -> None:
-        self._cfg = cfg
-        self._defined = {i.name: (b.label, i) for b in function.blocks for i in b.instructions if i.name}
-
     def indices(self, pointer: Operand) -> tuple[Operand, ...]:
         found: list[Operand] = []
         _, address = self._defined.get(pointer.text, ("", None))
@@ -286,6 +262,24 @@ class _Counts:
         if made.opcode == "call" and not made.callee.startswith("@llvm."):
             return loop is not None
         return any(self._is_element(o, block, seen) for o in made.operands)
+
+
+_COUNTING = frozenset({"add", "sub", "fadd", "fsub", "mul", "fmul", "or", "and", "xor"})
+_EXTREMA = tuple(
+    f"@llvm.{name}." for name in ("smin", "smax", "umin", "umax", "minnum", "maxnum", "minimum", "maximum")
+)
+_FUSED = ("@llvm.fmuladd.", "@llvm.fma.")
+
+
+def counting_stores(function: Function, cfg: ControlFlow) -> Mapping[int, tuple[Operand, ...]]:
+    """First line of each store that counts -> the index operands of its address."""
+    counts = _Stores(function, cfg)
+    return {
+        store.first_line: counts.indices(store.operands[1])
+        for block in function.blocks
+        for store in block.instructions
+        if store.opcode == "store" and counts.is_count(store, block.label)
+    }
 
 
 def _combines(value: Instruction, place: int) -> bool:

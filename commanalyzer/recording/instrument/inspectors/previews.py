@@ -367,7 +367,9 @@ def previewed(
     advancing = {name: own for name, own in found.items() if own.header == loop.header}
     steady = {name: inner for name, inner in found.items() if name not in advancing}
     reads = _preview_reads(values, computed.values(), steady)
-    outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
+    names = dict.fromkeys([*roots, *operands_of(computed.values())])
+    outer = (n for n in names if n.startswith("%") and not n.startswith("%ca.") and n not in defined)
+    outside = {name: values.type_of(name) for name in outer}
     return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads)
 
 
@@ -417,13 +419,6 @@ def _advances(
             if any(name not in defined or defined[name].opcode != "getelementptr" for name in around):
                 return False
     return bool(steps)
-
-
-def _outside(
-    values: FunctionValues, names: Iterable[str], defined: dict[str, Instruction]
-) -> dict[str, IrType]:
-    outer = (n for n in dict.fromkeys(names) if n.startswith("%") and not n.startswith("%ca."))
-    return {name: values.type_of(name) for name in outer if name not in defined}
 
 
 def _preview_reads(

@@ -314,25 +314,16 @@ class Library:
             self._memory.write(address, taken)
         return len(taken) // size if size else 0
 
-    def _scan(self, data: Sequence[Data], template: int) -> int:
-        text = self._stdin[self._position :]
-        scanned = scan(self._string(as_int(data[template])), text)
-        self._position += scanned.consumed
-        return self._assign(scanned.stores, data[template + 1 :], scanned.assigned)
-
-    def _sscanf(self, data: Sequence[Data]) -> Data:
-        scanned = scan(self._string(as_int(data[1])), self._string(as_int(data[0])))
-        return self._assign(scanned.stores, data[2:], scanned.assigned)
-
-    def _assign(
-        self, stores: Sequence[tuple[IrType, Data | bytes]], targets: Sequence[Data], count: int
-    ) -> int:
-        """Write scanned values and note them; what they are the caller knows."""
-        for (type_, value), target in zip(stores, targets, strict=False):
+    def _scan(self, data: Sequence[Data], template: int, text: bytes | None = None) -> int:
+        """Write what is scanned (of the input, without ``text``) and note it: what it is, the caller knows."""
+        where = self._stdin[self._position :] if text is None else text
+        scanned = scan(self._string(as_int(data[template])), where)
+        self._position += scanned.consumed if text is None else 0
+        for (type_, value), target in zip(scanned.stores, data[template + 1 :], strict=False):
             image = value + b"\0" if isinstance(value, bytes) else encode(type_, value)
             self._memory.write(as_int(target), image)
             self.assigned.append((as_int(target), image, not isinstance(value, bytes)))
-        return count
+        return scanned.assigned
 
     def _parse_integer(self, data: Sequence[Data]) -> Data:
         text = self._string(as_int(data[0]))
@@ -432,7 +423,7 @@ _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     "fread": Library._fread,
     "scanf": lambda library, data: library._scan(data, 0),
     "fscanf": lambda library, data: library._scan(data, 1),
-    "sscanf": Library._sscanf,
+    "sscanf": lambda library, data: library._scan(data, 1, library._string(as_int(data[0]))),
     **dict.fromkeys(("atoi", "atol", "atoll", "strtol", "strtoll"), Library._parse_integer),
     **dict.fromkeys(("strtoul", "strtoull"), Library._parse_integer),
     **dict.fromkeys(("atof", "strtod", "strtof", "strtold"), Library._parse_float),
