@@ -321,11 +321,8 @@ def is_added(instruction: Instruction) -> bool:
 def _looping(module: Module, flows: dict[str, ControlFlow]) -> set[str]:
     """Functions with loops, or that call such."""
     calls = {f.name: {i.callee for i in f.instructions if i.opcode in _CALLS} for f in module.functions}
-    found, fresh = set[str](), {name for name, cfg in flows.items() if cfg.loops}
-    while fresh:
-        found |= fresh
-        fresh = {name for name, callees in calls.items() if name not in found and callees & found}
-    return found
+    looping = (name for name, cfg in flows.items() if cfg.loops)
+    return set(reached(looping, lambda callee: [name for name, called in calls.items() if callee in called]))
 
 
 class _Decisions:

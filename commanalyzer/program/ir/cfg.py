@@ -160,6 +160,22 @@ class ControlFlow:
             header = self.loops[header].parent
         return tuple(found)
 
+    def common_loop(self, blocks: Iterable[str]) -> Loop | None:
+        """Return the innermost loop that contains all of some blocks."""
+        inside = set(blocks)
+        around = self.loops_around(next(iter(inside)))
+        return next((loop for loop in around if inside <= loop.blocks), None)
+
+    def by_inner_loop(self, names: Iterable[Node], block_of: Callable[[Node], str]) -> list[list[Node]]:
+        """Of names in blocks, those in loops within the innermost one that contains all, by these loops."""
+        names, inner = list(names), dict[str, list[Node]]()
+        loop = self.common_loop(map(block_of, names))
+        for name in names:
+            around = self.loops_around(block_of(name))
+            if loop in around[1:]:
+                inner.setdefault(around[around.index(loop) - 1].header, []).append(name)
+        return list(inner.values())
+
 
 def control_flow(function: Function, without: Container[str] = ()) -> ControlFlow:
     """Analyse ``function``, but some blocks; those that cannot be reached are tolerated."""

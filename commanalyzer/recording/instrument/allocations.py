@@ -61,15 +61,9 @@ class AllocationPlanner:
 
     def path(self, call: Instruction, at: Instruction | None = None) -> str:
         """Number or register of the path that ends with ``call``, in front of ``at``, or the call itself."""
-        at = at or call
-        number = self._record(call, at.debug_location)
-        if not self._has_outer:
-            return str(number)
-        return self._patch.call(self._patch.before.setdefault(at.first_line, []), "ca_nested", _OUTER, number)
-
-    def _record(self, call: Instruction, location: int) -> int:
-        """Add a call to the table; without a holder, the source text behind library code names the block."""
+        location = (at := at or call).debug_location
         function, number = self._function.name, len(self._sites.allocations)
+        # without a holder, the source text behind library code names the block
         name, place = f"{call.callee[1:]}#{number}", self._debug.place(location)
         if (caller := user_variable(self._debug, location)) is not None:
             name, place = caller[0] or name, caller[1]
@@ -80,7 +74,9 @@ class AllocationPlanner:
             call_key(function, call), name, function, place, 0, 0, holders, (), is_piece, frames
         )
         self._sites.allocations.append(record)
-        return number
+        if not self._has_outer:
+            return str(number)
+        return self._patch.call(self._patch.before.setdefault(at.first_line, []), "ca_nested", _OUTER, number)
 
 
 _ALIGNMENT = 64

@@ -146,7 +146,9 @@ class Machine:
 
     def enter(self, name: str, arguments: Sequence[Value], *, is_root: bool = False) -> None:
         """Start an activation of a defined function; a root does not return into the frame below."""
-        plan = self._plan(name)
+        if name not in self._plans:
+            self._plans[name] = plan_function(self._functions[name])
+        plan = self._plans[name]
         depth = self._live.get(name, 0)
         self._live[name] = depth + 1
         code = plan.blocks[plan.entry]
@@ -177,12 +179,6 @@ class Machine:
             except KeyError:
                 raise TargetRunError(f"expected a value in {operand.text}, found none") from None
         return self.image.constant(operand)
-
-    def _plan(self, name: str) -> FunctionPlan:
-        plan = self._plans.get(name)
-        if plan is None:
-            plan = self._plans[name] = plan_function(self._functions[name])
-        return plan
 
     def _byval_copy(self, frame: Frame, parameter: Operand, flags: frozenset[str], argument: Value) -> Value:
         printed = next(flag for flag in flags if flag.startswith("byval("))

@@ -216,7 +216,12 @@ def run_target(
         with contextlib.ExitStack() as starting:
             starting.enter_context(deferred_interrupts())
             streams = (stdin, captured if capture else stdout, stderr)
-            program = _started([str(executable), *arguments], streams, environment or {}, label)
+            command = [str(executable), *arguments]
+            variables = _with_padding(command, {**os.environ, **environment}) if environment else None
+            try:
+                program = Supervised(command, streams, variables)
+            except (OSError, ValueError) as error:
+                raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
             started = starting.pop_all()
         try:
             started.close()  # interrupts from here on, and those held back, end the program
@@ -227,16 +232,6 @@ def run_target(
         captured.seek(0)
         output = captured.read() if capture else b""
     return _finished(program, label, output)
-
-
-def _started(
-    command: Sequence[str], streams: Streams, environment: Mapping[str, str], label: str
-) -> Supervised:
-    variables = _with_padding(command, {**os.environ, **environment}) if environment else None
-    try:
-        return Supervised(command, streams, variables)
-    except (OSError, ValueError) as error:
-        raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
 
 
 def _with_padding(command: Sequence[str], environment: dict[str, str]) -> dict[str, str]:

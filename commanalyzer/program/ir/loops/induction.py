@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, reached
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Operand
-from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
+from commanalyzer.program.ir.types import address_steps
 
 Monomial = tuple[str, ...]  # sorted symbols, () for the constant
 MAX_MONOMIALS = 16
@@ -243,17 +243,11 @@ class NestNumbers:
         if instruction.type.kind != "ptr" or instruction.element_type is None:
             return None
         total = self.polynomial(instruction.operands[0])
-        at: IrType | None = None
-        for operand in instruction.operands[1:]:
+        for operand, size, offset in address_steps(instruction.element_type, instruction.operands[1:]):
             index = self.polynomial(operand)
             if total is None or index is None:
                 return None
-            if at is not None and at.kind == "struct":
-                total += Polynomial.number(field_offset_bytes(at, index.constant))
-                at = at.elements[index.constant]
-                continue
-            at = instruction.element_type if at is None else at.elements[0]
-            total += index * Polynomial.number(alloc_size_bytes(at))
+            total += index * Polynomial.number(size) + Polynomial.number(offset)
         return total
 
     def _of_phi(self, phi: Instruction, block: str) -> Polynomial | None:

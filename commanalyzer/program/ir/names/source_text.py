@@ -181,7 +181,9 @@ def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, S
     if not is_fortran(path):
         return None
     allocated = _ALLOCATE.search(_statement(path, place.line))
-    names = _items(allocated.group(1)) if allocated else []
+    text = _without(_INNER, allocated.group(1)) if allocated else ""
+    # what is left out are options, as stat=s
+    names = [item for item in (text.partition("::")[2] or text).split(",") if _PATH.fullmatch(item)]
     return (names[number], place) if number < len(names) else None
 
 
@@ -199,13 +201,6 @@ def _statement(path: str, line: int) -> str:
 def _code(line: str) -> str:
     """A Fortran line without comment, and without the sign that it continues another."""
     return line.partition("!")[0].strip().removeprefix("&").rstrip()
-
-
-def _items(text: str) -> list[str]:
-    """Names in a list of objects, without what stands in parentheses; options (``stat=s``) are left out."""
-    text = _without(_INNER, text)
-    items = text.partition("::")[2] or text
-    return [item for item in items.split(",") if _PATH.fullmatch(item)]
 
 
 def _without(brackets: re.Pattern[str], text: str, instead: str = "") -> str:

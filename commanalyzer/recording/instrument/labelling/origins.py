@@ -177,8 +177,8 @@ def source_labels(book: LabelBook, lanes: LaneWriter, name: str) -> Labels:
     """Labels of a register that reads memory or comes through a call, and the code that finds them."""
     definition = book.values.definitions.get(name)
     out = book.anchor(name)
-    is_split = splits_words(use.instruction for use in book.values.uses.get(name, ()))
-    is_stored = any(use.instruction.opcode == "store" for use in book.values.uses.get(name, ()))
+    users = [use.instruction for use in book.values.uses.get(name, ())]
+    is_split, is_stored = any(map(splits_words, users)), any(user.opcode == "store" for user in users)
     if definition is None:
         slot = book.values.parameters[name]
         type_ = book.values.function.parameters[slot].type

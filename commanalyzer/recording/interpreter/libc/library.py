@@ -315,7 +315,7 @@ class Library:
         return len(taken) // size if size else 0
 
     def _scan(self, data: Sequence[Data], template: int, text: bytes | None = None) -> int:
-        """Write what is scanned (of the input, without ``text``) and note it: what it is, the caller knows."""
+        """Write what is scanned (of the input, without ``text``) and note it; its labels the caller knows."""
         where = self._stdin[self._position :] if text is None else text
         scanned = scan(self._string(as_int(data[template])), where)
         self._position += scanned.consumed if text is None else 0
