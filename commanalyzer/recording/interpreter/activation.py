@@ -170,14 +170,9 @@ class Recorder:
     def __init__(self, lines: frozenset[int], occurrence: int) -> None:
         self._lines = lines
         self._occurrence = occurrence
-        self._seen = 0
+        self.executions = 0  # of the chosen stores
         self._order = 0
         self.found: RecordedStore | None = None
-
-    @property
-    def executions(self) -> int:
-        """How often the chosen stores were executed."""
-        return self._seen
 
     def computed(
         self, function: str, instruction: Instruction, result: Value, operands: Sequence[Value]
@@ -197,6 +192,6 @@ class Recorder:
         """Note the execution of a store."""
         if instruction.first_line not in self._lines:
             return
-        self._seen += 1
-        if self._seen == self._occurrence:
+        self.executions += 1
+        if self.executions == self._occurrence:
             self.found = RecordedStore(function, instruction, value, home, chain)

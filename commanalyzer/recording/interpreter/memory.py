@@ -80,21 +80,21 @@ class Memory:
 
     def add_global(self, name: str, size: int, kind: str = "global") -> Segment:
         """Add a global variable of ``size`` zero bytes."""
-        last = self._globals[-1] if self._globals else None
-        base = _GLOBAL_BASE if last is None else _next_base(last)
-        self._charge(size)
-        segment = Segment(base, kind, name, 0, bytearray(size))
-        self._globals.append(segment)
-        self._global_bases.append(base)
-        return segment
+        return self._placed(self._globals, self._global_bases, _GLOBAL_BASE, (kind, name, 0), size)
 
     def push_local(self, name: str, depth: int, size: int) -> Segment:
         """Add a local object on top of the stack."""
-        base = _STACK_BASE if not self._stack else _next_base(self._stack[-1])
+        return self._placed(self._stack, self._stack_bases, _STACK_BASE, ("stack", name, depth), size)
+
+    def _placed(
+        self, others: list[Segment], bases: list[int], base: int, home: tuple[str, str, int], size: int
+    ) -> Segment:
+        """Add an object behind the last one of its kind."""
+        if others:
+            base = round_up(others[-1].base + len(others[-1].data) + _GAP, _GAP)
         self._charge(size)
-        segment = Segment(base, "stack", name, depth, bytearray(size))
-        self._stack.append(segment)
-        self._stack_bases.append(base)
+        others.append(segment := Segment(base, *home, bytearray(size)))
+        bases.append(base)
         return segment
 
     @property
@@ -264,7 +264,3 @@ class Memory:
                 f"expected at most {self._limit} bytes of memory, found {self._used}",
                 hint="choose a smaller input or raise the memory limit",
             )
-
-
-def _next_base(segment: Segment) -> int:
-    return round_up(segment.base + len(segment.data) + _GAP, _GAP)

@@ -73,37 +73,27 @@ def encode_records(records: Iterable[Record]) -> bytes:
 
 def decode_records(content: bytes, where: str) -> tuple[Record, ...]:
     """Records of a section, in the linker's order; ConfigError if it is damaged or of another version."""
-    found: list[Record] = []
-    place = 0
-    while (start := content.find(_MAGIC, place)) >= 0:
-        body = start + len(_MAGIC) + _LENGTHS.size
-        if content[place:start].strip(b"\0") or body > len(content):
-            raise _damaged(where)
-        header_size, payload_size = _LENGTHS.unpack_from(content, start + len(_MAGIC))
-        place = body + header_size + payload_size
-        if place > len(content):
-            raise _damaged(where)
-        found.append(_record(content[body : body + header_size], content[body + header_size : place], where))
-    if content[place:].strip(b"\0"):
-        raise _damaged(where)
-    return tuple(found)
-
-
-def _record(header: bytes, packed: bytes, where: str) -> Record:
+    found, place = list[Record](), 0
     try:
-        fields = parse_json(header)
-        fields["compiler"], fields["options"] = tuple(fields["compiler"]), tuple(fields["options"])
-        return Record(**fields, payload=zlib.decompress(packed))
-    except (ValueError, KeyError, TypeError, zlib.error) as error:
-        raise _damaged(where) from error
-
-
-def _damaged(where: str) -> ConfigError:
-    return ConfigError(
-        f"expected records of this version in section {SECTION}, found other data",
-        where=where,
-        hint="build the program again with the compilers of this commanalyzer",
-    )
+        while (start := content.find(_MAGIC, place)) >= 0:
+            header_size, payload_size = _LENGTHS.unpack_from(content, start + len(_MAGIC))
+            body = start + len(_MAGIC) + _LENGTHS.size
+            payload, end = body + header_size, body + header_size + payload_size
+            if content[place:start].strip(b"\0") or end > len(content):
+                raise ValueError("something between records, or no end")
+            fields = parse_json(content[body:payload])
+            fields["compiler"], fields["options"] = tuple(fields["compiler"]), tuple(fields["options"])
+            found.append(Record(**fields, payload=zlib.decompress(content[payload:end])))
+            place = end
+        if content[place:].strip(b"\0"):
+            raise ValueError("something behind records")
+    except (ValueError, KeyError, TypeError, struct.error, zlib.error) as error:
+        raise ConfigError(
+            f"expected records of this version in section {SECTION}, found other data",
+            where=where,
+            hint="build the program again with the compilers of this commanalyzer",
+        ) from error
+    return tuple(found)
 
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
