@@ -26,7 +26,6 @@ from commanalyzer.recording.interpreter.activation import (
     Recorder,
     plan_function,
 )
-from commanalyzer.recording.interpreter.image import Image
 from commanalyzer.recording.interpreter.instructions.arithmetic import (
     OPERATIONS,
     all_labels,
@@ -39,7 +38,7 @@ from commanalyzer.recording.interpreter.instructions.arithmetic import (
 from commanalyzer.recording.interpreter.instructions.codec import decode, encode
 from commanalyzer.recording.interpreter.libc.external import Externals
 from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS
-from commanalyzer.recording.interpreter.memory import Memory
+from commanalyzer.recording.interpreter.memory import Image, Memory
 from commanalyzer.recording.interpreter.shadow import Shadow
 from commanalyzer.recording.interpreter.values import (
     EXIT_HOME,
