@@ -25,7 +25,7 @@ from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.record import compile_request
 from commanalyzer.recording.runtime.build import build_instrumented, build_native
-from commanalyzer.recording.runtime.recorder import ProgramRuns
+from commanalyzer.recording.runtime.launch import ProgramRuns
 from commanalyzer.request import AnalysisRequest
 
 _LONGER = 5.0  # times the short run: about 0.6 s in the mean

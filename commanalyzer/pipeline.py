@@ -10,7 +10,7 @@ from commanalyzer.division.decompose import Counted, CountOptions, decompose
 from commanalyzer.division.exact import counted_exactly
 from commanalyzer.division.readings import decompose_both, widened
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.graph.work import weights_in_use, with_weights
+from commanalyzer.graph.build import weights_in_use, with_weights
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.recording.record import RecordedProgram, planned, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
@@ -75,7 +75,7 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile, or the line stores nothing.
     """
-    from commanalyzer.recording.interpreter.explain import explain_store, format_explanation
+    from commanalyzer.recording.interpreter.run import explain_store, format_explanation
 
     module, plan = planned(request)
     stdin = b"" if request.stdin is None else request.stdin.read_bytes()

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS
-from commanalyzer.graph.build import build_store
+from commanalyzer.graph.build import build_store, sites_of
 from commanalyzer.graph.contraction.workspaces import write_workspaces
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import ValueGraph
-from commanalyzer.graph.work import sites_of
 from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.ir.libcalls import library_with

@@ -2,29 +2,38 @@
 
 Input: a :class:`Trace` and the site table of the module that wrote it. Output: :class:`GraphStore`. The
 rows of the trace pass by in chunks: only sums per vertex, one chunk and what is coded are in memory.
+
+Work of every vertex: the operations of its sites, each kind by its weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
 
-from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
-from commanalyzer.graph.homes import Homes, Ranges, find_homes
-from commanalyzer.graph.naming import Names, name_homes
-from commanalyzer.graph.reading.families import SITE
-from commanalyzer.graph.reading.tables import CHUNK, Chunk, Tables
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS, Operations, WorkWeights
+from commanalyzer.graph.homes import Homes, Names, Ranges, find_homes, name_homes
+from commanalyzer.graph.reading.tables import CHUNK, SITE, Chunk, Tables
 from commanalyzer.graph.storage.coding import read_only
 from commanalyzer.graph.storage.spill import Spill
 from commanalyzer.graph.storage.store import GraphStore, StoreWriter, row_columns
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, Site, UInt8, pointer_from_counts
-from commanalyzer.graph.work import sites_of, vertex_work
+from commanalyzer.graph.value_graph import (
+    Array,
+    Bool,
+    Float64,
+    Int32,
+    Int64,
+    Rows,
+    Site,
+    UInt8,
+    pointer_from_counts,
+)
 from commanalyzer.recording.abi import ROW_REGISTER
-from commanalyzer.recording.instrument.sites import SiteTable
+from commanalyzer.recording.instrument.sites import SiteRecord, SiteTable
 from commanalyzer.recording.trace import Trace
 
 OUTSIDE_BITS = 40  # bits of a count below what happened between executions of the region
@@ -123,9 +132,11 @@ def _add_chunks(
         coded: Future[None] | None = None
         for chunk in tables.chunks():
             if has_outside:
-                inside, other = _split(chunk.cells)
-                _note_outside(replace(chunk, cells=other), tables, homes, vertices)
-                chunk = replace(chunk, cells=inside)
+                inside, between = chunk.cells.copy(), chunk.cells.copy()
+                inside[:, 1] &= (1 << OUTSIDE_BITS) - 1
+                between[:, 1] >>= OUTSIDE_BITS
+                _note_outside(replace(chunk, cells=read_only(between)), tables, homes, vertices)
+                chunk = replace(chunk, cells=read_only(inside))
             rows = _form(chunk, tables, homes, sites, vertices)
             fills.append(_fills(chunk))
             if coded is not None:
@@ -136,14 +147,6 @@ def _add_chunks(
     for filled in _filled(np.concatenate(fills), homes):
         np.add.at(vertices.versions, *filled[:2])
         writer.add_rows(_without_sources(*filled))
-
-
-def _split(cells: Int64) -> tuple[Int64, Int64]:
-    """Cells with the counts inside the region, and with those between its executions."""
-    inside, outside = cells.copy(), cells.copy()
-    inside[:, 1] &= (1 << OUTSIDE_BITS) - 1
-    outside[:, 1] >>= OUTSIDE_BITS
-    return read_only(inside), read_only(outside)
 
 
 def _note_outside(chunk: Chunk, tables: Tables, homes: Homes, vertices: Vertices) -> None:
@@ -307,3 +310,48 @@ def _defined(tables: Tables, ranges: Ranges) -> Iterator[tuple[Int64, Int64]]:
         word = np.full(len(rows), -1)
         word[is_word] = ranges.number(sink[is_word])
         yield site & SITE, word
+
+
+RowColumns = Callable[[tuple[str, ...]], Iterator[tuple[Array, ...]]]
+
+
+def sites_of(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
+    """Return the sites of a program, with the operations that a run of it did for their values."""
+    counters = np.asarray(trace.block_counters).astype(np.int64)
+    return tuple(_site(s, counters) for s in table.sites)
+
+
+def _site(record: SiteRecord, counters: Int64) -> Site:
+    done = sum((cost.times(int(counters[c])) for c, cost in record.cost_terms), Operations())
+    return Site(
+        *(record.function.lstrip("@"), record.place.file, record.place.line, record.kind, record.width_bytes),
+        *(record.fold, done.flops, done.integer, done.memory, record.loop),
+    )
+
+
+def weights_in_use(sites: tuple[Site, ...], weights: WorkWeights) -> WorkWeights:
+    """Return the weights that hold for a program with these sites (:meth:`WorkWeights.applied`)."""
+    return weights.applied(sum((s.operations for s in sites), Operations()))
+
+
+def vertex_work(
+    row_columns: RowColumns, sites: tuple[Site, ...], num_vertices: int, weights: WorkWeights
+) -> Float64:
+    """Return float64[V], the work of each site shared among its values by the terms that each took.
+
+    ``row_columns`` yields columns of all rows, by name; ``weights`` are those that the user said.
+    """
+    used = weights_in_use(sites, weights)
+    site_work = np.array([used.of(s.operations) for s in sites] or [0], dtype=np.float64)
+    per_site, work = np.zeros(len(site_work)), np.zeros(num_vertices)
+    for site, count, terms in row_columns(("row_site", "row_count", "row_terms")):
+        np.add.at(per_site, site, (count * np.maximum(terms, 1)).astype(np.float64))
+    rate = np.divide(site_work, per_site, out=np.zeros_like(site_work), where=per_site > 0)
+    for sink, site, count, terms in row_columns(("row_sink", "row_site", "row_count", "row_terms")):
+        np.add.at(work, sink, count * np.maximum(terms, 1) * rate[site])
+    return work
+
+
+def with_weights(store: GraphStore, weights: WorkWeights) -> GraphStore:
+    """Return the same graph with the work of its vertices by other weights."""
+    return store.with_work(vertex_work(store.row_columns, store.sites, store.num_vertices, weights))

@@ -42,9 +42,7 @@ RUN = np.dtype([("start", "<u8"), ("stride", "<i8")])
 COPY = np.dtype([("word", "<u8"), ("places", "<u8")])
 EXTENT = np.dtype(
     [
-        ("start", "<u8"),
-        ("size", "<u8"),
-        ("offset", "<u8"),
+        *((name, "<u8") for name in ("start", "size", "offset")),
         ("object", "<u4"),
         ("kind", "<u4"),
         ("depth", "<u8"),
@@ -72,19 +70,11 @@ SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("blocks", BLOCKS),
     ("order", ORDER_UNIT),
 )
-STATISTICS = np.dtype(
-    [
-        ("num_block_counters", "<u8"),
-        ("hash_collisions", "<u8"),
-        ("unaligned_copies", "<u8"),
-        ("dropped_rows", "<u8"),
-        ("unnamed_lifetimes", "<u8"),
-        ("recorder_bytes", "<u8"),
-        ("peak_rss_bytes", "<u8"),
-        ("spilled_bytes", "<u8"),
-        ("region_entries", "<u8"),
-    ]
+_COUNTED = (
+    "num_block_counters hash_collisions unaligned_copies dropped_rows unnamed_lifetimes recorder_bytes "
+    "peak_rss_bytes spilled_bytes region_entries"
 )
+STATISTICS = np.dtype([(name, "<u8") for name in _COUNTED.split()])
 HEADER = np.dtype(
     [
         ("magic", "<u8"),

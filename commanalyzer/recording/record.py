@@ -19,7 +19,7 @@ from commanalyzer.foundation.errors import TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, Operations, WorkWeights
-from commanalyzer.graph.build import build_store
+from commanalyzer.graph.build import build_store, weights_in_use
 from commanalyzer.graph.contraction.workspaces import (
     filled_from_workspaces,
     places_copied_to,
@@ -31,7 +31,6 @@ from commanalyzer.graph.storage.spill import Spill
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.timeline import Timeline
 from commanalyzer.graph.value_graph import Bool, HomeKind, Site
-from commanalyzer.graph.work import weights_in_use
 from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.frontend.inputs.executable import compile_executable, has_executable
@@ -47,8 +46,7 @@ from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.instrument.thunks import with_thunks
 from commanalyzer.recording.runtime.build import build_instrumented, build_native, build_recorder
-from commanalyzer.recording.runtime.launch import TargetRun, require_success
-from commanalyzer.recording.runtime.recorder import ProgramRuns
+from commanalyzer.recording.runtime.launch import ProgramRuns, TargetRun, require_success
 from commanalyzer.recording.trace import Trace, read_trace
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts

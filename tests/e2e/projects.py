@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.program.frontend.drivers.embedded import read_program
-from commanalyzer.program.frontend.drivers.records import Record
+from commanalyzer.program.frontend.drivers.embedded import Record, read_program
 from tests.e2e.command import Done, succeed, surroundings
 from tests.native import run
 

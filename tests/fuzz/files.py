@@ -32,7 +32,7 @@ from commanalyzer.cli.main import main as command_line
 from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import EXIT_INTERNAL, CommAnalyzerError, UnsupportedIrError
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.program.frontend.drivers.records import Record, decode_records, encode_records
+from commanalyzer.program.frontend.drivers.embedded import Record, decode_records, encode_records
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.abi import ABI_VERSION, HEADER, TRACE_MAGIC

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from commanalyzer.graph.naming import Names
+from commanalyzer.graph.homes import Names
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.value_graph import HomeObject
 from commanalyzer.recording.abi import ROW_TEMPORARY

@@ -83,7 +83,15 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
     work = graph.work_flops.copy()
     np.add.at(work, target[is_gone], work[is_gone])
     work[is_gone] = 0.0
-    return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [])
+
+    def renamed() -> Iterator[Rows]:
+        for rows in row_slices(graph):
+            row = _copies(rows, is_copy)
+            kept = np.ones(rows.num_rows, np.bool_)
+            kept[row[is_gone[_copied(rows, row)]]] = False
+            yield _renamed(rows, target, kept) if _has(rows, is_gone) else rows
+
+    return _rewritten(graph, renamed(), work, [])
 
 
 def merge_replicated(graph: OneGraph) -> OneGraph:
@@ -245,14 +253,6 @@ def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
     at = at[~named[home[at]] & (width[at] == width[home[at]])]
     own[at] = home[at]
     return own
-
-
-def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool) -> Iterator[Rows]:
-    for rows in row_slices(graph):
-        row = _copies(rows, is_copy)
-        kept = np.ones(rows.num_rows, np.bool_)
-        kept[row[is_gone[_copied(rows, row)]]] = False
-        yield _renamed(rows, target, kept) if _has(rows, is_gone) else rows
 
 
 def _renamed(rows: Rows, target: Int32, kept_row: Bool) -> Rows:

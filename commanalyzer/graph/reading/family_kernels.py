@@ -1,4 +1,4 @@
-"""Compiled loops over the families of a trace, see :mod:`commanalyzer.graph.reading.families`.
+"""Compiled loops over the families of a trace, see :mod:`commanalyzer.graph.reading.tables`.
 
 Columns of the trace and of the result are those of :mod:`.trace_kernels`, contents of families those of
 ``comm_shim.h``. A row is *called* by its number in the trace; rows that were not recorded are called by the

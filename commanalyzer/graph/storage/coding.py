@@ -162,15 +162,10 @@ class ColumnWriter:
     """Compresses a column bit by bit."""
 
     spill: Spill
-    _length: int = 0
+    length: int = 0  # entries so far
     _table: list[tuple[int, int, int, int]] = field(default_factory=list)
     _data: Bytes | None = None
     _finished: Coded | None = None
-
-    @property
-    def length(self) -> int:
-        """Entries so far."""
-        return self._length
 
     def append(self, values: Array) -> None:
         """Append ``values``, integers, booleans, or floating-point numbers of 8 bytes."""
@@ -190,7 +185,7 @@ class ColumnWriter:
                 self._data = self.spill.bytes()
             self._data.append(np.frombuffer(data, np.uint8))
         self._table.append((len(values), base, size, len(data)))
-        self._length += len(values)
+        self.length += len(values)
 
     def finish(self) -> Coded:
         """The compressed column; nothing may be appended any more."""

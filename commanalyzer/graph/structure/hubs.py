@@ -171,13 +171,9 @@ def _found(degree: Int32, counter: Bool, high: float) -> Int64:
     centroid = max(degree_centroid(degree), 1.0)
     near = np.flatnonzero(degree > (1.0 - 1e-6) * centroid / (1.0 - high))
     extreme = near[distance_score(degree[near], centroid) >= high]
-    return extreme[counter[extreme] | (degree[extreme] > _population(degree, degree[extreme]))]
-
-
-def _population(degree: Int32, chosen: Int32) -> Int64:
-    """Return int64[K], how many vertices have at least half of each of some degrees."""
-    if not len(chosen):
-        return np.zeros(0, np.int64)
-    half = (chosen + 1) // 2
+    if not len(extreme):
+        return extreme
+    half = (degree[extreme] + 1) // 2
     larger = np.sort(degree[degree >= half.min()])
-    return np.asarray(len(larger) - np.searchsorted(larger, half), dtype=np.int64)
+    population = len(larger) - np.searchsorted(larger, half)  # vertices with at least half of each degree
+    return extreme[counter[extreme] | (degree[extreme] > population)]

@@ -38,8 +38,7 @@ from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.record import compile_program
 from commanalyzer.recording.runtime.build import build_native, build_profiled
-from commanalyzer.recording.runtime.launch import require_success
-from commanalyzer.recording.runtime.recorder import ProgramRuns
+from commanalyzer.recording.runtime.launch import ProgramRuns, require_success
 from commanalyzer.request import AnalysisRequest
 
 Float64 = NDArray[np.float64]

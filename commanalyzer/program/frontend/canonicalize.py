@@ -111,15 +111,15 @@ def _load(path: Path, label: str) -> llvm.ModuleRef:
 
 def _without_products(text: str) -> str:
     """Text in which k times the size of n elements is the size of k n elements."""
+
+    def multiple(product: re.Match[str]) -> str:
+        count = int(product["first"]) * int(product["second"])
+        return f"ptrtoint (ptr getelementptr ({product['type']}, ptr null, i64 {count}) to i64)"
+
     replaced = 1
     while replaced:  # a product may be a factor of another one
-        text, replaced = _PRODUCT.subn(_multiple, text)
+        text, replaced = _PRODUCT.subn(multiple, text)
     return text
-
-
-def _multiple(product: re.Match[str]) -> str:
-    count = int(product["first"]) * int(product["second"])
-    return f"ptrtoint (ptr getelementptr ({product['type']}, ptr null, i64 {count}) to i64)"
 
 
 def _parse_text(text: str, label: str) -> llvm.ModuleRef:

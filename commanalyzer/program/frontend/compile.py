@@ -28,7 +28,7 @@ from commanalyzer.program.frontend.inputs.fortran import (
 from commanalyzer.program.frontend.inputs.sources import SourceCompiler
 from commanalyzer.program.frontend.link import fortran_models, uses_fortran
 from commanalyzer.program.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
-from commanalyzer.program.frontend.toolchain import Language, Toolchain, ToolOutput, find_toolchain, run_tool
+from commanalyzer.program.frontend.toolchain import Language, Toolchain, find_toolchain, run_tool
 
 logger = logging.getLogger(__name__)
 
@@ -228,21 +228,16 @@ def _run_child(
     done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
     outcome = read_outcome(report)
     if outcome is None:
-        raise _crash(done, labels)
+        found = f"LLVM ended with status {done.exit_status}: {done.last_lines(3) or 'no message'}"
+        if done.exit_status is None:
+            found = f"no end after {_CANONICALIZE_TIMEOUT_S:.0f} s"
+        raise IrError(
+            f"expected LLVM to read and optimise the modules, found {found}",
+            where=", ".join(labels),
+            hint="the module is damaged or made by an incompatible LLVM",
+        )
     outcome.raise_if_failed()
     return outcome
-
-
-def _crash(done: ToolOutput, labels: Sequence[str]) -> IrError:
-    if done.exit_status is None:
-        found = f"no end after {_CANONICALIZE_TIMEOUT_S:.0f} s"
-    else:
-        found = f"LLVM ended with status {done.exit_status}: {done.last_lines(3) or 'no message'}"
-    return IrError(
-        f"expected LLVM to read and optimise the modules, found {found}",
-        where=", ".join(labels),
-        hint="the module is damaged or made by an incompatible LLVM",
-    )
 
 
 def language_of(sources: Sequence[Path], ir_text: str) -> Language:

@@ -35,12 +35,6 @@ _DECLARED = re.compile(
 _FORTRAN = re.compile(r"@commanalyzer_(begin|end)_(\w+)_(?=\()")
 
 
-def mark_names(ir_text: str) -> tuple[str, ...]:
-    """Names of all marks in a module, in order of their first appearance."""
-    symbols = (match.group("name") for match in _DECLARED.finditer(ir_text))
-    return tuple(dict.fromkeys(s.removeprefix(BEGIN).removeprefix(END) for s in symbols))
-
-
 def define_marks(ir_text: str) -> str:
     """Module text in which the functions that stand for marks have empty bodies."""
 
@@ -97,7 +91,8 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
         matched |= {given for given, short in plain.items() if short in names}
         found.append(ir_name)
         lines[index] = prevent_inlining(line)
-    marks = mark_names(ir_text)
+    symbols = (match.group("name") for match in _DECLARED.finditer(ir_text))
+    marks = tuple(dict.fromkeys(s.removeprefix(BEGIN).removeprefix(END) for s in symbols))
     found += [BEGIN + name for name in marks if name in wanted]
     _require_all(wanted, matched | set(marks), available, marks)
     return "\n".join(lines), tuple(found)

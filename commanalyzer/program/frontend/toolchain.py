@@ -118,6 +118,14 @@ def shell_words(text: str, where: str) -> list[str]:
         ) from error
 
 
+def program_path(name: str, where: str, hint: str = "", what: str = "compiler") -> str:
+    """Path of a program on the search path; CompileError if there is none."""
+    program = shutil.which(name)
+    if program is None:
+        raise CompileError(f"expected a {what}, found no program named {name!r}", where=where, hint=hint)
+    return program
+
+
 def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", errors="replace")
 
@@ -229,13 +237,8 @@ def is_wrapper(words: Sequence[str]) -> bool:
 
 
 def _user_toolchain(command: list[str], origin: str) -> Toolchain:
-    program = shutil.which(command[0])
-    if program is None:
-        raise CompileError(
-            f"expected a compiler, found no program named {command[0]!r}",
-            where=origin,
-            hint="install it, give its full path, or leave it out to use the bundled clang",
-        )
+    hint = "install it, give its full path, or leave it out to use the bundled clang"
+    program = program_path(command[0], origin, hint)
     cc = (program, *command[1:])
     version = _version(cc, origin)
     if "clang" not in version.lower():

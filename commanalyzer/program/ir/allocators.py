@@ -39,9 +39,8 @@ def carvers(module: Module, names: ModuleNames) -> frozenset[str]:
 
 
 def _carves(function: Function, names: ModuleNames) -> bool:
-    instructions = [i for block in function.blocks for i in block.instructions]
-    returned = [i.operands[0].text for i in instructions if i.opcode == "ret" and i.operands]
-    stores = [i for i in instructions if i.opcode == "store"]
+    returned = [i.operands[0].text for i in function.instructions if i.opcode == "ret" and i.operands]
+    stores = [i for i in function.instructions if i.opcode == "store"]
     if not stores or not returned:
         return False
     known = Addresses(function, names)
@@ -95,7 +94,11 @@ class Allocators:
         }
         self._carvers = carvers(module, self._names)
         self._find(module)
-        self._cycle = self._cycles()
+        cycles = strong_components(
+            sorted(self._handed), lambda name: [c for c in self._called(name) if c in self._handed]
+        )
+        # number of the cycle that each function that hands out is part of
+        self._cycle = {name: number for number, names in enumerate(cycles) for name in names}
         self._repeated: frozenset[str] | None = None
 
     def hands_out(self, function: str) -> bool:
@@ -146,7 +149,7 @@ class Allocators:
         """The function may be called several times, or in a loop."""
         if self._repeated is None:
             pending = [name for names in self._pointed.values() for name in names]
-            every = strong_components(sorted(self._functions), lambda name: self._called(name))
+            every = strong_components(sorted(self._functions), self._called)
             pending += [name for names in every if len(names) > 1 for name in names]
             for name, calls in self._calls.items():
                 flow = control_flow(self._functions[name]) if calls else None
@@ -181,7 +184,10 @@ class Allocators:
 
     def _find(self, module: Module) -> None:
         """Functions that hand out, to a fixed point: each one may make callers do so."""
-        callers = self._callers()
+        callers: dict[str, set[str]] = {}
+        for caller in self._calls:
+            for callee in self._called(caller):
+                callers.setdefault(callee, set()).add(caller)
         pending = [f.name for f in module.functions]
         waiting = set(pending)
         while pending:
@@ -242,23 +248,6 @@ class Allocators:
         if call.callee.startswith("%"):
             return self._pointed.get((len(call.operands), call.type.kind), ())
         return (call.callee,) if call.callee in self._functions else ()
-
-    def _callers(self) -> dict[str, set[str]]:
-        result: dict[str, set[str]] = {}
-        for name, calls in self._calls.items():
-            for call in calls:
-                for callee in self._callees(call):
-                    result.setdefault(callee, set()).add(name)
-        return result
-
-    def _cycles(self) -> dict[str, int]:
-        """Number of the cycle that each function that hands out is part of."""
-
-        def callees(name: str) -> list[str]:
-            return [c for call in self._calls[name] for c in self._callees(call) if c in self._handed]
-
-        found = strong_components(sorted(self._handed), callees)
-        return {name: number for number, names in enumerate(found) for name in names}
 
 
 def call_key(function: str, call: Instruction) -> str:

@@ -25,13 +25,13 @@ def strong_components(
     number: dict[Node, int] = {}
     low: dict[Node, int] = {}
     stack: list[Node] = []
-    on_stack: set[Node] = set()
+    place: dict[Node, int] = {}  # on the stack
     result: list[tuple[Node, ...]] = []
 
     def enter(name: Node) -> tuple[Node, Iterator[Node]]:
         number[name] = low[name] = len(number)
+        place[name] = len(stack)
         stack.append(name)
-        on_stack.add(name)
         return name, iter(inputs(name))
 
     for root in names:
@@ -45,10 +45,13 @@ def strong_components(
                     parent = work[-1][0]
                     low[parent] = min(low[parent], low[name])
                 if low[name] == number[name]:
-                    result.append(_pop_component(name, stack, on_stack))
+                    result.append(members := tuple(stack[place[name] :]))
+                    del stack[place[name] :]
+                    for member in members:
+                        del place[member]
             elif following not in number:
                 work.append(enter(following))
-            elif following in on_stack:
+            elif following in place:
                 low[name] = min(low[name], number[following])
     return result
 
@@ -62,16 +65,6 @@ def reached(start: Iterable[Node], following: Callable[[Node], Iterable[Node]]) 
         found.update(dict.fromkeys(fresh))
         pending += fresh
     return found
-
-
-def _pop_component(root: Node, stack: list[Node], on_stack: set[Node]) -> tuple[Node, ...]:
-    members: list[Node] = []
-    while True:
-        name = stack.pop()
-        on_stack.discard(name)
-        members.append(name)
-        if name == root:
-            return tuple(reversed(members))
 
 
 _Graph = Mapping[str, Sequence[str]]
@@ -166,6 +159,22 @@ class ControlFlow:
             found.append(self.loops[header])
             header = self.loops[header].parent
         return tuple(found)
+
+    def common_loop(self, blocks: Iterable[str]) -> Loop | None:
+        """Return the innermost loop that contains all of some blocks."""
+        inside = set(blocks)
+        around = self.loops_around(next(iter(inside)))
+        return next((loop for loop in around if inside <= loop.blocks), None)
+
+    def by_inner_loop(self, names: Iterable[Node], block_of: Callable[[Node], str]) -> list[list[Node]]:
+        """Of names in blocks, those in loops within the innermost one that contains all, by these loops."""
+        names, inner = list(names), dict[str, list[Node]]()
+        loop = self.common_loop(map(block_of, names))
+        for name in names:
+            around = self.loops_around(block_of(name))
+            if loop in around[1:]:
+                inner.setdefault(around[around.index(loop) - 1].header, []).append(name)
+        return list(inner.values())
 
 
 def control_flow(function: Function, without: Container[str] = ()) -> ControlFlow:

@@ -15,17 +15,14 @@ from functools import lru_cache
 
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.model import IrType, Operand
+from commanalyzer.program.ir.parsing.instructions import read_operand
 from commanalyzer.program.ir.parsing.lexer import Cursor
-from commanalyzer.program.ir.parsing.operands import read_operand
 from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
 
 Resolve = Callable[[str], int]
 _FOLDABLE_CASTS = frozenset({"ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc"})
 _FOLDABLE_BINARY: dict[str, Callable[[int, int], int]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "xor": operator.xor,
+    name: getattr(operator, name) for name in ("add", "sub", "mul", "xor")
 }
 _FOLDABLE = frozenset({"getelementptr", *_FOLDABLE_CASTS, *_FOLDABLE_BINARY})
 _FLAG_WORDS = frozenset({"inbounds", "nuw", "nusw", "nsw", "inrange", "exact"})

@@ -310,13 +310,12 @@ def _rows(text: str, where: str) -> dict[str, LibraryCall]:
 
 def expand_names(key: str) -> tuple[str, ...]:
     """Names that a key stands for: ``"{sin,cos}{,f} abs"`` are five."""
-    return tuple(name for word in key.split() for name in _expand(word))
-
-
-def _expand(word: str) -> list[str]:
-    pieces = _BRACES.split(word)  # literals and alternatives in turn
-    choices = [[p] if i % 2 == 0 else p.split(",") for i, p in enumerate(pieces)]
-    return ["".join(parts) for parts in itertools.product(*choices)]
+    found: list[str] = []
+    for word in key.split():
+        pieces = _BRACES.split(word)  # literals and alternatives in turn
+        choices = [p.split(",") if i % 2 else [p] for i, p in enumerate(pieces)]
+        found += map("".join, itertools.product(*choices))
+    return tuple(found)
 
 
 class _Row:
@@ -331,7 +330,12 @@ class _Row:
         self._entry: Fields = entry
 
     def read(self) -> LibraryCall:
-        kind = self._kind()
+        effect = self._entry.get("effect")
+        try:
+            kind = CallKind(effect)
+        except ValueError:
+            known = ", ".join(kind.value for kind in CallKind)
+            raise self._error(f"expected an effect ({known}), found {effect!r}") from None
         must, may = _KEYS.get(kind, (frozenset(), frozenset()))
         given = self._entry.keys() - {"effect", "flops", "calls"}
         if missing := sorted(must - given):
@@ -357,14 +361,6 @@ class _Row:
             values_from=values_from,
             calls=self._typed("calls", tuple[_Natural, ...], ()),
         )
-
-    def _kind(self) -> CallKind:
-        effect = self._entry.get("effect")
-        try:
-            return CallKind(effect)
-        except ValueError:
-            known = ", ".join(kind.value for kind in CallKind)
-            raise self._error(f"expected an effect ({known}), found {effect!r}") from None
 
     def _values(self) -> tuple[tuple[int, ...] | None, int]:
         """Scalar arguments that are sources: a list, or a text such as ``#2..``; all by default."""

@@ -6,10 +6,11 @@ in 10 bytes and occupies 16, pointers are 8 bytes, vectors are aligned to their 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from commanalyzer.foundation.errors import IrError, UnsupportedIrError
-from commanalyzer.program.ir.model import IrType
+from commanalyzer.program.ir.model import IrType, Operand
 from commanalyzer.program.ir.parsing.lexer import Cursor
 
 _FLOAT_BITS = {
@@ -73,7 +74,10 @@ class TypeReader:
         token = cursor.next()
         plain = _PLAIN.get(token)
         if plain is not None:
-            result = self._pointer(cursor) if plain is PTR else plain
+            start, result = cursor.position, plain
+            if plain is PTR and cursor.accept("addrspace"):
+                cursor.skip_balanced()
+                result = IrType("ptr", f"ptr {cursor.slice(start, cursor.position)}", 64)
         elif token in ("[", "<", "{"):
             cursor.position -= 1
             result = self._composite(cursor)
@@ -110,14 +114,6 @@ class TypeReader:
             cursor.accept(",")
         text = f"{returns.text} {cursor.slice(start, cursor.position)}"
         return IrType("function", text, 0, len(parameters), (returns, *parameters))
-
-    def _pointer(self, cursor: Cursor) -> IrType:
-        if cursor.peek() != "addrspace":
-            return PTR
-        start = cursor.position
-        cursor.next()
-        cursor.skip_balanced()
-        return IrType("ptr", f"ptr {cursor.slice(start, cursor.position)}", 64)
 
     def _resolve(self, name: str) -> IrType:
         known = self._named.get(name)
@@ -218,6 +214,19 @@ def field_offset_bytes(struct: IrType, index: int) -> int:
     if struct.kind == "struct":
         return _struct_layout(struct)[0][index]
     return index * alloc_size_bytes(struct.elements[0])
+
+
+def address_steps(element: IrType, indices: Sequence[Operand]) -> Iterator[tuple[Operand, int, int]]:
+    """Yield each index of a ``getelementptr``, what it counts in (bytes; 0: fields), and a field's offset."""
+    at: IrType | None = None
+    for operand in indices:
+        if at is not None and at.kind == "struct":
+            number = int(operand.text) if operand.text.isdigit() else 0
+            yield operand, 0, field_offset_bytes(at, number)
+            at = at.elements[number]
+        else:
+            at = element if at is None else at.elements[0]
+            yield operand, alloc_size_bytes(at), 0
 
 
 @lru_cache(maxsize=4096)

@@ -61,15 +61,9 @@ class AllocationPlanner:
 
     def path(self, call: Instruction, at: Instruction | None = None) -> str:
         """Number or register of the path that ends with ``call``, in front of ``at``, or the call itself."""
-        at = at or call
-        number = self._record(call, at.debug_location)
-        if not self._has_outer:
-            return str(number)
-        return self._patch.call(self._patch.before.setdefault(at.first_line, []), "ca_nested", _OUTER, number)
-
-    def _record(self, call: Instruction, location: int) -> int:
-        """Add a call to the table; without a holder, the source text behind library code names the block."""
+        location = (at := at or call).debug_location
         function, number = self._function.name, len(self._sites.allocations)
+        # without a holder, the source text behind library code names the block
         name, place = f"{call.callee[1:]}#{number}", self._debug.place(location)
         if (caller := user_variable(self._debug, location)) is not None:
             name, place = caller[0] or name, caller[1]
@@ -80,7 +74,9 @@ class AllocationPlanner:
             call_key(function, call), name, function, place, 0, 0, holders, (), is_piece, frames
         )
         self._sites.allocations.append(record)
-        return number
+        if not self._has_outer:
+            return str(number)
+        return self._patch.call(self._patch.before.setdefault(at.first_line, []), "ca_nested", _OUTER, number)
 
 
 _ALIGNMENT = 64
@@ -92,25 +88,26 @@ def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
     ``copied`` are the bytes of parameters that are structures passed by value: they get copies in the frame.
     """
     function, patch, sites = book.values.function, book.patch, book.sites
-    fixed = [i for i in function.blocks[0].instructions if _is_fixed(i)]
+    allocas = [i for i in function.instructions if i.opcode == "alloca" and "inalloca" not in i.flags]
+    entered = {i.name for i in function.blocks[0].instructions}
+    fixed = {
+        i.name: i for i in allocas if i.name in entered and (not i.operands or i.operands[0].text.isdigit())
+    }
     frame = _Frame(function, book.debug, patch)
     for index, size in copied.items():
         frame.add_copy(function.parameters[index].text, size)
     for home, (variable, size) in book.home_sizes().items():
         frame.add_home(home, variable, size)
-    for alloca in fixed:
+    for alloca in fixed.values():
         assert alloca.element_type is not None
         size = alloc_size_bytes(alloca.element_type) * int(alloca.operands[0].text if alloca.operands else 1)
         alignment, strides = alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
         text = frame.add(alloca.name, size, alignment, strides)
         patch.replaced[alloca.first_line] = f"  {text}"
     frame.finish(sites)
-    moved = {alloca.name for alloca in fixed}
-    for instruction in function.instructions:
-        is_alloca = instruction.opcode == "alloca" and "inalloca" not in instruction.flags
-        if is_alloca and instruction.name not in moved:
-            _replace_open(instruction, frame, patch, sites)
-            moved.add(instruction.name)
+    for alloca in (i for i in allocas if i.name not in fixed):
+        _replace_open(alloca, frame, patch, sites)
+    moved = {alloca.name for alloca in allocas}
     for instruction in function.instructions:  # lifetime markers may only name stack slots
         if instruction.callee.startswith("@llvm.lifetime.") and instruction.operands[-1].text in moved:
             patch.replace(instruction)
@@ -193,9 +190,3 @@ def _replace_open(alloca: Instruction, frame: _Frame, patch: FunctionPatch, site
         size = patch.compute(lines, "mul", wide, size)
     patch.call(lines, "ca_local", number, size, address, result=alloca.name)
     patch.replaced[alloca.first_line] = "\n".join(lines)
-
-
-def _is_fixed(instruction: Instruction) -> bool:
-    if instruction.opcode != "alloca" or "inalloca" in instruction.flags:
-        return False
-    return not instruction.operands or instruction.operands[0].text.isdigit()

@@ -14,6 +14,7 @@ from commanalyzer.recording.instrument.labelling.origins import (
     byte_count,
     label_slot,
     memory_label,
+    memory_range,
     pass_value,
     pass_variadics,
     passed_types,
@@ -28,12 +29,7 @@ from commanalyzer.recording.instrument.labelling.values import (
     value_width,
 )
 
-_SAME_ARGUMENTS = {
-    "malloc": "ca_malloc",
-    "calloc": "ca_calloc",
-    "realloc": "ca_realloc",
-    "posix_memalign": "ca_posix_memalign",
-}
+_SAME_ARGUMENTS = frozenset({"malloc", "calloc", "realloc", "posix_memalign"})  # as their hooks
 _IMMEDIATE_EXITS = frozenset({"@_exit", "@_Exit"})
 _ALL_ASSIGNED = 2**31 - 1
 _SCANNED_WIDTHS = (4, 8, 16)  # of the three sites that ca_scanned uses
@@ -64,12 +60,16 @@ class LibraryPlanner:
         """What a call leaves in memory: values computed from arguments and memory, text, input."""
         if not known.writes:
             return
-        label, site = self._label_of(instruction, known, out), -1
+        label, site = "0", -1  # of input: it has no sources
+        if known.kind is CallKind.PARSE:
+            label = memory_label(self._labels, instruction, known, out)
+        elif known.kind is not CallKind.INPUT:
+            label = self._sources(instruction, known, out)
         for written in known.writes:
             if written.size.is_scanned:
                 self._scanned(instruction, written, label, out)
                 continue
-            address, size = self._range(instruction, written, out)
+            address, size = memory_range(self._patch, out, instruction, written)
             if known.kind is CallKind.FORMAT:
                 self._patch.call(out, "ca_show", address, size, label)
             elif known.kind is CallKind.INPUT:
@@ -79,14 +79,6 @@ class LibraryPlanner:
             else:
                 site = self._labels.call_site(instruction, "store", known.width) if site < 0 else site
                 self._patch.call(out, "ca_scatter", site, address, size, known.width, label)
-
-    def _label_of(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> str:
-        """The label of what a call writes; ``0`` if it has no sources."""
-        if known.kind is CallKind.INPUT:
-            return "0"
-        if known.kind is CallKind.PARSE:
-            return memory_label(self._labels, instruction, known, out)
-        return self._sources(instruction, known, out)
 
     def _scanned(self, instruction: Instruction, written: MemoryRange, label: str, out: list[str]) -> None:
         operands = instruction.operands
@@ -146,12 +138,10 @@ class LibraryPlanner:
         before = self._patch.before.setdefault(instruction.first_line, [])
         hook, arguments = "ca_malloc", list[str]()
         if name in _SAME_ARGUMENTS:
-            hook = _SAME_ARGUMENTS[name]
-            arguments = _given(instruction)
+            hook, arguments = f"ca_{name}", _given(instruction)
         else:
             if known.kind is CallKind.REALLOCATE:
-                hook = "ca_realloc"
-                arguments = [f"ptr {instruction.operands[known.pointer].text}"]
+                hook, arguments = "ca_realloc", [f"ptr {instruction.operands[known.pointer].text}"]
             elif known.zeroed:
                 hook, arguments = "ca_calloc", ["i64 1"]
             elif known.alignment >= 0:
@@ -159,11 +149,10 @@ class LibraryPlanner:
                 operand = instruction.operands[known.alignment]
                 arguments = [f"i64 {as_i64(self._patch, before, operand)}"]
             arguments.append(f"i64 {byte_count(self._patch, before, instruction, known.size)}")
-        self._replace(instruction, hook, [f"i32 {self._allocations.path(instruction)}", *arguments])
+        self._replace(instruction, hook, [self._path(instruction), *arguments])
 
-    def _map(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
-        path = f"i32 {self._allocations.path(instruction)}"
-        self._replace(instruction, "ca_mmap", [path, *_given(instruction)])
+    def _path(self, instruction: Instruction) -> str:
+        return f"i32 {self._allocations.path(instruction)}"
 
     def _remap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         if len(instruction.operands) == 4:  # a fifth argument says where: that is the system's business
@@ -183,12 +172,6 @@ class LibraryPlanner:
             text += f" to label %{normal} unwind label %{unwind}"
         self._patch.replace(instruction, text)
 
-    # ---- small things --------------------------------------------------------------------------------------
-
-    def _range(self, instruction: Instruction, found: MemoryRange, out: list[str]) -> tuple[str, str]:
-        address = pointer_value(self._patch, out, instruction.operands[found.pointer])
-        return address, byte_count(self._patch, out, instruction, found.size, address)
-
 
 def _given(instruction: Instruction) -> list[str]:
     """The arguments of a call as they are written."""
@@ -197,17 +180,14 @@ def _given(instruction: Instruction) -> list[str]:
 
 _Plan = Callable[[LibraryPlanner, Instruction, LibraryCall, list[str]], None]
 _PLANS: Mapping[CallKind, _Plan] = {
-    CallKind.PURE: LibraryPlanner._write,
-    CallKind.FORMAT: LibraryPlanner._write,
-    CallKind.PARSE: LibraryPlanner._write,
-    CallKind.INPUT: LibraryPlanner._write,
+    **dict.fromkeys((CallKind.PURE, CallKind.FORMAT, CallKind.PARSE, CallKind.INPUT), LibraryPlanner._write),
     CallKind.COPY: LibraryPlanner._copy,
     CallKind.FILL: LibraryPlanner._fill,
     CallKind.PERMUTE: LibraryPlanner._permute,
     CallKind.ALLOCATE: LibraryPlanner._allocate,
     CallKind.REALLOCATE: LibraryPlanner._allocate,
     CallKind.FREE: lambda self, i, known, _: self._replace(i, "ca_free", _given(i)[known.pointer :][:1]),
-    CallKind.MAP: LibraryPlanner._map,
+    CallKind.MAP: lambda self, i, _, __: self._replace(i, "ca_mmap", [self._path(i), *_given(i)]),
     CallKind.UNMAP: lambda self, i, known, _: self._replace(i, "ca_munmap", _given(i)),
     CallKind.REMAP: LibraryPlanner._remap,
     CallKind.EXIT: LibraryPlanner._exit,
@@ -264,23 +244,18 @@ class CallPlanner:
     def plan_return(self, instruction: Instruction, block: str, *, is_region: bool) -> None:
         """Plan ``ret`` and ``resume``: the label of the result, release of accumulators, end of a region."""
         out = self._patch.before.setdefault(instruction.first_line, [])
-        if instruction.opcode == "ret" and instruction.operands:
-            self._return_value(instruction, block, out)
+        function, values = self._values.function.name, instruction.operands
+        for value in values if instruction.opcode == "ret" else ():
+            if function == "@main" and (labels := self._labels.clean(value.text, block, out)):
+                width = value_width(value.type, self._patch.word_bytes)
+                site = self._labels.add_site("return", "exit", width, instruction)
+                self._labels.name_value(out, site, labels)
+            elif function != "@main" and holds_value(value.type) and function in self._demanded.results:
+                pass_value(self._labels, value, block, -1, out, with_words=True)
         for storage in self._labels.accumulators:
             self._patch.call(out, "ca_accumulator_free", storage)
         if is_region:
             self._patch.call(out, "ca_region_leave")
-
-    def _return_value(self, instruction: Instruction, block: str, out: list[str]) -> None:
-        value = instruction.operands[0]
-        if self._values.function.name == "@main":
-            labels = self._labels.clean(value.text, block, out)
-            if labels:
-                width = value_width(value.type, self._patch.word_bytes)
-                site = self._labels.add_site("return", "exit", width, instruction)
-                self._labels.name_value(out, site, labels)
-        elif holds_value(value.type) and self._values.function.name in self._demanded.results:
-            pass_value(self._labels, value, block, -1, out, with_words=True)
 
     # ---- instrumented callees ------------------------------------------------------------------------------
 

@@ -18,12 +18,11 @@ from dataclasses import dataclass, field, replace
 
 from commanalyzer.program.ir.allocators import Allocators
 from commanalyzer.program.ir.libcalls import LibraryModel, default_library
-from commanalyzer.program.ir.loops.combinations import extremum_stores
-from commanalyzer.program.ir.loops.counts import counting_stores
-from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module
+from commanalyzer.program.ir.loops.combinations import counting_stores, extremum_stores
+from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, Module
 from commanalyzer.program.ir.names.addresses import ModuleNames, fortran_name
 from commanalyzer.program.ir.names.debug_info import SourcePlace
-from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes, row_strides, size_bytes
+from commanalyzer.program.ir.types import address_steps, alloc_size_bytes, row_strides, size_bytes
 from commanalyzer.recording.instrument.allocations import AllocationPlanner, plan_frame
 from commanalyzer.recording.instrument.calls import CallPlanner
 from commanalyzer.recording.instrument.code import FunctionPatch
@@ -82,14 +81,12 @@ def _steps(values: FunctionValues, pointer: str, passed: dict[str, None]) -> boo
         return any(_steps(values, text, passed) for text in pointers)
     if made.opcode != "getelementptr" or made.element_type is None:
         return False
-    offset, at = 0, IrType("array", "", elements=(made.element_type,))
-    for operand in made.operands[1:]:
-        index = int(operand.text) if operand.text.lstrip("-").isdigit() else None
-        if index is not None:
-            offset += field_offset_bytes(at, index)
-        elif alloc_size_bytes(at.elements[0]) % _WORD_BYTES:
+    offset = 0
+    for operand, size, field_offset in address_steps(made.element_type, made.operands[1:]):
+        if operand.text.lstrip("-").isdigit():
+            offset += field_offset + size * int(operand.text)
+        elif size % _WORD_BYTES:
             return True
-        at = at.elements[index or 0 if at.kind == "struct" else 0]
     return bool(passed and offset % _WORD_BYTES) or _steps(values, made.operands[0].text, passed)
 
 

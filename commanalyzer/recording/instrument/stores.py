@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.program.frontend.guarded_stores import KEPT
-from commanalyzer.program.ir.loops.combinations import ExtremumStore
-from commanalyzer.program.ir.loops.counts import counting_stores
+from commanalyzer.program.frontend.decisions import KEPT
+from commanalyzer.program.ir.loops.combinations import ExtremumStore, counting_stores
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Operand
 from commanalyzer.program.ir.types import I32, size_bytes
 from commanalyzer.recording import abi

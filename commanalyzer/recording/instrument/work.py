@@ -12,8 +12,8 @@ from commanalyzer.foundation.work import Operations
 from commanalyzer.program.frontend.decisions import is_added
 from commanalyzer.program.ir.cfg import ControlFlow, reached
 from commanalyzer.program.ir.libcalls import CallKind
-from commanalyzer.program.ir.loops.guards import loop_guards
-from commanalyzer.program.ir.model import BasicBlock, Instruction, IrType
+from commanalyzer.program.ir.loops.induction import loop_guards
+from commanalyzer.program.ir.model import BasicBlock, Instruction
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
 from commanalyzer.recording.instrument.labelling.values import (
     MASKED_STORES,
@@ -67,14 +67,11 @@ def _integer_of(instruction: Instruction, calls: CallFacts, flops: int) -> int:
     if instruction.opcode in ("call", "invoke"):  # minimum, absolute value, bit counts, ...
         known = calls.effect(instruction)
         is_pure = known is not None and known.kind is CallKind.PURE and not known.reads_memory
-        return lanes if is_pure and not flops and _is_integer(instruction.type) else 0
+        # an integer, several of them, or one with a flag (of an overflow)
+        is_integer = (instruction.type.elements or (instruction.type,))[0].kind == "int"
+        return lanes if is_pure and not flops and is_integer else 0
     is_update = instruction.opcode == "atomicrmw" and instruction.predicate != "xchg"
     return int(is_update and not flops)
-
-
-def _is_integer(type_: IrType) -> bool:
-    """Whether it is an integer, several of them, or one with a flag (of an overflow)."""
-    return (type_.elements or (type_,))[0].kind == "int"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,31 @@
 
 *Selectors* of a phi are the conditions that decide which of its operands is taken, as opposed to how often
 a loop runs. *Counts* are stores such as ``h[b[i]] += 1``, where nothing but the address varies.
+
+Recording of dynamic slices while the program runs.
+
+Every computed register remembers the execution that made it, so that the slice of a store is what can be
+reached from the stored value. Loads end a slice (their values live in memory), addresses are left out: this
+is the thin slice of paper Figure 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow
 from commanalyzer.program.ir.libcalls import CallKind
-from commanalyzer.program.ir.loops.combinations import Combination, ExtremumStore, extremum_stores
-from commanalyzer.program.ir.loops.counts import counting_stores
-from commanalyzer.program.ir.loops.guards import loop_guards
+from commanalyzer.program.ir.loops.combinations import (
+    Combination,
+    ExtremumStore,
+    counting_stores,
+    extremum_stores,
+)
+from commanalyzer.program.ir.loops.induction import loop_guards
 from commanalyzer.program.ir.loops.selections import Selection, selections
 from commanalyzer.program.ir.model import Function, Instruction, Operand
-from commanalyzer.recording.interpreter.values import Labels, Value
+from commanalyzer.recording.interpreter.values import Chain, Home, Labels, Step, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +148,50 @@ class Observer:
 
     def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
         """The instruction that is executed reads or writes memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedStore:
+    """An execution of a chosen store, with the home of the first word that is written.
+
+    The chain is ``None`` when a value was replicated or a pointer stored.
+    """
+
+    function: str
+    instruction: Instruction
+    value: Value
+    home: Home
+    chain: Chain | None
+
+
+class Recorder:
+    """Keeps the ``occurrence``-th execution (1 is the first) of the stores on some lines of the module."""
+
+    def __init__(self, lines: frozenset[int], occurrence: int) -> None:
+        self._lines = lines
+        self._occurrence = occurrence
+        self.executions = 0  # of the chosen stores
+        self._order = 0
+        self.found: RecordedStore | None = None
+
+    def computed(
+        self, function: str, instruction: Instruction, result: Value, operands: Sequence[Value]
+    ) -> Value:
+        """Return ``result`` with the step that made it; addresses get none."""
+        if instruction.type.kind == "ptr":
+            return result
+        self._order += 1
+        homes = tuple(result.labels) if instruction.opcode == "load" else ()
+        parents = tuple(v.step for v in operands if v.step is not None)
+        step = Step(self._order, function, instruction.first_line, result.data, homes, parents)
+        return result._replace(step=step)
+
+    def stored(
+        self, function: str, instruction: Instruction, value: Value, home: Home, chain: Chain | None
+    ) -> None:
+        """Note the execution of a store."""
+        if instruction.first_line not in self._lines:
+            return
+        self.executions += 1
+        if self.executions == self._occurrence:
+            self.found = RecordedStore(function, instruction, value, home, chain)

@@ -1,7 +1,7 @@
 """The interpreter proper: frames, control transfer, memory instructions and calls.
 
 The machine executes one instruction after the other; a frame is an activation of a function. Everything
-that computes without side effects is in :mod:`.operations`, label rules of memory are in :mod:`.shadow`,
+that computes without side effects is in :mod:`.arithmetic`, label rules of memory are in :mod:`.shadow`,
 external functions in :mod:`.external`. For reductions that select, see
 :mod:`commanalyzer.program.ir.loops.selections`.
 """
@@ -16,25 +16,29 @@ from commanalyzer.program.ir.allocators import Allocators, call_key, joined_key
 from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.libcalls import LibraryModel, default_library
 from commanalyzer.program.ir.loops.combinations import ExtremumStore
-from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
-from commanalyzer.recording.interpreter.activation import Counts, Frame, FunctionPlan, Observer, plan_function
-from commanalyzer.recording.interpreter.image import Image
-from commanalyzer.recording.interpreter.instructions.arithmetic import binary
-from commanalyzer.recording.interpreter.instructions.codec import decode, encode
-from commanalyzer.recording.interpreter.instructions.operations import (
+from commanalyzer.recording.interpreter.activation import (
+    Counts,
+    Frame,
+    FunctionPlan,
+    Observer,
+    Recorder,
+    plan_function,
+)
+from commanalyzer.recording.interpreter.instructions.arithmetic import (
     OPERATIONS,
     all_labels,
+    binary,
     compute,
     flops,
     select_role,
     without_address_labels,
 )
+from commanalyzer.recording.interpreter.instructions.codec import decode, encode
 from commanalyzer.recording.interpreter.libc.external import Externals
 from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS
-from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.recording import Recorder
+from commanalyzer.recording.interpreter.memory import Image, Memory
 from commanalyzer.recording.interpreter.shadow import Shadow
 from commanalyzer.recording.interpreter.values import (
     EXIT_HOME,
@@ -84,32 +88,6 @@ def modify(operation: str, type_: IrType, old: Data, operand: Data) -> Data:
     if operation in ("max", "min"):
         x, y = signed(x, type_.bits), signed(y, type_.bits)
     return choose(x, y) & ((1 << type_.bits) - 1)
-
-
-def select_and_keep(
-    collected: dict[str, Labels],
-    selection: Selection,
-    name: str,
-    candidate: tuple[str, Labels],
-    value: Value,
-    conditions: Labels,
-) -> Value:
-    """Return ``value``, which depends on everything compared and taken since the loop began.
-
-    Assigned is the member ``name``, or a register that takes its result. The candidate is the register or
-    constant that was taken, and the labels that it brings; of a member that begins anew, the labels of all
-    initial values. ``conditions`` decided. Changes ``collected``, labels of the activation's reductions.
-    """
-    key = min(selection.members)
-    taken, fresh = candidate
-    labels = collected.get(key, NO_LABELS)
-    is_choice = name in selection.choices
-    if is_choice:
-        labels = union(labels, with_role(conditions, SourceRole.CONTROL))
-    if taken not in selection.members:
-        labels = union(labels, fresh) if is_choice else fresh
-    collected[key] = labels
-    return value._replace(labels=labels, exact=None)
 
 
 class Machine:
@@ -167,7 +145,9 @@ class Machine:
 
     def enter(self, name: str, arguments: Sequence[Value], *, is_root: bool = False) -> None:
         """Start an activation of a defined function; a root does not return into the frame below."""
-        plan = self._plan(name)
+        if name not in self._plans:
+            self._plans[name] = plan_function(self._functions[name])
+        plan = self._plans[name]
         depth = self._live.get(name, 0)
         self._live[name] = depth + 1
         code = plan.blocks[plan.entry]
@@ -198,12 +178,6 @@ class Machine:
             except KeyError:
                 raise TargetRunError(f"expected a value in {operand.text}, found none") from None
         return self.image.constant(operand)
-
-    def _plan(self, name: str) -> FunctionPlan:
-        plan = self._plans.get(name)
-        if plan is None:
-            plan = self._plans[name] = plan_function(self._functions[name])
-        return plan
 
     def _byval_copy(self, frame: Frame, parameter: Operand, flags: frozenset[str], argument: Value) -> Value:
         printed = next(flag for flag in flags if flag.startswith("byval("))
@@ -304,7 +278,11 @@ class Machine:
         conditions: Labels,
         previous: str = "",
     ) -> Value:
-        """Return a chosen ``value`` with the labels that it has by what it does in its loop."""
+        """Return a chosen ``value`` with the labels that it has by what it does in its loop.
+
+        What a selecting reduction keeps depends on everything compared and taken since the loop began; one of
+        its members that begins anew, on all initial values.
+        """
         name, plan = instruction.name, frame.plan
         combination = plan.combined.get(name)
         if combination is not None and instruction.type.kind in ("int", "float"):
@@ -313,11 +291,18 @@ class Machine:
         selection = plan.kept.get(name) or plan.kept.get(taken.text)
         if selection is None or not self._control_flows:
             return value
-        candidate = (taken.text, self.value(taken).labels) if combination is None else ("", value.labels)
-        if name in selection.members and name not in selection.choices:
-            starts = [self.value(o) for p, o in selection.initial if p == previous]
-            candidate = (taken.text, all_labels(starts))
-        return select_and_keep(frame.selected, selection, name, candidate, value, conditions)
+        key, is_choice = min(selection.members), name in selection.choices
+        labels = frame.selected.get(key, NO_LABELS)
+        fresh = value.labels if combination is not None else self.value(taken).labels
+        begins_anew = name in selection.members and not is_choice
+        if begins_anew:
+            fresh = all_labels([self.value(o) for p, o in selection.initial if p == previous])
+        if is_choice:
+            labels = union(labels, with_role(conditions, SourceRole.CONTROL))
+        if taken.text not in selection.members or (combination is not None and not begins_anew):
+            labels = union(labels, fresh) if is_choice else fresh
+        frame.selected[key] = labels
+        return value._replace(labels=labels, exact=None)
 
     def _branch(self, frame: Frame, instruction: Instruction) -> None:
         is_first = len(instruction.targets) == 1 or self.value(instruction.operands[0]).data

@@ -67,7 +67,8 @@ class Shadow:
         """Apply a store; return the (last) chain it made, ``None`` for pointers and replications."""
         is_scalar = type_.kind in ("int", "float")
         if is_scalar and value.exact is not None and self._word_bytes <= size_bytes(type_) in _EXACT_SIZES:
-            self._replicate(address, size_bytes(type_), value.exact)
+            self._memory.own(address, size := size_bytes(type_))
+            self._refer(zip(range(address, address + size, self._word_bytes), value.exact, strict=False))
             return None
         chain: Chain | None = None
         for offset, member in leaves(type_):
@@ -75,7 +76,11 @@ class Shadow:
             self._memory.own(address + offset, size)
             if member.kind != "ptr":
                 chain = self.create(address + offset, value.labels)
-                self._settle(address + offset, size, chain.sink)
+                if chain.sink.kind == "temporary":  # the version of a workspace lives in the words touched
+                    words = self._memory.touched_words(address + offset, size)
+                    self._words_of[chain.sink] = len(words)
+                    for word in words:
+                        self._memory.set_value_at(word, chain.sink)
         return chain
 
     def create(self, address: int, labels: Labels) -> Chain:
@@ -84,13 +89,6 @@ class Shadow:
         if home in self._workspace:
             home = Home("temporary", home.object, len(self.chains), 0)
         return self.finish(home, labels)
-
-    def _settle(self, address: int, size: int, home: Home) -> None:
-        """The version ``home`` of a workspace lives in the words that a store touched."""
-        if home.kind == "temporary":
-            self._words_of[home] = len(self._memory.touched_words(address, size))
-            for word in self._memory.touched_words(address, size):
-                self._memory.set_value_at(word, home)
 
     def _value_at(self, address: int) -> Home:
         home = self._memory.value_at(address)
@@ -146,10 +144,6 @@ class Shadow:
     def replicate_words(self, target: int, source: int, size: int) -> None:
         """Make every word of a fresh object a replica of ``source`` (``byval`` arguments)."""
         self._refer([(target + k, self._value_at(source + k)) for k in range(0, size, self._word_bytes)])
-
-    def _replicate(self, address: int, size: int, homes: tuple[Home, ...]) -> None:
-        self._memory.own(address, size)
-        self._refer(zip(range(address, address + size, self._word_bytes), homes, strict=False))
 
 
 @lru_cache(maxsize=4096)

@@ -3,6 +3,11 @@
 The only module that starts the target. The target gets a session of its own, so that reading a terminal does
 not stop it, and is started by a small program (``runtime_shim/supervisor``) that watches this process, adopts
 orphans, and ends it with everything that it started, also when this process is killed.
+
+Runs of one analysis: the plain program, which is the one that is seen, and its recordings.
+
+Input: executables and the request. Output: :class:`TargetRun`; a recording also writes its trace. What the
+program prints is shown by the plain run, completely and once: a recording may end before the program does.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -26,6 +32,7 @@ import psutil
 from commanalyzer.foundation.errors import RuntimeBuildError, TargetRunError
 from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool, shim_directory
+from commanalyzer.request import AnalysisRequest
 
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-fno-sanitize=all")
 _TIMEOUT_S = 300.0
@@ -216,7 +223,12 @@ def run_target(
         with contextlib.ExitStack() as starting:
             starting.enter_context(deferred_interrupts())
             streams = (stdin, captured if capture else stdout, stderr)
-            program = _started([str(executable), *arguments], streams, environment or {}, label)
+            command = [str(executable), *arguments]
+            variables = _with_padding(command, {**os.environ, **environment}) if environment else None
+            try:
+                program = Supervised(command, streams, variables)
+            except (OSError, ValueError) as error:
+                raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
             started = starting.pop_all()
         try:
             started.close()  # interrupts from here on, and those held back, end the program
@@ -227,16 +239,6 @@ def run_target(
         captured.seek(0)
         output = captured.read() if capture else b""
     return _finished(program, label, output)
-
-
-def _started(
-    command: Sequence[str], streams: Streams, environment: Mapping[str, str], label: str
-) -> Supervised:
-    variables = _with_padding(command, {**os.environ, **environment}) if environment else None
-    try:
-        return Supervised(command, streams, variables)
-    except (OSError, ValueError) as error:
-        raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
 
 
 def _with_padding(command: Sequence[str], environment: dict[str, str]) -> dict[str, str]:
@@ -379,3 +381,79 @@ def deferred_interrupts() -> Iterator[None]:
             signal.signal(number, handler)
         for received in arrived:
             signal.raise_signal(received)
+
+
+_STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
+_SHARE_OF_DISK = 2  # the rest is for the graph, and for others
+_RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRuns:
+    """Starts the program of a request, always with the same arguments and input.
+
+    ``stdin`` is a file with its standard input; ``None`` to inherit ours.
+    """
+
+    request: AnalysisRequest
+    stdin: Path | None
+
+    @classmethod
+    def of(cls, request: AnalysisRequest, directory: Path) -> ProgramRuns:
+        """Runs of ``request``; its input is kept in ``directory``. TargetRunError if that cannot be read."""
+        return cls(request, spool_stdin(request.stdin, directory))
+
+    def plain(self, native: Path) -> TargetRun:
+        """Run the program itself; its output goes where the request says. Errors as :func:`run_target`."""
+        output = {"discard": subprocess.DEVNULL, "stderr": _STANDARD_ERROR}.get(self.request.program_output)
+        return self._run(native, {}, output, None)
+
+    def recorded(self, instrumented: Path, trace: Path, *, workspace: Path | None = None) -> TargetRun:
+        """Record the program; what it prints is discarded.
+
+        ``workspace`` lists the words whose lifetimes are named. Errors are those of :func:`run_target`, and
+        TargetRunError if the recorder cannot start.
+        """
+        # beyond half of this memory, the recorder uses its file; the rest of what is left is for the graph
+        allowed = self.request.memory_limit_bytes or psutil.virtual_memory().available // 4
+        environment = {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}
+        if workspace is not None:
+            environment["COMMANALYZER_WORKSPACE"] = str(workspace)
+        trace.unlink(missing_ok=True)
+        room = self.request.disk_limit_bytes or shutil.disk_usage(trace.parent).free // _SHARE_OF_DISK
+        limit, nowhere = FileLimit(trace, room), subprocess.DEVNULL
+        run = self._run(instrumented, environment, nowhere, nowhere, limit)
+        if run.exit_status == _RECORDER_FAILED and not trace.exists():
+            raise TargetRunError(
+                "the recorder could not reserve its address space",
+                hint="allow overcommitted memory (vm.overcommit_memory 0 or 1) and unlimited address space",
+            )
+        return run
+
+    def profiled(self, instrumented: Path, variables: Mapping[str, str]) -> TargetRun:
+        """Run the program's profile run; what it prints is discarded. Errors as :func:`run_target`.
+
+        ``variables`` are what it is told, by name without ``COMMANALYZER_``.
+        """
+        environment = {f"COMMANALYZER_{name}": value for name, value in variables.items()}
+        return self._run(instrumented, environment, subprocess.DEVNULL, subprocess.DEVNULL)
+
+    def _run(
+        self,
+        executable: Path,
+        environment: dict[str, str],
+        stdout: Stream,
+        stderr: Stream,
+        trace: FileLimit | None = None,
+    ) -> TargetRun:
+        with nullcontext() if self.stdin is None else self.stdin.open("rb") as stream:
+            return run_target(
+                executable,
+                self.request.arguments,
+                stdin=stream,
+                stdout=stdout,
+                stderr=stderr,
+                environment=environment,
+                limits=RunLimits(self.request.timeout_s, self.request.memory_limit_bytes, trace),
+                label=self.request.sources[0].name,
+            )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from commanalyzer.program.frontend.toolchain import (
     bundled_toolchain,
     cxx_beside,
     is_wrapper,
+    program_path,
     run_tool,
     shell_words,
 )
@@ -152,8 +152,7 @@ def checked_command(text: str, origin: str) -> tuple[str, ...]:
             where=origin,
             hint="name the compiler that the wrapper shall call, such as clang",
         )
-    if shutil.which(words[0]) is None:
-        raise CompileError(f"expected a compiler, found no program named {words[0]!r}", where=origin)
+    program_path(words[0], origin)
     return tuple(words)
 
 

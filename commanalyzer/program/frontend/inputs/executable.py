@@ -17,8 +17,13 @@ from commanalyzer.program.frontend.compile import (
     fortran_runtime,
     language_of,
 )
-from commanalyzer.program.frontend.drivers.embedded import ElfImage, EmbeddedProgram, is_elf, read_program
-from commanalyzer.program.frontend.drivers.records import Record
+from commanalyzer.program.frontend.drivers.embedded import (
+    ElfImage,
+    EmbeddedProgram,
+    Record,
+    is_elf,
+    read_program,
+)
 from commanalyzer.program.frontend.drivers.underlying import (
     needs_openmp,
     sequential_openmp,

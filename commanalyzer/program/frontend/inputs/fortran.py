@@ -18,14 +18,19 @@ from commanalyzer.foundation.errors import CompileError, RuntimeBuildError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.frontend.drivers.option_table import LANGUAGE_OF_SUFFIX, OPENMP
 from commanalyzer.program.frontend.regions import MACRO, with_fortran_marks
-from commanalyzer.program.frontend.toolchain import ToolOutput, run_tool, shell_words
+from commanalyzer.program.frontend.toolchain import (
+    NEWEST_CLANG,
+    ToolOutput,
+    program_path,
+    run_tool,
+    shell_words,
+)
 
 FORTRAN_SUFFIXES = frozenset(s for s, language in LANGUAGE_OF_SUFFIX.items() if language == "fortran")
 ENVIRONMENT = "COMMANALYZER_FC"
 
 # The newest whose bitcode the LLVM inside llvmlite reads comes first.
 _KNOWN = (*map("flang-{}".format, (22, 21, 20, "new-20", "new-19", 19, "new")), "flang")
-_NEWEST_LLVM = 22
 # -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip all optional passes (and say so).
 _COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
 _PASS_NOISE = re.compile(r"^BISECT: .*\n?", re.MULTILINE)
@@ -66,11 +71,7 @@ def installed_compilers() -> tuple[str, ...]:
 
 
 def _checked(command: list[str], origin: str) -> FortranCompiler:
-    program = shutil.which(command[0])
-    if program is None:
-        raise CompileError(
-            f"expected a Fortran compiler, found no program named {command[0]!r}", where=origin, hint=_HINT
-        )
+    program = program_path(command[0], origin, _HINT, "Fortran compiler")
     output = run_tool([program, "--version"], timeout_s=_TIMEOUT_S)
     version = (output.stdout.strip().splitlines() or [""])[0].strip()
     major = re.search(r"version (\d+)", version)
@@ -80,9 +81,9 @@ def _checked(command: list[str], origin: str) -> FortranCompiler:
             where=origin,
             hint=_HINT,
         )
-    if int(major.group(1)) > _NEWEST_LLVM:
+    if int(major.group(1)) > NEWEST_CLANG:
         raise CompileError(
-            f"expected flang {_NEWEST_LLVM} or older, found {version!r}",
+            f"expected flang {NEWEST_CLANG} or older, found {version!r}",
             where=origin,
             hint="its bitcode is newer than the LLVM inside llvmlite",
         )
@@ -142,14 +143,15 @@ def runtime_libraries(compiler: FortranCompiler) -> tuple[str, ...]:
         stub = Path(scratch) / "program.o"
         stub.write_bytes(b"")
         output = run_tool([*compiler.command, "-###", str(stub), "-o", "program"], timeout_s=_TIMEOUT_S)
-    words = [
-        word for line in output.stderr.splitlines() if line.startswith(' "') for word in shlex.split(line)
-    ]
+    shown = (line for line in output.stderr.splitlines() if line.startswith(' "'))
+    words = [word for line in shown for word in shlex.split(line)]
     folders = [Path(word[2:]) for word in words if word.startswith("-L")]
     found: list[str] = []
     for word in words:
         if re.fullmatch(r"-l(Fortran\w*|flang_rt\S*)", word):
-            found += _archive(word[2:], folders)
+            # the static one first: the recorder can then see its allocations
+            files = (folder / f"lib{word[2:]}{suffix}" for suffix in (".a", ".so") for folder in folders)
+            found += [str(path) for path in files if path.is_file()][:1]
         elif re.search(r"/lib(Fortran|flang_rt)[^/]*$", word):
             found.append(word)
     if not found:
@@ -159,9 +161,3 @@ def runtime_libraries(compiler: FortranCompiler) -> tuple[str, ...]:
             hint="reinstall flang with its runtime",
         )
     return tuple(dict.fromkeys(found))
-
-
-def _archive(name: str, folders: Sequence[Path]) -> list[str]:
-    """The library's file, the static one first: the recorder can then see its allocations."""
-    candidates = (folder / f"lib{name}{suffix}" for suffix in (".a", ".so") for folder in folders)
-    return [str(path) for path in candidates if path.is_file()][:1]

@@ -46,14 +46,8 @@ class SourceCompiler:
         text = self._preprocessed(command)
         if text is None:
             return _compiled(command, source, module)
-        state: list[str | bytes] = [
-            self.toolchain.version,
-            str(Path.cwd()),
-            *command,
-            source.read_bytes(),
-            text,
-        ]
-        key = content_key(["bitcode of a source", *state])
+        place = self.toolchain.version, str(Path.cwd())
+        key = content_key(["bitcode of a source", *place, *command, source.read_bytes(), text])
 
         def produce(draft: Path) -> None:
             warnings = _compiled(command, source, module).encode("utf-8", "surrogateescape")

@@ -4,6 +4,12 @@ Input: a function, its control flow and a loop. Output: per register a :class:`P
 registers from outside the loop and, per loop of the nest, the number of its current round (0, 1, ...); and
 per loop what decides how many rounds it makes. Numbers are exact modulo 2^64; narrower integers are taken as
 signed and must not wrap (``nsw``), so that their polynomials are exact, too.
+
+Branches that only control how often a loop runs.
+
+LLVM rotates loops: ``for (i = 0; i < n; i++)`` becomes ``if (0 < n) do ... while (++i < n)``. The branch in
+front is trip control like the one at the end, although it looks like one that selects between two values
+behind the loop.
 """
 
 from __future__ import annotations
@@ -11,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from commanalyzer.program.ir.cfg import ControlFlow, Loop
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, reached
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Operand
-from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
+from commanalyzer.program.ir.types import address_steps
 
 Monomial = tuple[str, ...]  # sorted symbols, () for the constant
 MAX_MONOMIALS = 16
@@ -237,17 +243,11 @@ class NestNumbers:
         if instruction.type.kind != "ptr" or instruction.element_type is None:
             return None
         total = self.polynomial(instruction.operands[0])
-        at: IrType | None = None
-        for operand in instruction.operands[1:]:
+        for operand, size, offset in address_steps(instruction.element_type, instruction.operands[1:]):
             index = self.polynomial(operand)
             if total is None or index is None:
                 return None
-            if at is not None and at.kind == "struct":
-                total += Polynomial.number(field_offset_bytes(at, index.constant))
-                at = at.elements[index.constant]
-                continue
-            at = instruction.element_type if at is None else at.elements[0]
-            total += index * Polynomial.number(alloc_size_bytes(at))
+            total += index * Polynomial.number(size) + Polynomial.number(offset)
         return total
 
     def _of_phi(self, phi: Instruction, block: str) -> Polynomial | None:
@@ -298,3 +298,69 @@ def _rounds(left: Polynomial, right: Polynomial, predicate: str, number: str) ->
         return None
     second = second * sign + Polynomial.number(inclusive)
     return Rounds(first * sign, second, step, False, predicate in _UNSIGNED)
+
+
+_ENDS = frozenset({"load", "phi", "atomicrmw", "cmpxchg", "alloca", "invoke", "va_arg", "landingpad"})
+
+
+def loop_guards(function: Function, cfg: ControlFlow) -> frozenset[str]:
+    """Blocks whose branch asks whether the loop behind it runs at all.
+
+    One side leads straight to a loop, and everything that the condition is computed from also decides, from
+    the start of its counters on, when that loop ends.
+    """
+    definitions = {i.name: i for i in function.instructions if i.name}
+    terminators = {block.label: block.terminator for block in function.blocks}
+    found = set()
+    for block, terminator in terminators.items():
+        if terminator.opcode != "br" or len(set(terminator.targets)) != 2:
+            continue
+        asked = _leaves([terminator.operands[0].text], definitions)
+        for target in terminator.targets:
+            loop = _loop_behind(cfg, target)
+            if loop and block not in loop.blocks and asked <= _trip_leaves(loop, definitions, terminators):
+                found.add(block)
+    return frozenset(found)
+
+
+def _loop_behind(cfg: ControlFlow, block: str) -> Loop | None:
+    """The loop that ``block`` leads to without any further decision."""
+    while not cfg.is_loop_header(block):
+        if len(cfg.successors[block]) != 1 or len(cfg.predecessors[block]) != 1:
+            return None
+        block = cfg.successors[block][0]
+    return cfg.loops[block]
+
+
+def _trip_leaves(
+    loop: Loop, definitions: Mapping[str, Instruction], terminators: Mapping[str, Instruction]
+) -> frozenset[str]:
+    conditions = [
+        terminators[block].operands[0].text
+        for block in loop.blocks
+        if terminators[block].operands and any(t not in loop.blocks for t in terminators[block].targets)
+    ]
+    leaves = _leaves(conditions, definitions)
+    starts = [
+        operand.text
+        for leaf in leaves
+        if leaf in definitions and definitions[leaf].opcode == "phi"
+        for operand, block in zip(definitions[leaf].operands, definitions[leaf].incoming, strict=True)
+        if block not in loop.blocks
+    ]
+    return leaves | _leaves(starts, definitions)
+
+
+def _leaves(names: Iterable[str], definitions: Mapping[str, Instruction]) -> frozenset[str]:
+    """Registers that ``names`` are computed from: loaded, passed, chosen, or results of calls."""
+
+    def is_leaf(name: str) -> bool:
+        made = definitions.get(name)
+        if made is None or made.opcode in _ENDS:
+            return True
+        return made.opcode == "call" and not made.callee.startswith("@llvm.")
+
+    def operands(name: str) -> list[str]:
+        return [] if is_leaf(name) else [o.text for o in definitions[name].operands if o.is_local]
+
+    return frozenset(filter(is_leaf, reached((n for n in names if n.startswith("%")), operands)))

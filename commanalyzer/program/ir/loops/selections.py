@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, reached, strong_components
 from commanalyzer.program.ir.loops.combinations import Combination, combinations
-from commanalyzer.program.ir.loops.guards import loop_guards
+from commanalyzer.program.ir.loops.induction import loop_guards
 from commanalyzer.program.ir.model import Function, Instruction, Operand
 
 _NO_DATA = frozenset({"load", "getelementptr", "alloca", "call", "invoke", "landingpad"})
@@ -140,17 +140,8 @@ class _SelectionFinder:
         """Reductions among ``names``: what is none over all rounds of a loop may be one in each of them."""
         for group in self._groups(names):
             selection = self._selection(group)
-            inner = self._inner(group) if selection is None else ()
+            inner = self._cfg.by_inner_loop(self._ordered(group), self._block.__getitem__)
             yield from (selection,) if selection else (s for part in inner for s in self._found(part))
-
-    def _inner(self, group: frozenset[str]) -> Iterable[list[str]]:
-        """Registers of a group by the loops within the one that carries it."""
-        loop, inner = self._common_loop(group), dict[str, list[str]]()
-        for name in self._ordered(group):
-            around = self._cfg.loops_around(self._block[name])
-            if loop in around[1:]:
-                inner.setdefault(around[around.index(loop) - 1].header, []).append(name)
-        return inner.values()
 
     def _groups(self, names: Iterable[str]) -> list[frozenset[str]]:
         """Registers that decide about each other, with those that take what an inner loop of theirs chose."""
@@ -225,9 +216,7 @@ class _SelectionFinder:
         return is_scalar and (name in self._combined or self._is_choice(name))
 
     def _common_loop(self, names: Iterable[str]) -> Loop | None:
-        blocks = {self._block[name] for name in names}
-        around = self._cfg.loops_around(next(iter(blocks)))
-        return next((loop for loop in around if blocks <= loop.blocks), None)
+        return self._cfg.common_loop(self._block[name] for name in names)
 
     def _takes_candidates(self, name: str, members: frozenset[str], loop: Loop) -> bool:
         operands, is_header = self._defined[name].operands, self._block[name] == loop.header

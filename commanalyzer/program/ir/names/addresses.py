@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from commanalyzer.program.ir.constants import signed
-from commanalyzer.program.ir.model import DebugRecord, Function, GlobalVariable, Instruction, Module, Operand
+from commanalyzer.program.ir.model import DebugRecord, Function, GlobalVariable, Instruction, Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo, DebugTypes, Member, SourcePlace, is_library
-from commanalyzer.program.ir.types import alloc_size_bytes, field_offset_bytes
+from commanalyzer.program.ir.types import address_steps
 
 _MANGLED = re.compile(r"@?_Q([A-Z][A-Za-z0-9_$.]*)")
 _PART = re.compile(r"[A-Z]([a-z0-9_$.]*)")
@@ -267,21 +267,10 @@ class Addresses:
 def _offset(made: Instruction) -> tuple[int, bool]:
     """Constant bytes that a ``getelementptr`` adds, and whether it adds others."""
     total, varies = 0, False
-    at = None
-    for operand in made.operands[1:]:
-        index = _number(operand)
-        if at is not None and at.kind == "struct":
-            total += field_offset_bytes(at, index or 0)
-            at = at.elements[index or 0]
-            continue
-        at = made.element_type if at is None else at.elements[0]
-        if index is None or at is None:
-            varies = True
+    assert made.element_type is not None
+    for operand, size, offset in address_steps(made.element_type, made.operands[1:]):
+        if operand.text.lstrip("-").isdigit():
+            total += offset + size * signed(int(operand.text) % (1 << 64), 64)
         else:
-            total += index * alloc_size_bytes(at)
+            varies |= size > 0
     return total, varies
-
-
-def _number(operand: Operand) -> int | None:
-    text = operand.text
-    return signed(int(text) % (1 << 64), 64) if text.lstrip("-").isdigit() else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -46,10 +46,10 @@ class Spot(NamedTuple):
 
 
 class DebugInfo:
-    """Source places and variable names from the module's metadata text."""
+    """Source places and variable names from the module's metadata: the text of its nodes."""
 
     def __init__(self, module: Module) -> None:
-        self._metadata = module.metadata
+        self.metadata = module.metadata
         self._fields: dict[int, dict[str, str]] = {}
         self._spots: dict[int, list[Spot]] = {}
         self._globals = {n: text for n, text in module.metadata.items() if "DIGlobalVariable(" in text}
@@ -60,11 +60,7 @@ class DebugInfo:
 
     def items(self, number: int) -> list[int]:
         """Numbers of the nodes that a list refers to, -1 for those that are absent."""
-        return [self.number(word) for word in _ITEM.findall(self._metadata.get(number, ""))]
-
-    def nodes(self) -> Mapping[int, str]:
-        """Printed text of every node."""
-        return self._metadata
+        return [self.number(word) for word in _ITEM.findall(self.metadata.get(number, ""))]
 
     def spots(self, location: int) -> list[Spot]:
         """A location, and the calls that inlined code there came through, the innermost first."""
@@ -88,7 +84,7 @@ class DebugInfo:
 
     def offset(self, number: int) -> int:
         """Bytes in its symbol at which a global variable begins (``DW_OP_plus_uconst``)."""
-        match = _OFFSET.search(self._metadata.get(number, ""))
+        match = _OFFSET.search(self.metadata.get(number, ""))
         return int(match.group(1)) if match else 0
 
     def is_artificial(self, number: int) -> bool:
@@ -124,7 +120,7 @@ class DebugInfo:
     def subprogram_of_variable(self, number: int) -> int:
         """Metadata number of the function that declares a local variable, -1 when unknown."""
         for _ in range(64):  # scopes nest
-            if "DISubprogram(" in self._metadata.get(number, ""):
+            if "DISubprogram(" in self.metadata.get(number, ""):
                 return number
             number = self.number(self.fields(number).get("scope", ""))
         return -1
@@ -136,7 +132,7 @@ class DebugInfo:
     def fields(self, number: int) -> dict[str, str]:
         """Named fields of a node, as printed."""
         if number not in self._fields:
-            text = self._metadata.get(number, "")
+            text = self.metadata.get(number, "")
             fields = dict(_FIELD.findall(_STRING.sub("", text)))
             fields.update(_STRING.findall(text))
             self._fields[number] = fields
@@ -335,7 +331,7 @@ class DebugTypes:
             return type_
         if self._complete is None:
             self._complete = {}
-            for number, text in self._debug.nodes().items():
+            for number, text in self._debug.metadata.items():
                 if "DICompositeType(" in text and "identifier: " in text and "DIFlagFwdDecl" not in text:
                     self._complete[self._debug.fields(number)["identifier"]] = number
         return self._complete.get(fields.get("identifier", ""), type_)

@@ -9,12 +9,11 @@ Where loops begin is read from branches and calls, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from commanalyzer.program.ir.model import Function, Instruction, Module
+from commanalyzer.program.ir.model import Function, Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, Spot, is_fortran, is_library
 
 _LOOP = re.compile(r"!llvm\.loop !(\d+)")
@@ -44,7 +43,10 @@ def function_at(debug: DebugInfo, location: int) -> str:
 def _locations(module: Module, function: Function, header: str) -> list[int]:
     blocks = {block.label: block for block in function.blocks}
     backward = (b.terminator for b in function.blocks if header in b.terminator.targets)
-    locations = [n for i in backward for n in _starts(module, i)]
+    nodes = (
+        module.metadata.get(int(n), "") for i in backward for n in _LOOP.findall(module.lines[i.last_line])
+    )
+    locations = [int(n) for node in nodes for n in _NODE.findall(node)[1:2]]
     locations += [i.debug_location for i in blocks[header].instructions]
     return [location for location in locations if location >= 0]
 
@@ -58,12 +60,6 @@ def _user_spot(debug: DebugInfo, location: int) -> Spot:
     """The innermost of them in the user's code, or the location itself."""
     spots = debug.spots(location)
     return next((s for s in spots if s.place.line and not is_library(s.place.file)), spots[0])
-
-
-def _starts(module: Module, branch: Instruction) -> Iterator[int]:
-    for found in _LOOP.findall(module.lines[branch.last_line]):
-        node = module.metadata.get(int(found), "")
-        yield from (int(n) for n in _NODE.findall(node)[1:2])
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -185,7 +181,9 @@ def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, S
     if not is_fortran(path):
         return None
     allocated = _ALLOCATE.search(_statement(path, place.line))
-    names = _items(allocated.group(1)) if allocated else []
+    text = _without(_INNER, allocated.group(1)) if allocated else ""
+    # what is left out are options, as stat=s
+    names = [item for item in (text.partition("::")[2] or text).split(",") if _PATH.fullmatch(item)]
     return (names[number], place) if number < len(names) else None
 
 
@@ -203,13 +201,6 @@ def _statement(path: str, line: int) -> str:
 def _code(line: str) -> str:
     """A Fortran line without comment, and without the sign that it continues another."""
     return line.partition("!")[0].strip().removeprefix("&").rstrip()
-
-
-def _items(text: str) -> list[str]:
-    """Names in a list of objects, without what stands in parentheses; options (``stat=s``) are left out."""
-    text = _without(_INNER, text)
-    items = text.partition("::")[2] or text
-    return [item for item in items.split(",") if _PATH.fullmatch(item)]
 
 
 def _without(brackets: re.Pattern[str], text: str, instead: str = "") -> str:

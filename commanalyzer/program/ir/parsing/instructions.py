@@ -1,6 +1,8 @@
 """Reading one instruction from its text: a reader per opcode, chosen by table.
 
 Fields follow :class:`commanalyzer.program.ir.model.Instruction`.
+
+Reading typed uses: values, constant expressions, attributes of parameters and calls.
 """
 
 from __future__ import annotations
@@ -19,15 +21,129 @@ from commanalyzer.program.ir.model import (
     IrType,
     Operand,
 )
-from commanalyzer.program.ir.parsing.lexer import Cursor
-from commanalyzer.program.ir.parsing.operands import (
-    read_argument,
-    read_attributes,
-    read_operand,
-    read_operands,
-    read_value,
-)
+from commanalyzer.program.ir.parsing.lexer import END, Cursor
 from commanalyzer.program.ir.types import I1, PTR, VOID, TypeReader, struct_type, vector_type
+
+_SINGLE_WORDS = frozenset({"true", "false", "null", "none", "undef", "poison", "zeroinitializer"})
+_PREFIX_WORDS = frozenset({"dso_local_equivalent", "no_cfi"})
+_NUMBER_ATTRIBUTES = frozenset({"align", "cc", "alignstack"})
+
+
+def read_value(cursor: Cursor) -> str:
+    """Read a value without its type and return its text as printed."""
+    start = cursor.position
+    token = cursor.next()
+    first = token[0]
+    if first in "%@-+0123456789" or token in _SINGLE_WORDS:
+        return token
+    if first in "\"'" or token[:2] == 'c"':
+        return token
+    if token in ("[", "{", "<"):
+        cursor.position = start
+        cursor.skip_balanced()
+    elif token in _PREFIX_WORDS:
+        cursor.next()
+    elif token == "asm":
+        _skip_assembly(cursor)
+    elif first in "su" and token[1:3] == "0x":
+        return token
+    else:
+        _skip_expression(cursor, token)
+    return cursor.slice(start, cursor.position)
+
+
+def read_operand(cursor: Cursor, types: TypeReader) -> Operand:
+    """Read ``type value``."""
+    type_ = types.read(cursor)
+    return Operand(type_, read_value(cursor))
+
+
+def read_operands(cursor: Cursor, types: TypeReader, count: int) -> tuple[Operand, ...]:
+    """Read ``count`` of them, with commas between."""
+    operands = [read_operand(cursor, types)]
+    while len(operands) < count:
+        cursor.expect(",")
+        operands.append(read_operand(cursor, types))
+    return tuple(operands)
+
+
+def read_argument(cursor: Cursor, types: TypeReader) -> tuple[Operand, set[str]]:
+    """Read one argument of a call (also metadata): type and value, attributes."""
+    type_ = types.read(cursor)
+    if type_.kind == "metadata":
+        return Operand(type_, _read_metadata(cursor)), set()
+    attributes = read_attributes(cursor, types)
+    return Operand(type_, read_value(cursor)), attributes
+
+
+def read_attributes(cursor: Cursor, types: TypeReader) -> set[str]:
+    """Step over attribute and linkage words and return them.
+
+    Attributes with an argument are returned twice, as word and as printed (``byval`` and
+    ``byval(%struct.P)``). Stops in front of a type or a value.
+    """
+    words: set[str] = set()
+    while True:
+        token = cursor.peek()
+        if token == END or token in _SINGLE_WORDS or types.starts_type(token):
+            return words
+        start = cursor.position
+        if token[0] == '"':
+            cursor.next()
+            if cursor.accept("="):
+                cursor.next()
+            continue
+        if token[0] == "#":
+            cursor.next()
+            continue
+        is_value = token in _EXPRESSION_WORDS or token in _PREFIX_WORDS or token[:2] == 'c"'
+        if is_value or not (token[0].isalpha() or token[0] == "_"):
+            return words
+        words.add(cursor.next())
+        if cursor.peek() == "(":
+            cursor.skip_balanced()
+            words.add(cursor.slice(start, cursor.position))
+        elif token in _NUMBER_ATTRIBUTES:
+            cursor.accept("=")
+            cursor.next()
+
+
+_EXPRESSION_WORDS = frozenset(
+    (
+        "getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc",
+        "add", "sub", "mul", "xor", "and", "or", "shl", "blockaddress", "splat", "extractelement",
+        "insertelement", "shufflevector", "ptrauth", "icmp", "fcmp", "select", "asm",
+    )
+)  # fmt: skip
+
+
+def _skip_expression(cursor: Cursor, token: str) -> None:
+    """Step over the rest of ``op flags (...)``."""
+    if token not in _EXPRESSION_WORDS:
+        cursor.fail(f"expected a value, found '{token}'")
+    while cursor.peek() != "(":
+        if cursor.next() == "inrange" and cursor.peek() == "(":
+            cursor.skip_balanced()
+    cursor.skip_balanced()
+
+
+def _skip_assembly(cursor: Cursor) -> None:
+    """Step over ``asm [words] "template", "constraints"`` after the word ``asm``."""
+    while cursor.peek()[:1] != '"':
+        cursor.next()
+    cursor.next()
+    cursor.expect(",")
+    cursor.next()
+
+
+def _read_metadata(cursor: Cursor) -> str:
+    start = cursor.position
+    while cursor.peek() not in (",", ")", END):
+        if cursor.peek() in ("(", "{", "[", "<"):
+            cursor.skip_balanced()
+        else:
+            cursor.next()
+    return cursor.slice(start, cursor.position)
 
 
 @dataclass(slots=True)
@@ -79,23 +195,14 @@ def _read_ordering(draft: Draft, cursor: Cursor) -> None:
         draft.flags.add(cursor.next())
 
 
-def _read_pair(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    """Read ``type value, value``; the type is the result's as well."""
+def _computed(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """Read ``flags type value`` and what else it is computed from, of the same type, the result's as well."""
+    _read_flags(draft, cursor, types)
     left = read_operand(cursor, types)
-    cursor.expect(",")
-    draft.operands = (left, Operand(left.type, read_value(cursor)))
-    draft.type = left.type
-
-
-def _binary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    _read_flags(draft, cursor, types)
-    _read_pair(draft, cursor, types)
-
-
-def _unary(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    _read_flags(draft, cursor, types)
-    draft.operands = (read_operand(cursor, types),)
-    draft.type = draft.operands[0].type
+    draft.operands, draft.type = (left,), left.type
+    if draft.opcode not in ("fneg", "freeze"):
+        cursor.expect(",")
+        draft.operands = (left, Operand(left.type, read_value(cursor)))
 
 
 def _cast(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -109,27 +216,29 @@ def _compare(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     while cursor.peek() in FAST_MATH or cursor.peek() == "samesign":
         draft.flags.add(cursor.next())
     draft.predicate = cursor.next()
-    _read_pair(draft, cursor, types)
+    _computed(draft, cursor, types)
     draft.type = vector_type(draft.type.count, I1) if draft.type.kind == "vector" else I1
+
+
+def _read_further(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """Read operands that follow behind commas."""
+    while cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
+        cursor.next()
+        draft.operands += (read_operand(cursor, types),)
 
 
 def _getelementptr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
     draft.element_type = types.read(cursor)
-    operands: list[Operand] = []
-    while cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
-        cursor.next()
-        operands.append(read_operand(cursor, types))
-    draft.operands = tuple(operands)
-    vectors = [o.type.count for o in operands if o.type.kind == "vector"]
-    draft.type = vector_type(vectors[0], PTR) if vectors else operands[0].type
+    _read_further(draft, cursor, types)
+    vectors = [o.type.count for o in draft.operands if o.type.kind == "vector"]
+    draft.type = vector_type(vectors[0], PTR) if vectors else draft.operands[0].type
 
 
 def _phi(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
     type_ = draft.type = types.read(cursor)
-    operands: list[Operand] = []
-    incoming: list[str] = []
+    operands, incoming = list[Operand](), list[str]()
     while cursor.accept("["):
         operands.append(Operand(type_, read_value(cursor)))
         cursor.expect(",")
@@ -138,8 +247,7 @@ def _phi(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
         if cursor.peek() != "," or cursor.tokens[cursor.position + 1] != "[":
             break
         cursor.next()
-    draft.operands = tuple(operands)
-    draft.incoming = tuple(incoming)
+    draft.operands, draft.incoming = tuple(operands), tuple(incoming)
 
 
 def _select(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -148,36 +256,23 @@ def _select(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.type = draft.operands[1].type
 
 
-def _trailing_indices(cursor: Cursor) -> tuple[int, ...]:
-    indices: list[int] = []
+def _member(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """``extractvalue`` (aggregate) and ``insertvalue`` (aggregate, member), with constant indices."""
+    is_read = draft.opcode == "extractvalue"
+    draft.operands = read_operands(cursor, types, 1 if is_read else 2)
     while cursor.peek() == "," and cursor.tokens[cursor.position + 1].isdigit():
         cursor.next()
-        indices.append(int(cursor.next()))
-    return tuple(indices)
-
-
-def _extractvalue(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = (read_operand(cursor, types),)
-    draft.indices = _trailing_indices(cursor)
+        draft.indices += (int(cursor.next()),)
     draft.type = draft.operands[0].type
-    for index in draft.indices:
+    for index in draft.indices if is_read else ():
         draft.type = draft.type.elements[index if draft.type.kind == "struct" else 0]
 
 
-def _insertvalue(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 2)
-    draft.indices = _trailing_indices(cursor)
-    draft.type = draft.operands[0].type
-
-
-def _extractelement(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    draft.operands = read_operands(cursor, types, 2)
-    draft.type = draft.operands[0].type.elements[0]
-
-
-def _insertelement(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
-    _select(draft, cursor, types)
-    draft.type = draft.operands[0].type
+def _element(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
+    """``extractelement`` (vector, index) and ``insertelement`` (vector, element, index)."""
+    draft.operands = read_operands(cursor, types, 2 if draft.opcode == "extractelement" else 3)
+    vector = draft.operands[0].type
+    draft.type = vector.elements[0] if draft.opcode == "extractelement" else vector
 
 
 def _shufflevector(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -222,9 +317,7 @@ def _alloca(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     _read_flags(draft, cursor, types)
     draft.element_type = types.read(cursor)
     draft.type = PTR
-    if cursor.peek() == "," and types.starts_type(cursor.tokens[cursor.position + 1]):
-        cursor.next()
-        draft.operands = (read_operand(cursor, types),)
+    _read_further(draft, cursor, types)
 
 
 def _call(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -235,9 +328,8 @@ def _call(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.type = types.read(cursor)
     if cursor.peek() == "(":
         draft.callee_type = types.read_function(cursor, draft.type)
-    draft.callee = "asm" if cursor.peek() == "asm" else ""
-    callee = read_value(cursor)
-    draft.callee = draft.callee or callee
+    is_assembly, callee = cursor.peek() == "asm", read_value(cursor)
+    draft.callee = "asm" if is_assembly else callee
     cursor.expect("(")
     arguments: list[Operand] = []
     while not cursor.accept(")"):
@@ -277,8 +369,7 @@ def _br(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 def _switch(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
-    targets = [_read_label(cursor)]
-    values: list[int] = []
+    targets, values = [_read_label(cursor)], list[int]()
     cursor.expect("[")
     while not cursor.accept("]"):
         case = read_operand(cursor, types).text
@@ -293,11 +384,9 @@ def _indirectbr(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.operands = (read_operand(cursor, types),)
     cursor.expect(",")
     cursor.expect("[")
-    targets: list[str] = []
     while not cursor.accept("]"):
-        targets.append(_read_label(cursor))
+        draft.targets += (_read_label(cursor),)
         cursor.accept(",")
-    draft.targets = tuple(targets)
 
 
 def _ret(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -317,13 +406,11 @@ def _va_arg(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 def _landingpad(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     draft.type = types.read(cursor)
-    clauses: list[Operand] = []
     while cursor.peek() in ("cleanup", "catch", "filter"):
         word = cursor.next()
         draft.flags.add(word)
         if word != "cleanup":
-            clauses.append(read_operand(cursor, types))
-    draft.operands = tuple(clauses)
+            draft.operands += (read_operand(cursor, types),)
 
 
 def _cmpxchg(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
@@ -351,17 +438,14 @@ def _refused(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
 
 
 _READERS: dict[str, Reader] = {
-    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys((*BINARY, "fneg", "freeze"), _computed),
     **dict.fromkeys(CASTS, _cast),
-    **dict.fromkeys(("fneg", "freeze"), _unary),
     **dict.fromkeys(("icmp", "fcmp"), _compare),
     "getelementptr": _getelementptr,
     "phi": _phi,
     "select": _select,
-    "extractvalue": _extractvalue,
-    "insertvalue": _insertvalue,
-    "extractelement": _extractelement,
-    "insertelement": _insertelement,
+    **dict.fromkeys(("extractvalue", "insertvalue"), _member),
+    **dict.fromkeys(("extractelement", "insertelement"), _element),
     "shufflevector": _shufflevector,
     **dict.fromkeys(("unreachable", "fence"), _nothing),
     **dict.fromkeys(("catchswitch", "catchret", "cleanupret", "catchpad", "cleanuppad", "callbr"), _refused),
@@ -403,23 +487,10 @@ def read_instruction(text: str, first_line: int, last_line: int, types: TypeRead
         cursor.fail(f"expected an instruction, found '{opcode}'")
     reader(draft, cursor, types)
     return Instruction(
-        draft.opcode,
-        name,
-        draft.type,
-        draft.operands,
-        draft.targets,
-        draft.incoming,
-        draft.predicate,
-        draft.element_type,
-        draft.callee,
-        draft.callee_type,
-        draft.indices,
-        frozenset(draft.flags),
-        debug_node(tokens),
-        first_line,
-        last_line,
-        draft.copied,
-    )
+        draft.opcode, name, draft.type, draft.operands, draft.targets, draft.incoming, draft.predicate,
+        draft.element_type, draft.callee, draft.callee_type, draft.indices, frozenset(draft.flags),
+        debug_node(tokens), first_line, last_line, draft.copied,
+    )  # fmt: skip
 
 
 def debug_node(tokens: list[str]) -> int:

@@ -25,9 +25,13 @@ from commanalyzer.program.ir.model import (
     Module,
     Operand,
 )
-from commanalyzer.program.ir.parsing.instructions import debug_node, read_instruction
+from commanalyzer.program.ir.parsing.instructions import (
+    debug_node,
+    read_attributes,
+    read_instruction,
+    read_value,
+)
 from commanalyzer.program.ir.parsing.lexer import END, Cursor
-from commanalyzer.program.ir.parsing.operands import read_attributes, read_value
 from commanalyzer.program.ir.types import TypeReader
 
 _LABEL = re.compile(r'\s*("[^"]*"|[-\w$.]+):\s*(?:;.*)?$')
@@ -36,6 +40,7 @@ _METADATA = re.compile(r"!(\d+) = (.*)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"]*"')
 _TAG = re.compile(r"!tbaa (!\d+)")
 _DEBUG_TAIL = re.compile(r"!DIExpression\(([^)]*)\),.*?!(\d+)\)\s*$")
+_IGNORED = (*";$%^", "source_filename", "attributes", "module asm", "uselistorder")
 _DEBUG_RECORD = re.compile(r"\s*#dbg_(\w+)\((.*)\)\s*$")
 
 
@@ -66,16 +71,10 @@ class _ModuleReader:
         index = 0
         while index < len(self.lines):
             index = self._top_level(index)
-        return Module(
-            tuple(self.lines),
-            tuple(_with_callees(function, self.other_names) for function in self.functions),
-            tuple(self.declarations),
-            tuple(self.globals),
-            self.types.named_types(),
-            self.target["datalayout"],
-            self.metadata,
-            self.aliases,
-        )
+        functions = tuple(_with_callees(function, self.other_names) for function in self.functions)
+        known = tuple(self.lines), functions, tuple(self.declarations), tuple(self.globals)
+        types, layout = self.types.named_types(), self.target["datalayout"]
+        return Module(*known, types, layout, self.metadata, self.aliases)
 
     def _top_level(self, index: int) -> int:
         """Read what starts at line ``index``; return the line after it."""
@@ -84,7 +83,9 @@ class _ModuleReader:
             function, index = _FunctionReader(self.lines, index, self.types, self.descriptor_tags).read()
             self.functions.append(function)
         elif line.startswith("declare "):
-            self.declarations.append(_read_declaration(Cursor(line, index), self.types))
+            name, returns, parameters, _, is_vararg = _read_signature(Cursor(line, index), self.types)
+            types = tuple(p.type for p in parameters)
+            self.declarations.append(Declaration(name, returns, types, is_vararg, index))
         elif line.startswith("@"):
             self._global(Cursor(line, index))
         elif line.startswith("!"):
@@ -97,7 +98,7 @@ class _ModuleReader:
             key = cursor.next()
             cursor.expect("=")
             self.target[key] = cursor.next().strip('"')
-        elif not _is_ignored(line):
+        elif line.strip() and not line.strip().startswith(_IGNORED):
             Cursor(line, index).fail("expected a global, function or metadata")
         return index + 1
 
@@ -121,18 +122,9 @@ class _ModuleReader:
                 self.other_names[name] = self.aliases[name]
             return
         is_external = cursor.peek() in (",", END)
-        self.globals.append(
-            GlobalVariable(
-                name,
-                type_,
-                "constant" in words,
-                is_external,
-                "thread_local" in words,
-                "" if is_external else read_value(cursor),
-                debug_node(cursor.tokens),
-                cursor.line,
-            )
-        )
+        initializer = "" if is_external else read_value(cursor)
+        known = name, type_, "constant" in words, is_external, "thread_local" in words, initializer
+        self.globals.append(GlobalVariable(*known, debug_node(cursor.tokens), cursor.line))
 
 
 class _FunctionReader:
@@ -165,7 +157,7 @@ class _FunctionReader:
         for parameter in parameters:
             self._see(parameter.text)
         last_line = self._body(header_end + 1)
-        function = Function(
+        known = (
             name,
             returns,
             tuple(parameters),
@@ -173,11 +165,8 @@ class _FunctionReader:
             is_vararg,
             tuple(self.blocks),
             tuple(self.records),
-            debug_node(cursor.tokens),
-            self.first_line,
-            last_line,
         )
-        return function, last_line
+        return Function(*known, debug_node(cursor.tokens), self.first_line, last_line), last_line
 
     def _body(self, index: int) -> int:
         while index < len(self.lines):
@@ -313,11 +302,6 @@ def _with_callees(function: Function, other_names: Mapping[str, str]) -> Functio
     return replace(function, blocks=tuple(blocks))
 
 
-def _read_declaration(cursor: Cursor, types: TypeReader) -> Declaration:
-    name, returns, parameters, _, is_vararg = _read_signature(cursor, types)
-    return Declaration(name, returns, tuple(p.type for p in parameters), is_vararg, cursor.line)
-
-
 def _last_line(lines: list[str], index: int) -> int:
     """Return the last line of the instruction that starts at ``index``."""
     depth = _open_brackets(lines[index])
@@ -349,12 +333,3 @@ def _type_bodies(lines: list[str]) -> dict[str, tuple[str, int]]:
             if separator:
                 bodies[name.strip()] = (body, index)
     return bodies
-
-
-def _is_ignored(line: str) -> bool:
-    stripped = line.strip()
-    return (
-        not stripped
-        or stripped[0] in ";$%^"
-        or stripped.startswith(("source_filename", "attributes", "module asm", "uselistorder"))
-    )

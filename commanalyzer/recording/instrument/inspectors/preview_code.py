@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from commanalyzer.program.ir.loops.induction import Polynomial
-from commanalyzer.program.ir.model import BasicBlock, Instruction, Operand
+from commanalyzer.program.ir.model import BasicBlock, Instruction
 from commanalyzer.recording.instrument.code import FunctionPatch, RepeatedLoop, Text
-from commanalyzer.recording.instrument.inspectors.preview_slices import ByteRange
-from commanalyzer.recording.instrument.inspectors.previews import DECIDING, Previewed, PreviewReads
+from commanalyzer.recording.instrument.inspectors.previews import DECIDING, ByteRange, Previewed, PreviewReads
 from commanalyzer.recording.instrument.loops.loop_code import TOKEN
 from commanalyzer.recording.instrument.loops.loop_copies import block_at, suffixed
 from commanalyzer.recording.instrument.loops.repeat_guards import (
@@ -95,7 +94,12 @@ class PreviewWriter:
             address = self._patch.address(start.lines, name)
             self._set(start.lines, self._reads[name], address)
             self._set(start.lines, self._reads[name] + 1, address)
-        self._begin_advancing(start.lines)
+        for name, advancing in self._plan.advancing.items():  # each round writes over the last one's
+            if name in self._slots:
+                writer = GuardWriter(self._patch, advancing.types)
+                value = writer.value(advancing.first)
+                start.lines += writer.lines
+                self._set(start.lines, self._slots[name] + (advancing.stride < 0), value)
         first = self._name(f"%{self._plan.loop.header}")
         yield from ("", f"{look[1:]}:", *start.lines)
         if self._plan.reads is None:
@@ -119,15 +123,6 @@ class PreviewWriter:
                 yield from self._noted(instruction)
         yield from self._ends_of_inner_loops(block.label, are_first=True)
         yield self._copied(block.terminator)
-
-    def _begin_advancing(self, out: list[str]) -> None:
-        """The first addresses of those that advance; each round writes over the last ones."""
-        for name, advancing in self._plan.advancing.items():
-            if name in self._slots:
-                writer = GuardWriter(self._patch, advancing.types)
-                value = writer.value(advancing.first)
-                out += writer.lines
-                self._set(out, self._slots[name] + (advancing.stride < 0), value)
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
@@ -180,17 +175,13 @@ class PreviewWriter:
         elif is_noted:
             self._note(out, self._slots[instruction.name], value)
         if instruction.opcode == "load":
-            self._note_read(out, instruction.operands[0])
+            # where it reads is noted when it does: an address that is only computed may lead nowhere
+            address, reads = instruction.operands[0], self._plan.reads
+            is_read = reads is not None and address.text in reads.sizes.keys() - reads.steady
+            if is_read and address.text in self._plan.computed:
+                value = as_i64(self._patch, out, self._renamed[address.text], address.type)
+                self._note(out, self._reads[address.text], value)
         return out
-
-    def _note_read(self, out: list[str], address: Operand) -> None:
-        """Where a load reads is noted when it does: an address that is only computed may lead nowhere."""
-        reads = self._plan.reads
-        if reads is None or address.text not in reads.sizes or address.text in reads.steady:
-            return
-        if address.text in self._plan.computed:
-            value = as_i64(self._patch, out, self._renamed[address.text], address.type)
-            self._note(out, self._reads[address.text], value)
 
     def _hash(self, out: list[str], value: str) -> None:
         """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
@@ -207,7 +198,9 @@ class PreviewWriter:
         """The first addresses of loops entered from ``block``, or the last of those that lead to it."""
         out: list[str] = []
         for name, steady in self._plan.steady.items():
-            slots = self._steady_slots(name)
+            reads = self._plan.reads
+            slots = [self._slots[name]] if name in self._slots else []
+            slots += [self._reads[name]] if reads is not None and name in reads.steady else []
             if not slots or block != (steady.ends.preheader if are_first else steady.ends.exit):
                 continue
             if are_first:
@@ -219,14 +212,6 @@ class PreviewWriter:
             for slot in slots:
                 self._note(out, slot, value)
         return out
-
-    def _steady_slots(self, name: str) -> list[int]:
-        """Slots of an address that is noted in the first and last round of its loop."""
-        reads = self._plan.reads
-        found = [self._slots[name]] if name in self._slots else []
-        if reads is not None and name in reads.steady:
-            found.append(self._reads[name])
-        return found
 
     def _place(self, out: list[str], number: int, storage: str) -> str:
         address = storage or self._storage

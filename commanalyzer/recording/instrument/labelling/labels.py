@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
-from commanalyzer.program.ir.model import Instruction, IrType, Module, Operand
+from commanalyzer.program.ir.model import Instruction, IrType, Module
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
 from commanalyzer.program.ir.names.source_text import loop_function, loop_place, user_place, value_name
 from commanalyzer.recording import abi
@@ -80,14 +80,12 @@ class LabelForms:
         """The labels without those that others of them cover; ``needed`` stays."""
         kept: list[str] = []
         for label in labels:
-            if label != needed and any(self._covers(k, label) for k in kept):
+            form = self._form(label)
+            if label != needed and any(self._form(k).covers(form) for k in kept):
                 continue
-            kept = [k for k in kept if k == needed or not self._covers(label, k)]
+            kept = [k for k in kept if k == needed or not form.covers(self._form(k))]
             kept.append(label)
         return tuple(kept)
-
-    def _covers(self, label: str, other: str) -> bool:
-        return self._form(label).covers(self._form(other))
 
     def _form(self, label: str) -> _Form:
         return self._forms.get(label, _Form(label))
@@ -271,7 +269,7 @@ class LabelBook:
         held = self.variables.get(name, -1)
         variable = "" if is_library(self.debug.file_of(held)) else self.debug.variable(held)[0]
         variable = variable or value_name(self.debug, origin.debug_location if origin else -1)
-        kind, width = "store" if name in self.homes else "register", self._width(self.values.type_of(name))
+        kind, width = "store" if name in self.homes else "register", self.width(self.values.type_of(name))
         return self.add_site(result, kind, width, origin, fold, variable=variable)
 
     def add_site(
@@ -315,10 +313,6 @@ class LabelBook:
         result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
         return self.add_site(result, kind, width, instruction)
 
-    def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
-        """A new site for an argument as a value of its own."""
-        return self.add_site(f"{call.callee}.{number}", "register", self._width(operand.type), call)
-
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""
         definition = self.values.definitions.get(name)
@@ -352,14 +346,14 @@ class LabelBook:
         if name not in self.homes:
             return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
         address = self.patch.address(out, self.homes[name])
-        words = self.patch.words(self._width(self.values.type_of(name)))
+        words = self.patch.words(self.width(self.values.type_of(name)))
         self.patch.call(out, "ca_row_many", site, address, words, len(labels), pointer)
         return self.patch.call(out, "ca_load", address, result=result)
 
     def home_sizes(self) -> dict[str, tuple[str, int]]:
         """Variable and bytes of each register of :attr:`homes` that grows, by the pointer to its memory."""
         return {
-            pointer: (self.sites.sites[self.site_of[n]].variable, self._width(self.values.type_of(n)))
+            pointer: (self.sites.sites[self.site_of[n]].variable, self.width(self.values.type_of(n)))
             for n, pointer in self.homes.items()
             if n in self.site_of
         }
@@ -406,5 +400,6 @@ class LabelBook:
         loop = self.values.cfg.loop_of(block) if block else None
         return loop is not None and self.values.block_of(name) not in loop.blocks
 
-    def _width(self, type_: IrType) -> int:
+    def width(self, type_: IrType) -> int:
+        """Bytes of a value of a type, in whole words."""
         return value_width(type_, self.patch.word_bytes) if type_.kind in ("int", "float") else 8

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall
+from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall, MemoryRange
 from commanalyzer.program.ir.model import Function, Instruction, IrType, Operand
 from commanalyzer.program.ir.types import alloc_size_bytes, size_bytes
 from commanalyzer.recording import abi
@@ -147,7 +147,8 @@ def pass_variadics(book: LabelBook, call: Instruction, block: str, out: list[str
             described = (_COPIED, alloc_size_bytes(type_), 0, address, "0")
         else:
             low, high = _words_of(book, operand, block, out)
-            site = book.argument_site(call, operand, first + number)
+            name, width = f"{call.callee}.{first + number}", book.width(operand.type)
+            site = book.add_site(name, "register", width, call)
             described = (_kind(operand.type), max(4, size_bytes(operand.type)), site, low, high)
         book.patch.call(out, "ca_pass_variadic", number, *described)
 
@@ -176,8 +177,8 @@ def source_labels(book: LabelBook, lanes: LaneWriter, name: str) -> Labels:
     """Labels of a register that reads memory or comes through a call, and the code that finds them."""
     definition = book.values.definitions.get(name)
     out = book.anchor(name)
-    is_split = splits_words(use.instruction for use in book.values.uses.get(name, ()))
-    is_stored = any(use.instruction.opcode == "store" for use in book.values.uses.get(name, ()))
+    users = [use.instruction for use in book.values.uses.get(name, ())]
+    is_split, is_stored = any(map(splits_words, users)), any(user.opcode == "store" for user in users)
     if definition is None:
         slot = book.values.parameters[name]
         type_ = book.values.function.parameters[slot].type
@@ -204,8 +205,7 @@ def memory_label(book: LabelBook, instruction: Instruction, known: LibraryCall, 
     if line not in book.read_by_library:
         labels = []
         for found in known.reads:
-            address = pointer_value(book.patch, out, instruction.operands[found.pointer])
-            size = byte_count(book.patch, out, instruction, found.size, address)
+            address, size = memory_range(book.patch, out, instruction, found)
             if known.kind is CallKind.PARSE:
                 labels.append(book.patch.call(out, "ca_shown", address, size))
             else:
@@ -302,6 +302,14 @@ def _word_offsets(type_: IrType, word_bytes: int) -> tuple[int, ...]:
     return tuple(offset for leaf, offset in leaves if leaf.kind != "ptr")
 
 
+def memory_range(
+    patch: FunctionPatch, out: list[str], instruction: Instruction, found: MemoryRange
+) -> tuple[str, str]:
+    """Address and number of bytes of memory that a library call reads or writes."""
+    address = pointer_value(patch, out, instruction.operands[found.pointer])
+    return address, byte_count(patch, out, instruction, found.size, address)
+
+
 def pointer_value(patch: FunctionPatch, out: list[str], operand: Operand) -> str:
     """Address in a pointer argument, as an integer register."""
     if operand.type.kind == "ptr":
@@ -315,9 +323,7 @@ def byte_count(
     """Number of bytes, as a register or a constant; ``address`` is where a text starts."""
     operands = instruction.operands
     if size.is_string:
-        limit = str(_NO_LIMIT)
-        if size.arguments:
-            limit = as_i64(patch, out, operands[size.arguments[0]])
+        limit = as_i64(patch, out, operands[size.arguments[0]]) if size.arguments else str(_NO_LIMIT)
         return patch.call(out, "ca_string_bytes", address, limit)
     factors = [as_i64(patch, out, operands[index]) for index in size.arguments]
     for end, start in size.differences:

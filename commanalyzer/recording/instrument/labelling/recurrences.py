@@ -18,11 +18,11 @@ A component grows if a register in it unites labels of the component with others
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from collections.abc import Iterator, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.program.ir.cfg import reached, strong_components
+from commanalyzer.program.ir.cfg import Loop, reached, strong_components
 from commanalyzer.program.ir.loops.selections import Selection
 from commanalyzer.program.ir.model import Instruction, Module
 from commanalyzer.recording.instrument.labelling.values import CallFacts, Flow, FunctionValues
@@ -166,14 +166,8 @@ class _Classifier:
 
     def _inner_reductions(self, members: tuple[str, ...]) -> list[Accumulator]:
         """Outermost reductions that run in inner loops of the loop that carries all of ``members``."""
-        header = self._common_loop(members)
-        inner: dict[str, list[str]] = {}
-        for name in members:
-            around = [loop.header for loop in self.values.cfg.loops_around(self.values.block_of(name))]
-            if header in around[1:]:
-                inner.setdefault(around[around.index(header) - 1], []).append(name)
         found = []
-        for names in inner.values():
+        for names in self.values.cfg.by_inner_loop(members, self.values.block_of):
             for part in _components_among(self.values, names):
                 component = self._classified(part)
                 if component.accumulator is not None:
@@ -225,7 +219,7 @@ class _Classifier:
         return replace(found, changes=tuple(n for n, block in changing.items() if block not in adding))
 
     def _reduction(self, members: KeysView[str], unions: list[str]) -> Accumulator | None:
-        values, header = self.values, self._common_loop(members)
+        values, loop = self.values, self.values.cfg.common_loop(map(self.values.block_of, members))
         running = {  # what each update adds to
             name: [i for i in values.data_inputs(name) if i in members]
             for name in unions
@@ -248,9 +242,9 @@ class _Classifier:
         if len(running) + len(choices) != len(unions) or not running or not updates_are_linear or is_replaced:
             return None
         phis = [values.block_of(name) for name in members if values.flows[name] is Flow.PHI]
-        if header is None or len(phis) != len(set(phis)):
+        if loop is None or len(phis) != len(set(phis)):
             return None
-        exits, resets = self._exit_phis(members, header), _resets(values, members)
+        exits, resets = self._exit_phis(members, loop), _resets(values, members)
         if exits is None or resets is None:
             return None
         # a member that is still read after its accumulator was changed: one buffer cannot hold both
@@ -282,15 +276,8 @@ class _Classifier:
         is_taken_back = sides == {name, running} and block == values.block_of(name) and outside
         return select.name if is_taken_back else ""
 
-    def _common_loop(self, members: Iterable[str]) -> str | None:
-        """Header of the innermost loop that contains all members."""
-        blocks = {self.values.block_of(name) for name in members}
-        around = self.values.cfg.loops_around(next(iter(blocks)))
-        return next((loop.header for loop in around if blocks <= loop.blocks), None)
-
-    def _exit_phis(self, members: KeysView[str], header: str) -> tuple[str, ...] | None:
+    def _exit_phis(self, members: KeysView[str], loop: Loop) -> tuple[str, ...] | None:
         """Phis that read the result behind the loop; ``None`` if anything else wants a running value."""
-        loop = self.values.cfg.loops[header]
         exits: dict[str, None] = {}
         if not self.roots.isdisjoint(members):  # in loop-closed form such a hook stands inside the loop
             return None

@@ -100,12 +100,8 @@ def call_facts(module: Module, library: LibraryModel) -> CallFacts:
     return CallFacts(frozenset(f.name for f in module.functions), copied, split, library)
 
 
-def splits_words(users: Iterable[Instruction]) -> bool:
-    """Some user takes the halves of a 64-bit integer apart, or stores both."""
-    return any(_splits(user) for user in users)
-
-
-def _splits(user: Instruction) -> bool:
+def splits_words(user: Instruction) -> bool:
+    """The instruction takes the halves of a 64-bit integer apart."""
     if user.opcode in ("lshr", "ashr"):
         return user.operands[1].text == "32"
     if user.opcode == "bitcast":
@@ -121,7 +117,7 @@ def _split_parameters(function: Function) -> frozenset[int]:
         wide[operand.text]
         for instruction in function.instructions
         for operand in instruction.operands
-        if operand.text in wide and (_splits(instruction) or instruction.opcode == "store")
+        if operand.text in wide and (splits_words(instruction) or instruction.opcode == "store")
     )
 
 

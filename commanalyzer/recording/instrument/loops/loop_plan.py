@@ -83,7 +83,10 @@ class _Maker:
         ends = loop_ends(values.cfg, loop)
         if ends is None:
             raise _why_not_single_ended(values.function, loop)
-        _check_plain(values, blocks)
+        if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
+            raise Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")
+        for instruction in (i for b in blocks for i in b.instructions if not _is_plain(values, i)):
+            raise Obstacle(_named(instruction), instruction)
         if is_short(values, loop, ends):
             raise Obstacle(f"never makes {FEWEST_ROUNDS} rounds: looking ahead would cost more")
         found = by_polynomials(values, self._patch, loop, blocks, self._used_in, self._mechanisms)
@@ -120,14 +123,6 @@ class _Maker:
         if plan.reads.sizes:
             return "previewed", "arrays decide addresses, rounds or branches: again when they change"
         return "previewed", "has branches or rounds that may not happen"
-
-
-def _check_plain(values: FunctionValues, blocks: list[BasicBlock]) -> None:
-    """A loop does nothing but computing, loading and storing, else there is an obstacle."""
-    if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
-        raise Obstacle(f"has more than {MAX_INSTRUCTIONS} instructions")
-    for instruction in (i for b in blocks for i in b.instructions if not _is_plain(values, i)):
-        raise Obstacle(_named(instruction), instruction)
 
 
 def _named(instruction: Instruction) -> str:

@@ -70,16 +70,14 @@ class GuardWriter:
 
     def _product(self, monomial: Monomial) -> str:
         if monomial not in self._products:
-            found = self._symbol(monomial[0])
+            symbol = monomial[0]
+            if symbol not in self._symbols:
+                self._symbols[symbol] = as_i64(self._patch, self.lines, symbol, self._types[symbol])
+            found = self._symbols[symbol]
             if len(monomial) > 1:
                 found = self.compute("mul", found, self._product(monomial[1:]))
             self._products[monomial] = found
         return self._products[monomial]
-
-    def _symbol(self, symbol: str) -> str:
-        if symbol not in self._symbols:
-            self._symbols[symbol] = as_i64(self._patch, self.lines, symbol, self._types[symbol])
-        return self._symbols[symbol]
 
 
 def changes(patch: FunctionPatch, out: list[str], ranges: Iterable[tuple[str, str]]) -> str:

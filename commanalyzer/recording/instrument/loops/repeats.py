@@ -27,13 +27,13 @@ from functools import reduce
 from itertools import pairwise, permutations
 
 from commanalyzer.program.ir.cfg import Loop, control_flow
-from commanalyzer.program.ir.loops.guards import loop_guards
 from commanalyzer.program.ir.loops.induction import (
     LoopEnds,
     NestNumbers,
     Polynomial,
     Rounds,
     loop_ends,
+    loop_guards,
     round_number,
 )
 from commanalyzer.program.ir.model import BasicBlock

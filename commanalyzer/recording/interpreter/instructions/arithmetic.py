@@ -1,19 +1,37 @@
 """What the arithmetic instructions compute; integers wrap, floating point follows IEEE 754.
 
 Where LLVM leaves the result undefined (poison), any value is allowed; shifts by too much give 0.
+
+Instructions that compute a register from registers: data, labels and exactness.
+
+Label rules: arithmetic takes the union of its operands' labels; casts that do not change the number keep
+exactness; addresses have no labels; ``select`` adds the sources of its condition with role CONTROL.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from commanalyzer.foundation.errors import TargetRunError, UnsupportedIrError
-from commanalyzer.program.ir.constants import signed
-from commanalyzer.program.ir.model import IrType
-from commanalyzer.recording.interpreter.instructions.codec import decode, encode, long_double, round_to
-from commanalyzer.recording.interpreter.values import Data, as_float, as_int, lanes
+from commanalyzer.foundation.flows import SourceRole
+from commanalyzer.program.ir.constants import element_offset, signed
+from commanalyzer.program.ir.model import BINARY, CASTS, Instruction, IrType
+from commanalyzer.recording.interpreter.instructions.codec import decode, encode, long_double, round_to, zero
+from commanalyzer.recording.interpreter.values import (
+    NO_LABELS,
+    Data,
+    Labels,
+    Value,
+    as_float,
+    as_int,
+    lanes,
+    union,
+    with_role,
+)
 
 
 def binary(opcode: str, type_: IrType, left: Data, right: Data) -> Data:
@@ -50,7 +68,7 @@ def compare(opcode: str, predicate: str, type_: IrType, left: Data, right: Data)
         return int(predicate == "true")
     if x != x or y != y:
         return int(predicate[0] == "u")
-    return int(predicate in ("ord",) or (predicate != "uno" and _ORDER[predicate[1:]](x, y)))
+    return int(predicate == "ord" or (predicate != "uno" and _ORDER[predicate[1:]](x, y)))
 
 
 def convert(opcode: str, source: IrType, target: IrType, data: Data) -> Data:
@@ -112,26 +130,23 @@ def float_remainder(a: float, b: float) -> float:
     return math.fmod(a, b)
 
 
-def _quotient(a: int, b: int) -> int:
+def _divide(a: int, b: int) -> tuple[int, int]:
+    """Quotient, rounded towards zero, and remainder."""
     if b == 0:
         raise TargetRunError("expected a nonzero divisor, found an integer division by zero")
     magnitude = abs(a) // abs(b)
-    return magnitude if (a < 0) == (b < 0) else -magnitude
-
-
-def _signed_remainder(a: int, b: int, bits: int) -> int:
-    x, y = signed(a, bits), signed(b, bits)
-    return x - y * _quotient(x, y)
+    quotient = magnitude if (a < 0) == (b < 0) else -magnitude
+    return quotient, a - b * quotient
 
 
 _INT_BINARY: dict[str, Callable[[int, int, int], int]] = {
     "add": lambda a, b, bits: a + b,
     "sub": lambda a, b, bits: a - b,
     "mul": lambda a, b, bits: a * b,
-    "udiv": lambda a, b, bits: _quotient(a, b),
-    "sdiv": lambda a, b, bits: _quotient(signed(a, bits), signed(b, bits)),
-    "urem": lambda a, b, bits: a - b * _quotient(a, b),
-    "srem": _signed_remainder,
+    "udiv": lambda a, b, bits: _divide(a, b)[0],
+    "sdiv": lambda a, b, bits: _divide(signed(a, bits), signed(b, bits))[0],
+    "urem": lambda a, b, bits: _divide(a, b)[1],
+    "srem": lambda a, b, bits: _divide(signed(a, bits), signed(b, bits))[1],
     "shl": lambda a, b, bits: a << b if b < bits else 0,
     "lshr": lambda a, b, bits: a >> b if b < bits else 0,
     "ashr": lambda a, b, bits: signed(a, bits) >> min(b, bits),
@@ -140,24 +155,15 @@ _INT_BINARY: dict[str, Callable[[int, int, int], int]] = {
     "xor": lambda a, b, bits: a ^ b,
 }
 _FLOAT_BINARY: dict[str, Callable[[float, float], float]] = {
-    "fadd": lambda a, b: a + b,
-    "fsub": lambda a, b: a - b,
-    "fmul": lambda a, b: a * b,
+    "fadd": operator.add,
+    "fsub": operator.sub,
+    "fmul": operator.mul,
     "fdiv": float_divide,
     "frem": float_remainder,
 }
 _ORDER: dict[str, Callable[[float, float], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
+    name: getattr(operator, name) for name in ("eq", "ne", "gt", "ge", "lt", "le")
 }
-
-
-def _mask(source: IrType, target: IrType, data: Data) -> Data:
-    return as_int(data) & ((1 << target.bits) - 1)
 
 
 def _from_integer(target: IrType, value: int) -> float:
@@ -168,7 +174,10 @@ def _from_integer(target: IrType, value: int) -> float:
 
 
 _CASTS: dict[str, Callable[[IrType, IrType, Data], Data]] = {
-    **dict.fromkeys(("trunc", "zext", "ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"), _mask),
+    **dict.fromkeys(
+        ("trunc", "zext", "ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"),
+        lambda source, target, data: as_int(data) & ((1 << target.bits) - 1),
+    ),
     "sext": lambda source, target, data: signed(as_int(data), source.bits) & ((1 << target.bits) - 1),
     "uitofp": lambda source, target, data: _from_integer(target, as_int(data)),
     "sitofp": lambda source, target, data: _from_integer(target, signed(as_int(data), source.bits)),
@@ -176,4 +185,151 @@ _CASTS: dict[str, Callable[[IrType, IrType, Data], Data]] = {
     **dict.fromkeys(
         ("fptosi", "fptoui"), lambda source, target, data: to_integer(as_float(data), target.bits)
     ),
+}
+
+
+_EXACT_CASTS = frozenset({"bitcast", "sext", "zext", "fpext", "sitofp", "uitofp"})
+_FLOAT_OPERATIONS = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
+_Operation = Callable[[Instruction, Sequence[Value]], Value]
+
+
+def compute(instruction: Instruction, values: Sequence[Value], *, control_flows: bool) -> Value:
+    """Return the result of a computing instruction (a key of :data:`OPERATIONS`, or ``select``)."""
+    if instruction.opcode == "select":
+        result = _select(instruction, values, control_flows)
+    else:
+        result = OPERATIONS[instruction.opcode](instruction, values)
+    return without_address_labels(instruction.type, result)
+
+
+def without_address_labels(type_: IrType, value: Value) -> Value:
+    """Pointers carry no labels."""
+    is_pointer = type_.kind == "ptr" or (type_.kind == "vector" and type_.elements[0].kind == "ptr")
+    return value._replace(labels=NO_LABELS, exact=None) if is_pointer else value
+
+
+def flops(instruction: Instruction) -> int:
+    """Return the floating-point operations of one execution (calls not included)."""
+    return instruction.type.lanes if instruction.opcode in _FLOAT_OPERATIONS else 0
+
+
+def all_labels(values: Sequence[Value]) -> Labels:
+    """Return the union of the labels of ``values``."""
+    return reduce(union, (value.labels for value in values), NO_LABELS)
+
+
+def select_role(value: Value, conditions: Labels) -> Value:
+    """Return ``value``, selected by ``conditions``: they become CONTROL sources and exactness is lost."""
+    if not conditions:
+        return value
+    labels = union(value.labels, with_role(conditions, SourceRole.CONTROL))
+    return value._replace(labels=labels, exact=None)
+
+
+def _binary(instruction: Instruction, values: Sequence[Value]) -> Value:
+    left, right = values
+    data = binary(instruction.opcode, instruction.type, left.data, right.data)
+    return Value(data, union(left.labels, right.labels))
+
+
+def _compare(instruction: Instruction, values: Sequence[Value]) -> Value:
+    left, right = values
+    type_ = instruction.operands[0].type
+    data = compare(instruction.opcode, instruction.predicate, type_, left.data, right.data)
+    return Value(data, union(left.labels, right.labels))
+
+
+def _cast(instruction: Instruction, values: Sequence[Value]) -> Value:
+    source = instruction.operands[0].type
+    data = convert(instruction.opcode, source, instruction.type, values[0].data)
+    if instruction.opcode in ("ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"):
+        return Value(data)
+    exact = values[0].exact if instruction.opcode in _EXACT_CASTS else None
+    return Value(data, values[0].labels, exact)
+
+
+def _select(instruction: Instruction, values: Sequence[Value], control_flows: bool) -> Value:
+    condition, if_true, if_false = values
+    conditions = condition.labels if control_flows else NO_LABELS
+    if instruction.operands[0].type.kind == "vector":
+        choices = zip(lanes(condition.data), lanes(if_true.data), lanes(if_false.data), strict=True)
+        data = tuple(a if chosen else b for chosen, a, b in choices)
+        return select_role(Value(data, union(if_true.labels, if_false.labels)), conditions)
+    return select_role(if_true if condition.data else if_false, conditions)
+
+
+def _getelementptr(instruction: Instruction, values: Sequence[Value]) -> Value:
+    operands = instruction.operands
+    if instruction.type.kind != "vector":
+        offset = _offset(instruction, [v.data for v in values[1:]])
+        return Value((as_int(values[0].data) + offset) & (2**64 - 1))
+    result: list[Data] = []
+    for lane in range(instruction.type.count):
+        own = [
+            lanes(v.data)[lane] if o.type.kind == "vector" else v.data
+            for o, v in zip(operands, values, strict=True)
+        ]
+        offset = _offset(instruction, own[1:])
+        result.append((as_int(own[0]) + offset) & (2**64 - 1))
+    return Value(tuple(result))
+
+
+def _offset(instruction: Instruction, data: Sequence[Data]) -> int:
+    assert instruction.element_type is not None
+    types = (o.type.elements[0] if o.type.kind == "vector" else o.type for o in instruction.operands[1:])
+    indices = (signed(as_int(value), type_.bits) for type_, value in zip(types, data, strict=True))
+    return element_offset(instruction.element_type, indices)
+
+
+def _extractvalue(instruction: Instruction, values: Sequence[Value]) -> Value:
+    data = values[0].data
+    for index in instruction.indices:
+        data = lanes(data)[index]
+    return Value(data, values[0].labels)
+
+
+def _insertvalue(instruction: Instruction, values: Sequence[Value]) -> Value:
+    data = _with_member(values[0].data, instruction.indices, values[1].data)
+    return Value(data, union(values[0].labels, values[1].labels))
+
+
+def _with_member(aggregate: Data, indices: tuple[int, ...], member: Data) -> Data:
+    if not indices:
+        return member
+    members = list(lanes(aggregate))
+    members[indices[0]] = _with_member(members[indices[0]], indices[1:], member)
+    return tuple(members)
+
+
+def _extractelement(instruction: Instruction, values: Sequence[Value]) -> Value:
+    vector, index = values
+    data = lanes(vector.data)[as_int(index.data)]
+    return Value(data, union(vector.labels, index.labels))
+
+
+def _insertelement(instruction: Instruction, values: Sequence[Value]) -> Value:
+    vector, element, index = values
+    data = _with_member(vector.data, (as_int(index.data),), element.data)
+    return Value(data, all_labels(values))
+
+
+def _shufflevector(instruction: Instruction, values: Sequence[Value]) -> Value:
+    pool = lanes(values[0].data) + lanes(values[1].data)
+    missing = zero(instruction.type.elements[0])
+    data = tuple(missing if lane < 0 else pool[lane] for lane in instruction.indices)
+    return Value(data, union(values[0].labels, values[1].labels))
+
+
+OPERATIONS: dict[str, _Operation] = {
+    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys(CASTS, _cast),
+    **dict.fromkeys(("icmp", "fcmp"), _compare),
+    "fneg": lambda instruction, values: Value(negate(instruction.type, values[0].data), values[0].labels),
+    "freeze": lambda instruction, values: values[0],
+    "getelementptr": _getelementptr,
+    "extractvalue": _extractvalue,
+    "insertvalue": _insertvalue,
+    "extractelement": _extractelement,
+    "insertelement": _insertelement,
+    "shufflevector": _shufflevector,
 }

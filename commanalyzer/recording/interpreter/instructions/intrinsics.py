@@ -11,7 +11,7 @@ from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.model import IrType, Operand
 from commanalyzer.recording.interpreter.instructions.arithmetic import binary, fused_multiply_add
 from commanalyzer.recording.interpreter.instructions.codec import round_to
-from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS, evaluate
+from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS, SPLITTING, evaluate
 from commanalyzer.recording.interpreter.values import Data, as_float, as_int, lanes
 
 _Integer = Callable[[Sequence[int], int], int]
@@ -33,7 +33,7 @@ def intrinsic(name: str, type_: IrType, operands: Sequence[Operand], data: Seque
         return _with_overflow(parts[1], operands[0].type, as_int(data[0]), as_int(data[1]))
     if parts[1] in ("expect", "ssa", "launder", "strip", "canonicalize"):
         return data[0]
-    if parts[1] in _SPLITTING and operands[0].type.kind == "float":
+    if parts[1] in SPLITTING and operands[0].type.kind == "float":
         return _split(parts[1], type_, as_float(data[0]))
     if type_.kind == "vector":
         return _lanewise(name, type_, operands, data)
@@ -42,17 +42,10 @@ def intrinsic(name: str, type_: IrType, operands: Sequence[Operand], data: Seque
 
 def _split(operation: str, type_: IrType, value: float) -> Data:
     """Return the pair of ``modf``, ``frexp`` and ``sincos``."""
-    first, second = _SPLITTING[operation](value)
+    first, second = SPLITTING[operation](value)
     if type_.elements[1].kind == "int":
         return round_to(type_.elements[0], first), int(second) & ((1 << type_.elements[1].bits) - 1)
     return round_to(type_.elements[0], first), round_to(type_.elements[1], second)
-
-
-_SPLITTING: dict[str, Callable[[float], tuple[float, float]]] = {
-    "modf": math.modf,
-    "frexp": math.frexp,
-    "sincos": lambda x: (math.sin(x), math.cos(x)),
-}
 
 
 def _lanewise(name: str, type_: IrType, operands: Sequence[Operand], data: Sequence[Data]) -> Data:
@@ -158,15 +151,11 @@ def _saturate(operation: Callable[[int, int], int], is_signed: bool) -> _Integer
     return function
 
 
-def _signed_choice(choose: Callable[[int, int], int]) -> _Integer:
-    return lambda data, bits: choose(signed(data[0], bits), signed(data[1], bits))
-
-
 _INTEGER: dict[str, _Integer] = {
     "umax": lambda data, bits: max(data),
     "umin": lambda data, bits: min(data),
-    "smax": _signed_choice(max),
-    "smin": _signed_choice(min),
+    "smax": lambda data, bits: max(signed(d, bits) for d in data),
+    "smin": lambda data, bits: min(signed(d, bits) for d in data),
     "abs": lambda data, bits: abs(signed(data[0], bits)),
     "ctpop": lambda data, bits: data[0].bit_count(),
     "ctlz": lambda data, bits: bits - data[0].bit_length(),

@@ -20,11 +20,11 @@ from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall, L
 from commanalyzer.program.ir.model import Instruction, IrType
 from commanalyzer.program.ir.types import parse_type
 from commanalyzer.recording.interpreter.activation import Observer
+from commanalyzer.recording.interpreter.instructions.arithmetic import all_labels
 from commanalyzer.recording.interpreter.instructions.codec import encode, member_types, round_to, zero
 from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
-from commanalyzer.recording.interpreter.instructions.operations import all_labels
 from commanalyzer.recording.interpreter.libc.library import Library
-from commanalyzer.recording.interpreter.libc.mathlib import complex_product, complex_quotient
+from commanalyzer.recording.interpreter.libc.mathlib import SPLITTING, complex_product, complex_quotient
 from commanalyzer.recording.interpreter.memory import Memory
 from commanalyzer.recording.interpreter.shadow import Shadow
 from commanalyzer.recording.interpreter.values import (
@@ -264,26 +264,27 @@ class Externals:
         return Value(target)
 
     def _pure(self, call: _Call) -> Value:
-        name, instruction, data, labels = call.name, call.instruction, call.data, call.labels
+        name, instruction, labels = call.name, call.instruction, call.labels
         for read in call.fact.reads:
             start = call.number(read.pointer)
             places = range(start, start + call.num_bytes(read.size), call.fact.width)
             homes = dict.fromkeys(map(self._host.memory.value_at, places), SourceRole.DATA)
             labels = union(labels, homes)
         if name.startswith("llvm."):
-            return Value(intrinsic(name, instruction.type, instruction.operands, data), labels)
+            return Value(intrinsic(name, instruction.type, instruction.operands, call.data), labels)
         if name in _COMPLEX:
-            pair = _COMPLEX[name](*(as_float(d) for d in data))
+            pair = _COMPLEX[name](*(as_float(d) for d in call.data))
             members = member_types(instruction.type)
             return Value(tuple(round_to(m, x) for m, x in zip(members, pair, strict=True)), labels)
-        base, suffix = (name, "") if name in _SPLITTING else (name[:-1], name[-1:])
-        if base not in _SPLITTING or suffix not in _WIDTHS:
+        base, suffix = (name, "") if name in SPLITTING else (name[:-1], name[-1:])
+        if base not in SPLITTING or suffix not in _WIDTHS:
             return Value(self._data(call), labels)
-        result, outputs = _SPLITTING[base](as_float(data[0]))
+        found = SPLITTING[base](as_float(call.data[0]))
         output_type = parse_type("i32" if base == "frexp" else _WIDTHS[suffix])
-        for written, output in zip(call.fact.writes, outputs, strict=True):
-            self._create(call.number(written.pointer), encode(output_type, output), labels)
-        return Value(_fit(instruction.type, result), labels)
+        for written, output in zip(call.fact.writes, found[-len(call.fact.writes) :], strict=True):
+            data = int(output) & 0xFFFFFFFF if base == "frexp" else output
+            self._create(call.number(written.pointer), encode(output_type, data), labels)
+        return Value(_fit(instruction.type, found[0]), labels)
 
     def _permute(self, call: _Call) -> Value:
         fact = call.fact
@@ -343,8 +344,12 @@ class Externals:
 
     def _effectless(self, call: _Call) -> Value:
         name, values = call.name, call.values
+        if name.startswith(("llvm.va_", "llvm.eh.")):
+            raise call.refused("no variadic definitions and no exception handling")
+        if name.startswith(("llvm.threadlocal.address", "llvm.invariant.start", "llvm.annotation")):
+            return values[0]
         if name.startswith("llvm."):
-            return self._intrinsic_without_effect(call)
+            return Value(zero(call.instruction.type) if call.instruction.type.kind != "void" else 0)
         if name in ("__cxa_atexit", "atexit"):
             self.at_exit.append((call.number(0), values[1] if len(values) > 1 else Value(0)))
             return Value(0)
@@ -355,13 +360,6 @@ class Externals:
         if name == "__cxa_guard_release":
             self._host.memory.write(call.number(0), b"\1")
         return Value(self._data(call))
-
-    def _intrinsic_without_effect(self, call: _Call) -> Value:
-        if call.name.startswith(("llvm.va_", "llvm.eh.")):
-            raise call.refused("no variadic definitions and no exception handling")
-        if call.name.startswith(("llvm.threadlocal.address", "llvm.invariant.start", "llvm.annotation")):
-            return call.values[0]
-        return Value(zero(call.instruction.type) if call.instruction.type.kind != "void" else 0)
 
     def _exit(self, call: _Call) -> Value:
         name = call.name
@@ -393,21 +391,6 @@ def _unsupported(name: str, instruction: Instruction, expected: str) -> Unsuppor
     )
 
 
-def _modf(x: float) -> tuple[Data, tuple[Data, ...]]:
-    fraction, whole = math.modf(x)
-    return fraction, (whole,)
-
-
-def _frexp(x: float) -> tuple[Data, tuple[Data, ...]]:
-    fraction, exponent = math.frexp(x)
-    return fraction, (exponent & 0xFFFFFFFF,)
-
-
-_SPLITTING: dict[str, Callable[[float], tuple[Data, tuple[Data, ...]]]] = {
-    "modf": _modf,
-    "frexp": _frexp,
-    "sincos": lambda x: (0, (math.sin(x), math.cos(x))),
-}
 _COMPLEX: dict[str, Callable[..., tuple[float, float]]] = {
     **dict.fromkeys(("__muldc3", "__mulsc3", "__mulxc3"), complex_product),
     **dict.fromkeys(("__divdc3", "__divsc3", "__divxc3"), complex_quotient),

@@ -60,13 +60,8 @@ def _but_nan(choose: Callable[[float, float], float], x: float, y: float) -> flo
     return choose(x, y)
 
 
-def _sinh(x: float) -> float:
-    try:
-        return math.sinh(x)
-    except OverflowError:
-        return math.copysign(math.inf, x)
-
-
+# those that Python has itself
+_PLAIN = "exp exp2 expm1 cosh sin cos tan asin acos atan atan2 tanh asinh acosh erf erfc"
 FUNCTIONS: dict[str, Function] = {
     "fabs": abs,
     "copysign": math.copysign,
@@ -86,27 +81,10 @@ FUNCTIONS: dict[str, Function] = {
     "hypot": math.hypot,
     "cbrt": math.cbrt,
     "exp10": partial(_pow, 10.0),
-    **{n: partial(_guarded, getattr(math, n)) for n in ("exp", "exp2", "expm1", "cosh")},
+    **{n: partial(_guarded, getattr(math, n)) for n in _PLAIN.split()},
     **{n: partial(_log, getattr(math, n)) for n in ("log", "log2", "log10")},
     "log1p": lambda x: -math.inf if x == -1 else _guarded(math.log1p, x),
-    **{
-        n: partial(_guarded, getattr(math, n))
-        for n in (
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "atan2",
-            "tanh",
-            "asinh",
-            "acosh",
-            "erf",
-            "erfc",
-        )
-    },
-    "sinh": _sinh,
+    "sinh": lambda x: math.copysign(_guarded(math.sinh, abs(x)), x),
     "atanh": lambda x: math.copysign(math.inf, x) if abs(x) == 1 else _guarded(math.atanh, x),
     "pow": _pow,
     "tgamma": lambda x: math.copysign(math.inf, x) if x == 0 else _guarded(math.gamma, x),
@@ -115,8 +93,12 @@ FUNCTIONS: dict[str, Function] = {
     "logb": lambda x: -math.inf if x == 0 else float(math.frexp(x)[1] - 1) if math.isfinite(x) else abs(x),
     "fdiv": float_divide,
 }
-
-
+# what modf, frexp and sincos find: the first is the result of those that write one through a pointer
+SPLITTING: dict[str, Callable[[float], tuple[float, float]]] = {
+    "modf": math.modf,
+    "frexp": math.frexp,
+    "sincos": lambda x: (math.sin(x), math.cos(x)),
+}
 # numpy computes these in extended precision; its other names differ from C's.
 _EXTENDED: dict[str, str] = {
     **{n: n for n in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign", "fmin", "fmax", "fmod")},

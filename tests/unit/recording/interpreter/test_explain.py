@@ -5,7 +5,7 @@ import pytest
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.interpreter.explain import explain_store, format_explanation
+from commanalyzer.recording.interpreter.run import explain_store, format_explanation
 from commanalyzer.recording.interpreter.values import Home
 
 TEXT = """

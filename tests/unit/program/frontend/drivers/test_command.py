@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import CompileError
-from commanalyzer.program.frontend.drivers.bitcode import ir_options
 from commanalyzer.program.frontend.drivers.command import CompilerCommand, expand_response_files, read_command
+from commanalyzer.program.frontend.drivers.wrapper import ir_options
 
 
 def _read(line: str) -> CompilerCommand:

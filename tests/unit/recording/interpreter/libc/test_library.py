@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.recording.interpreter.instructions.codec import long_double
 from commanalyzer.recording.interpreter.libc import mathlib
-from commanalyzer.recording.interpreter.libc.library import Library
-from commanalyzer.recording.interpreter.libc.stdio import format_printf, scan
+from commanalyzer.recording.interpreter.libc.library import Library, format_printf, scan
 from commanalyzer.recording.interpreter.memory import Memory
 from commanalyzer.recording.interpreter.values import Data
 
