@@ -75,10 +75,11 @@ class Cut:
         return sum(g > 1 for g in self.pieces[0].grid)
 
     @property
-    def plainness(self) -> tuple[int, int, bool, int]:
+    def plainness(self) -> tuple[int, int, bool, int, int]:
         """The less, the simpler to write."""
         first = self.pieces[0]
-        return self.cut_dims, first.shape_rank, first.spread == "cyclic", len(self.pieces)
+        kind = first.shape_rank, first.spread == "cyclic", len(self.pieces)
+        return self.cut_dims, *kind, math.prod(first.blocks.extents)
 
     @property
     def grain(self) -> float:
