@@ -375,7 +375,9 @@ def divided_elements(
     than the mean, over the mean. Without arrays, the name is empty.
     """
     owners = np.full(len(part), -1, np.int32)
-    together = {s.array.number: s.components for family in families for s in family}
+    # as declared; else as the shape of fewest dimensions has it: rows of sparse matrices only seem equally long
+    shaped = [s for s in itertools.chain(*families) if s.array.rows[-1:] in ((), (s.components,))]
+    together = {s.array.number: s.components for s in shaped}
     by_length: dict[int, list[Array]] = defaultdict(list)
     for array in arrays:  # one step per array
         by_length[array.counts[0] // together.get(array.number, 1)].append(array)
