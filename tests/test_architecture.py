@@ -22,7 +22,7 @@ BUDGETS = {
     "checking": 1_649,
     "cli": 3_735,
     "communication": 2_876,
-    "division": 6_853,
+    "division": 6_856,
     "foundation": 1_115,
     "graph": 5_584,
     "kernels": 6_820,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_986,
+    "tests": 41_985,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

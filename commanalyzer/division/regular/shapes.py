@@ -375,7 +375,7 @@ def divided_elements(
     than the mean, over the mean. Without arrays, the name is empty.
     """
     owners = np.full(len(part), -1, np.int32)
-    # as declared; else as the shape of fewest dimensions has it: rows of sparse matrices only seem equally long
+    # as declared, or as the simplest shape has it: rows of sparse matrices only seem equally long
     shaped = [s for s in itertools.chain(*families) if s.array.rows[-1:] in ((), (s.components,))]
     together = {s.array.number: s.components for s in shaped}
     by_length: dict[int, list[Array]] = defaultdict(list)
