@@ -48,7 +48,7 @@ def test_counted_bytes_and_those_predicted_at_the_same_blocks_are_those_of_theor
 
 
 def test_hydro3d_is_read_as_its_mpi_program_divides_it(tmp_path: Path) -> None:
-    """Forces of nodes are set to zero and summed twice: arrays, though used by one element after the other."""
+    """Forces of nodes are set to zero and summed twice, and yet arrays."""
     (workload, _), nodes = [item for item in read_cases(CASES) if item.name == "hydro3d"], 8
     arguments = workload.sizes[0]
     build_mpi(workload.mpi_sources, tmp_path / "mpi", workload.flags)
