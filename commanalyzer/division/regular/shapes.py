@@ -314,7 +314,9 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
             if d in frequent and is_row and 2 * d <= last + 1:
                 score[d] = score.get(d, 0.0) + count / often.max()
     # by the size first: squares less their last corner are oblongs, n * n - 1 = (n - 1) * (n + 1)
-    whole = {d: next((e for c in array.counts for e in (d, d - 1, d + 1) if c % e == 0), 0) for d in score}
+    near = ((d, c, e) for d in score for c in array.counts for e in (d, d - 1, d + 1))
+    whole = dict.fromkeys(score, 0)
+    whole |= dict(reversed([(d, e) for d, c, e in near if c % e == 0 and (e == d or c in (e * e, e**3))]))
     several = {lag * d for d in (*whole.values(), *array.rows) for lag in range(2, kernels.LAGS + 1)}
     found = dict.fromkeys(whole[d] or d for d in sorted(score, key=lambda d: (-score[d], d)))
     likely = [d for d in found if d not in several and (d in whole.values() or not any(whole.values()))]
