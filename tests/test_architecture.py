@@ -29,7 +29,7 @@ BUDGETS = {
     "machine": 4_928,
     "profiles": 4_897,
     "program": 8_938,
-    "recording": 10_843,
+    "recording": 10_848,
     "report": 7_022,
     "result": 2_573,
     "scaling": 5_805,
