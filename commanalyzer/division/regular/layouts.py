@@ -75,11 +75,10 @@ class Cut:
         return sum(g > 1 for g in self.pieces[0].grid)
 
     @property
-    def plainness(self) -> tuple[int, int, bool, int, int]:
+    def plainness(self) -> tuple[int, int, bool, int]:
         """The less, the simpler to write."""
         first = self.pieces[0]
-        kind = first.shape_rank, first.spread == "cyclic", len(self.pieces)
-        return self.cut_dims, *kind, math.prod(first.blocks.extents)
+        return self.cut_dims, first.shape_rank, first.spread == "cyclic", len(self.pieces)
 
     @property
     def grain(self) -> float:
