@@ -313,7 +313,7 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
             is_row = count >= steps if kind >= kernels.LOOPS else any(c % d == 0 for c in array.counts)
             if d in frequent and is_row and 2 * d <= last + 1:
                 score[d] = score.get(d, 0.0) + count / often.max()
-    # by the size first: squares less their last corner are oblongs, n * n - 1 = (n - 1) * (n + 1); so are cubes
+    # by the size first: squares less their last corner are oblongs, n * n - 1 = (n - 1) * (n + 1); cubes, too
     near = ((d, c, e) for d in score for c in array.counts for e in (d, d - 1, d + 1))
     whole = dict.fromkeys(score, 0)
     edges = [(d, e) for d, c, e in near if c % e == 0 and (e == d or c in (e * e, e**3) or c * c == e**3)]
