@@ -21,7 +21,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_649,
     "cli": 3_735,
-    "communication": 2_903,
+    "communication": 2_910,
     "division": 6_858,
     "foundation": 1_115,
     "graph": 5_584,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 42_033,
+    "tests": 42_035,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

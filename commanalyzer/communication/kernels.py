@@ -398,10 +398,11 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
 
 
 @compiled_in_place
-def add_readers(rows: Any, readers: Any, reads: Any) -> None:
+def add_readers(rows: Any, readers: Any, reads: Any, steps: Any) -> None:
     """Add the flows of rows to ``readers`` int32[V], and how often rows read to ``reads`` int64[2, V].
 
-    Of ``reads``, the first is that of the row that read the value most, the second that of all rows.
+    Of ``reads``, the first is that of the row that read the value most, the second that of all rows; of these,
+    ``steps`` int64[V] is the first among rows that are no sums.
     """
     for r in range(len(rows.row_count)):
         for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
@@ -409,3 +410,5 @@ def add_readers(rows: Any, readers: Any, reads: Any) -> None:
             readers[v] += 1
             reads[0, v] = max(reads[0, v], rows.row_count[r])
             reads[1, v] += rows.row_count[r]
+            if rows.row_fold[r] == 0:
+                steps[v] = max(steps[v], rows.row_count[r])

@@ -246,7 +246,7 @@ def test_maxima_that_are_read_between_their_terms_are_computed_by_their_owners()
 
 @pytest.mark.parametrize("steps", [1, 2])
 def test_a_norm_that_is_taken_twice_reads_the_same_values(steps: int) -> None:
-    """Every other point in turn: what is new beside the cut is needed once, by the other half step or the norm.
+    """Every other point in turn: what is new beside the cut is needed once, for the next half step or a norm.
 
     What was there at first is needed as well, and each norm is combined; the test of it goes back to all.
     """

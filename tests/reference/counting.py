@@ -207,6 +207,8 @@ def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple
     finished = versions if read > rounds_of(graph, value, rows) else rounds
     most_at_all = finished if most <= finished else versions
     is_given = graph.is_input[value] or any(s == value and not any(terms) for s, _, _, _, terms in rows)
+    steps = [c for _, c, foldable, _, terms in rows if not foldable and any(value in term for term in terms)]
+    is_given &= max(steps, default=0) < int(graph.versions[value])
     low = min(most, max(versions - int(is_given), 1))
     likely = max(min(most, versions), expected(most, total, min(most_at_all, read)))
     return low, likely, min(total, most_at_all)
