@@ -401,8 +401,8 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
 def add_readers(rows: Any, readers: Any, reads: Any, steps: Any) -> None:
     """Add the flows of rows to ``readers`` int32[V], and how often rows read to ``reads`` int64[2, V].
 
-    Of ``reads``, the first is that of the row that read the value most, the second that of all rows; of these,
-    ``steps`` int64[V] is the first among rows that are no sums.
+    Of ``reads``, the first is that of the row that read the value most, the second that of all rows. Those of
+    rows that are no sums are in ``steps`` int64[V], the most of one.
     """
     for r in range(len(rows.row_count)):
         for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
