@@ -85,7 +85,7 @@ LAYERS = (
 ANSWERS = {
     "report.figures.methods": {"result.results"},
     "result.results": {
-        *("result.causes", *(f"result.comparison.{name}" for name in ("compare", "difference", "measured"))),
+        *("result.causes", *(f"result.comparison.{name}" for name in ("compare", "difference"))),
         *("machine.simulation.platforms", "machine.simulation.run", "report.html.page"),
     },
 }
@@ -103,7 +103,7 @@ ADAPTERS = {
     },  # with Numba; the others are child processes
     "sklearn": {
         "profiles.classification.classify",
-        "profiles.extrapolation.learners",
+        "profiles.extrapolation.fitting",
         "kernels.learning.training",
         "kernels.learning.insight",
     },
@@ -112,7 +112,7 @@ ADAPTERS = {
 }
 MAY_SAY_ANY = {
     **{"foundation.compiled": "numba", "foundation.documents": "json", "graph.value_graph": "numpy"},
-    **dict.fromkeys(("kernels.learning.training", "profiles.extrapolation.learners"), "sklearn"),
+    **dict.fromkeys(("kernels.learning.training", "profiles.extrapolation.fitting"), "sklearn"),
     **{"division.libraries.mtkahypar_call": "mtkahypar", "api": "typing"},  # TypedDict: options by name
 }  # and, until all of their arguments have types, modules of compiled loops
 CHILD_PROCESSES = {"program.frontend.canonicalize"}

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.profiles.fields import POINT_TO_POINT
-from commanalyzer.profiles.mix import GROUPS
-from commanalyzer.profiles.values import LINE_BYTES, RankProfile, Reuse
+from commanalyzer.profiles.values import GROUPS, LINE_BYTES, RankProfile, Reuse
 
 Float64 = NDArray[np.float64]
 
@@ -39,7 +38,7 @@ class Metrics:
 
     scalars: dict[str, float]  # by name (``SCALARS``)
     # float64[5, 7] by name (``MIXES``): fraction of all instructions per vector and data length
-    # (:mod:`commanalyzer.profiles.mix`)
+    # (:mod:`commanalyzer.profiles.values`)
     mixes: dict[str, Float64]
     # By name (``FUNCTIONS``), float64[N, 2]: distance (or length of the history) and value
     functions: dict[str, Float64]

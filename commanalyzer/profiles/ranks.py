@@ -16,8 +16,7 @@ from commanalyzer.communication.matrix import LAYERS, Communication
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT
-from commanalyzer.profiles.mix import InstructionMix
-from commanalyzer.profiles.values import Exchange, Footprint, Profile, RankProfile, Reuse
+from commanalyzer.profiles.values import Exchange, Footprint, InstructionMix, Profile, RankProfile, Reuse
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 Float64 = NDArray[np.float64]

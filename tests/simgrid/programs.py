@@ -17,7 +17,7 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.machine.simulation.platforms import Platform
-from commanalyzer.machine.simulation.smpirun import smpirun
+from commanalyzer.machine.simulation.schedule import smpirun
 from tests.native import ROOT
 
 HERE = Path(__file__).resolve().parent

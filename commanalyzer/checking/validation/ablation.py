@@ -14,9 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.checking.validation.cases import CaseProgram
-from commanalyzer.checking.validation.jobs import Case, Failure, build_mpi, each_case
 from commanalyzer.checking.validation.owners import owners_by_blocks
-from commanalyzer.checking.validation.run import HIGH, CaseSelection, counted_run, request_for, selected
+from commanalyzer.checking.validation.run import (
+    HIGH,
+    Case,
+    CaseSelection,
+    Failure,
+    build_mpi,
+    counted_run,
+    each_case,
+    request_for,
+    selected,
+)
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError

@@ -40,7 +40,7 @@ import msgspec
 from commanalyzer.foundation.documents import Count, Positive, parse_toml, reading, typed
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.quantities import parse_bandwidth, parse_seconds
-from commanalyzer.kernels.composition.measured import BLOCK_METRIC, load_block
+from commanalyzer.kernels.composition.measurement import BLOCK_METRIC, load_block
 from commanalyzer.kernels.composition.models import BlockModel
 from commanalyzer.kernels.composition.systems import (
     System,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.documents import parse_json, reading, typed
 from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.kernels.features.kernels import RUNTIME_FEATURES, STATIC_FEATURES
-from commanalyzer.kernels.learning.overheads import OverheadTable
+from commanalyzer.kernels.learning.range_benchmark import OverheadTable
 from commanalyzer.kernels.learning.runs import DEVICES, KERNEL, RunTable, read_runs, runs_of
 from commanalyzer.kernels.tasks.graph import HOST, Task, TaskGraph
 from commanalyzer.machine.parameters import MachineParameters

@@ -11,16 +11,17 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.patterns.find import observe
 from commanalyzer.kernels.tasks.accesses.buffers import (
+    Accesses,
     Linear,
     coordinates,
+    covers,
     linear,
     loop_iterations,
     pitches_of,
     shape_of,
 )
-from commanalyzer.kernels.tasks.accesses.kernels import Judgement
+from commanalyzer.kernels.tasks.accesses.kernels import Analysis, Judgement, analyse
 from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints, WordUses, WorkItemObserver
-from commanalyzer.kernels.tasks.analysis import Analysis, analyse
 from commanalyzer.kernels.tasks.graph import (
     HOST,
     Kernel,
@@ -30,7 +31,6 @@ from commanalyzer.kernels.tasks.graph import (
     TaskEdge,
     TaskGraph,
 )
-from commanalyzer.kernels.tasks.inference import Accesses, covers
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name

@@ -32,7 +32,7 @@ class RangeAccess:
         buffer: Name of the buffer.
         mode: Reads or writes.
         mapper: Range mapper.
-        index: Per dimension what the index is (:class:`commanalyzer.kernels.tasks.inference.Cover`).
+        index: Per dimension what the index is (:class:`commanalyzer.kernels.tasks.accesses.buffers.Cover`).
         shape: Extents of the buffer, the slowest dimension first.
         element_bytes: Size of an element.
         touched_bytes: What was accessed, summed over work items.

@@ -27,12 +27,11 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_percent
 from commanalyzer.foundation.version import tool_version
 from commanalyzer.machine.machine_file import load_machine, write_machine
-from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.kernels import Role
 from commanalyzer.machine.measuring.mpi import MpiCommunicator, launcher_rank, world
-from commanalyzer.machine.measuring.samples import Series, write_samples
+from commanalyzer.machine.measuring.samples import MeasurementPlan, Series, measure_network, write_samples
 from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Parameter
 from commanalyzer.machine.statistics import (
     MedianInterval,

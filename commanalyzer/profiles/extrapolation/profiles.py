@@ -21,18 +21,22 @@ from commanalyzer.profiles.extrapolation.data import COUNTS, REST
 from commanalyzer.profiles.extrapolation.models import ClassModels, Models
 from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS
 from commanalyzer.profiles.metrics import CALLS, FUNCTIONS, ILP
-from commanalyzer.profiles.mix import DATA_INDEX, INDEX, VECTOR_LENGTHS, InstructionMix, no_instructions
 from commanalyzer.profiles.values import (
+    DATA_INDEX,
     DEFAULT_WINDOW,
+    INDEX,
     LINE_BYTES,
+    VECTOR_LENGTHS,
     Branches,
     Exchange,
     Footprint,
+    InstructionMix,
     Parallelism,
     Profile,
     RankProfile,
     Reuse,
     Spans,
+    no_instructions,
 )
 from commanalyzer.scaling.laws.terms import Floats
 

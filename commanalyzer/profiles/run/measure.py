@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import ProfileError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.profiles.mix import SHAPE, InstructionMix
 from commanalyzer.profiles.run.plan import INSTRUCTION_BYTES, RunPlan, plan_run
 from commanalyzer.profiles.values import (
     DEFAULT_WINDOW,
+    SHAPE,
     Branches,
     Exchange,
     Footprint,
+    InstructionMix,
     Parallelism,
     Profile,
     RankProfile,

@@ -13,8 +13,7 @@ import pytest
 from commanalyzer.foundation.errors import ArtifactError, ProfileError
 from commanalyzer.profiles.document import FIELDS, profile_text, read_profile, read_profiles, write_profile
 from commanalyzer.profiles.metrics import metrics_of
-from commanalyzer.profiles.mix import DATA_LENGTHS, GROUPS, TYPES, VECTOR_LENGTHS
-from commanalyzer.profiles.values import Profile, RankProfile
+from commanalyzer.profiles.values import DATA_LENGTHS, GROUPS, TYPES, VECTOR_LENGTHS, Profile, RankProfile
 from tests.unit.profiles.profiles import some_profile
 
 SCHEMA = Path(__file__).resolve().parents[3] / "docs" / "reference" / "profile-1.schema.json"

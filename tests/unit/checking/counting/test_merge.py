@@ -1,6 +1,6 @@
 import pytest
 
-from commanalyzer.checking.counting.merge import ABORTED, FINALIZED, SPAWNED
+from commanalyzer.checking.counting.launch import ABORTED, FINALIZED, SPAWNED
 from commanalyzer.foundation.errors import ConfigError, TraceError
 from tests.counted import merged, rank_counts
 

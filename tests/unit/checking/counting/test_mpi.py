@@ -3,9 +3,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.checking.counting.launch import launcher_options, with_options
-from commanalyzer.checking.counting.merge import HEADER, MAGIC, program_name, read_rank_file, read_rank_files
-from commanalyzer.checking.counting.mpi import find_mpi
+from commanalyzer.checking.counting.launch import (
+    HEADER,
+    MAGIC,
+    find_mpi,
+    launcher_options,
+    program_name,
+    read_rank_file,
+    read_rank_files,
+    with_options,
+)
 from commanalyzer.foundation.errors import ConfigError, TraceError
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.checking.validation.cases import CaseProgram, read_cases
-from commanalyzer.checking.validation.jobs import Case, Failure, each_case
+from commanalyzer.checking.validation.run import Case, Failure, each_case
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
 

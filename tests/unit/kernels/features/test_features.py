@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.cli.main import main
-from commanalyzer.kernels.features.kernels import KernelFeatures, find_kernels, run_kernels
-from commanalyzer.kernels.features.static import COUNTED, PLACE
+from commanalyzer.kernels.features.kernels import COUNTED, PLACE, KernelFeatures, find_kernels, run_kernels
 from commanalyzer.kernels.learning.inputs import TaskWeight, weights
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.interpreter.run import interpret

@@ -14,8 +14,7 @@ from commanalyzer.machine.simulation.run import (
     pair_bandwidth,
     replayed_time,
 )
-from commanalyzer.machine.simulation.schedule import make_schedule
-from commanalyzer.machine.simulation.smpirun import find_smpirun, replay
+from commanalyzer.machine.simulation.schedule import find_smpirun, make_schedule, replay
 from tests.simgrid.tools import needs_simgrid
 from tests.unit.machine.simulation.test_schedule import communication
 

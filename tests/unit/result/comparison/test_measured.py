@@ -9,7 +9,7 @@ import pytest
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.report.checking import comparison_text, show_comparison
 from commanalyzer.report.result.text import make_console
-from commanalyzer.result.comparison.measured import measured_runs, parse_times
+from commanalyzer.result.comparison.compare import measured_runs, parse_times
 from commanalyzer.result.results import AnalysisResult, WorkCounts
 from tests.counted import counted_from
 from tests.samples import sample_decomposition, sample_machine, sample_result

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, FitError
-from commanalyzer.result.export.extrap import Measurement, write_extrap, write_extrap_text
-from commanalyzer.scaling.laws.extrap import import_models, measurements, second_opinion
+from commanalyzer.result.export.files import Measurement, write_extrap, write_extrap_text
+from commanalyzer.scaling.laws.document import import_models, measurements, second_opinion
 from commanalyzer.scaling.laws.formula import law_text
 
 POINTS = [

@@ -11,13 +11,13 @@ from commanalyzer.machine.phase_times import Condition, conditions_text
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
 from commanalyzer.scaling.allocations.metrics import (
+    AreaModel,
     InjectionModel,
     fit_injection,
     in_columns,
     injection_of,
     phase_metrics,
 )
-from commanalyzer.scaling.allocations.model import AreaModel
 from tests.samples import sample_machine
 
 PHYSICS = InjectionModel(2e-6, 3e-7, 1e-7, 1e9, 4e8)

@@ -5,7 +5,7 @@ import pytest
 
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.machine_file import load_machine
-from commanalyzer.scaling.allocations.model import model_of
+from commanalyzer.scaling.allocations.metrics import model_of
 
 
 def _check(machine: str, area: str, expected_s: float, **metrics: float) -> None:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from commanalyzer.profiles.extrapolation.fitting import folds
-from commanalyzer.profiles.extrapolation.proposals import proposer, read_terms
+from commanalyzer.profiles.extrapolation.fitting import folds, proposer, read_terms
 from commanalyzer.scaling.laws.formula import formula_text
 from commanalyzer.scaling.laws.law import Formula
 from commanalyzer.scaling.laws.selection import Criterion, Search, fit_terms, select_forward

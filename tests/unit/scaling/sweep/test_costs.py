@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.scaling.sweep import work
+from commanalyzer.scaling.sweep import executors
+from commanalyzer.scaling.sweep.executors import Spent, StageClock, division_costs, stage_costs, warm_up
 from commanalyzer.scaling.sweep.table import table_lines
-from commanalyzer.scaling.sweep.work import Spent, StageClock, division_costs, stage_costs, warm_up
 from tests.samples import sample_decomposition, sample_result
 
 
@@ -25,7 +25,7 @@ class Time:
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> Time:
     time = Time()
-    monkeypatch.setattr(work, "_now", time)
+    monkeypatch.setattr(executors, "_now", time)
     return time
 
 

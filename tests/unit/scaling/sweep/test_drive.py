@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from commanalyzer.foundation.errors import PartitionError, RuntimeBuildError
-from commanalyzer.scaling.sweep.drive import Drive, SweepStatus, with_limit
 from commanalyzer.scaling.sweep.executors import Engine, executor_engine
 from commanalyzer.scaling.sweep.points import PointSpec
+from commanalyzer.scaling.sweep.run import Drive, SweepStatus, with_limit
 from commanalyzer.scaling.sweep.store import PointRecord, SweepDirectory
 from tests.unit.scaling.sweep.records import record, spec
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from commanalyzer.scaling.sweep.drive import fit_power_law, log_sizes, needs_of
 from commanalyzer.scaling.sweep.points import grid, parse_axis
+from commanalyzer.scaling.sweep.run import fit_power_law, log_sizes, needs_of
 from tests.unit.scaling.sweep.records import record
 
 
