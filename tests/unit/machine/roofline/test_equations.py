@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from commanalyzer.foundation.quantities import (
 )
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline import equations
+from commanalyzer.machine.roofline.equations import collective_rounds, phased_amount
 
 
 def test_equation_1() -> None:
@@ -102,3 +104,14 @@ def test_machine_bound_reads_curves() -> None:
     # B_c(4) = 2 GB/s, half way between, is what random partners get
     reading = equations.bandwidth_at(machine, 4)
     assert reading is not None and reading.value == pytest.approx(2e9)
+
+
+@pytest.mark.parametrize(("partners", "rounds"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (63, 6)])
+def test_binomial_tree(partners: int, rounds: int) -> None:
+    assert collective_rounds(partners) == rounds
+
+
+def test_phases_share_no_link_time() -> None:
+    # Node 0: receives 10 and sends 2, then sends 20 and receives 4; node 1: the same both times.
+    sent, received = np.array([[2, 5], [20, 5]]), np.array([[10, 5], [4, 5]])
+    assert phased_amount(sent, received).tolist() == [30, 10]

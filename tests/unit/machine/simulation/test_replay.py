@@ -15,7 +15,7 @@ from commanalyzer.machine.simulation.run import (
     replayed_time,
 )
 from commanalyzer.machine.simulation.schedule import find_smpirun, make_schedule, replay
-from tests.simgrid.tools import needs_simgrid
+from tests.simgrid.platforms import needs_simgrid
 from tests.unit.machine.simulation.test_schedule import communication
 
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9)
