@@ -104,14 +104,10 @@ def test_missing_file_and_wrong_unit(tmp_path: Path) -> None:
         MachineParameters(bandwidth=Parameter(1.0, "bit/s"))
 
 
-def test_updated_keeps_the_rest() -> None:
+def test_updated_keeps_the_rest_and_takes_what_the_other_knows() -> None:
     old = MachineParameters("m", Parameter(1e9, "B/s"), Parameter(0.5, "1"))
     new = old.updated(bandwidth=Parameter(2e9, "B/s"), overlap=None)
     assert (new.name, new.bandwidth, new.overlap) == ("m", Parameter(2e9, "B/s"), Parameter(0.5, "1"))
-
-
-def test_updated_from_takes_what_the_other_knows() -> None:
-    old = MachineParameters("m", Parameter(1e9, "B/s"), Parameter(0.5, "1"))
     other = MachineParameters("", Parameter(2e9, "B/s"), latency=Parameter(1e-6, "s"))
     assert old.updated_from(other) == MachineParameters(
         "m", Parameter(2e9, "B/s"), Parameter(0.5, "1"), latency=Parameter(1e-6, "s")

@@ -141,9 +141,6 @@ def test_growing_one_by_one_finds_pipelines_too(monkeypatch: pytest.MonkeyPatch)
     grown = best_counts(PIPELINE, models, {}, 20)
     assert not grown.is_exhaustive
     assert grown.element_time_s == exact.element_time_s == pytest.approx(31 / 12)
-
-
-def test_growing_goes_on_where_two_stages_are_equally_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("commanalyzer.kernels.composition.answer.MOST_CONFIGURATIONS", 1)
     models = {"a": read_formula("8"), "b": read_formula("8"), "c": read_formula("4")}
     found = best_counts(PIPELINE, models, {}, 9)

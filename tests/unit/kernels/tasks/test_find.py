@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_time_steps_are_tasks_and_halos_are_moved() -> None:
+def test_time_steps_are_tasks_without_parallelism_and_halos_are_moved() -> None:
     graph = tasks_of(STEPS, "5")
     assert [t.name for t in graph.tasks] == ["main", *("smooth", "back") * 5, "host"]
     assert kernel(graph, "smooth").executions == 5
@@ -76,10 +76,6 @@ def test_time_steps_are_tasks_and_halos_are_moved() -> None:
     halos = [e for e in edges if graph.tasks[e.sink].name == "smooth"]
     assert len(halos) == 4
     assert {e.moved_bytes for e in halos} == {(2 * 8, 2 * 3 * 8)}  # one element each way at 1 and 3 borders
-
-
-def test_a_path_of_steps_has_no_parallelism() -> None:
-    graph = tasks_of(STEPS, "5")
     names = [graph.tasks[t].name for t in graph.critical_path()]
     assert names[0] == "main" and names.count("smooth") == 5
     assert graph.parallelism() == pytest.approx(1.0)

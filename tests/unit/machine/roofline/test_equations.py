@@ -19,28 +19,19 @@ from commanalyzer.machine.roofline import equations
 from commanalyzer.machine.roofline.equations import collective_rounds, phased_amount
 
 
-def test_equation_1() -> None:
+def test_equations_1_2_3_and_5() -> None:
     assert equations.efficiency(Seconds(1.0), Seconds(3.0)) == 0.75
     assert equations.efficiency(Seconds(0.0), Seconds(3.0)) == 1.0
-
-
-def test_equation_2() -> None:
     # 8 GB, half of it hidden, at 2 GB/s
     assert equations.overhead_lower_bound(Bytes(8e9), Dimensionless(0.5), BytesPerSecond(2e9)) == 2.0
-
-
-def test_equation_3() -> None:
     assert equations.serial_time(Flop(6e9), FlopPerSecond(2e9)) == 3.0
+    assert equations.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
 
 
 def test_equation_4() -> None:
     # R I_c (1 - O_c) / B_c = 4e9 * 0.5 * 0.5 / 2e9 = 0.5
     bound = equations.efficiency_upper_bound(0.5, FlopPerSecond(4e9), BytesPerSecond(2e9), Dimensionless(0.5))
     assert bound == pytest.approx(2 / 3, rel=1e-15)
-
-
-def test_equation_5() -> None:
-    assert equations.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
 
 
 positive = st.floats(min_value=1e-3, max_value=1e15)

@@ -63,16 +63,13 @@ def _star(reduce_rounds: int, bcast_rounds: int) -> Communication:
     return replace(plain, collectives=tuple(found), peer_bytes=peer_bytes, peer_messages=peer_messages)
 
 
-def test_hubs_are_trees_not_stars() -> None:
+def test_hubs_are_trees_that_wait_only_where_the_result_is_spread() -> None:
     traffic = node_traffic(_star(10, 10))
     assert traffic.node_bytes.tolist() == [0, 100, 100, 0, (200 + 480) / 4]
     assert traffic.messages.tolist() == [0, 1, 1, 0, 62 / 4]
     # log2(4) messages one after another in each of ten rounds
     assert (traffic.collective_rounds, traffic.collective_partners, traffic.collective_steps) == (10, 3, 20)
     assert traffic.collective_bytes == 8.0
-
-
-def test_rounds_of_collectives_wait_only_where_the_result_is_spread() -> None:
     assert node_traffic(_star(10, 0)).collective_rounds == 1
     assert node_traffic(_star(10, 4)).collective_rounds == 4
     assert node_traffic(_star(0, 10)).collective_rounds == 0

@@ -100,9 +100,6 @@ def test_hub_values_are_collective_operations() -> None:
     parameter = Collective("bcast", "n", 1, 3, 1, 12)
     expected = Operation("allreduce", 2, 8, 5), Operation("bcast", 1, 4, 1), Operation("reduce", 0, 8, 1)
     assert collective_operations([*norm, checksum, parameter]) == expected
-
-
-def test_values_that_are_read_more_often_than_reduced() -> None:
     found = [Collective("bcast", "x", 1, 3, 7, 3 * 7 * 8), Collective("reduce", "x", 1, 3, 5, 3 * 5 * 16)]
     assert collective_operations(found) == (Operation("allreduce", 1, 16, 5), Operation("bcast", 1, 8, 2))
 

@@ -43,9 +43,6 @@ def test_hypergraph_of_values_and_reductions(tmp_path: Path) -> None:
     files.write_hmetis(path, g)
     lines = path.read_text().splitlines()
     assert lines == ["2 4 11", "16 1 2 3", "4 2 3 4", "1", "1", "1", "1"]
-
-
-def test_empty_hypergraph(tmp_path: Path) -> None:
     files.write_hmetis(tmp_path / "a.hgr", build(2, []))
     assert (tmp_path / "a.hgr").read_text() == "0 2 11\n1\n1\n"
 
@@ -88,9 +85,6 @@ def test_graphml(tmp_path: Path, communication: Communication) -> None:
     assert dict(back.nodes(data="work_flops")) == {0: 1.0, 1: 2.0, 2: 3.0, 3: 4.5}
     assert back[0][1] == {"bytes": int(communication.comm_bytes[0, 1]), "messages": 3}
     assert back.number_of_edges() == np.count_nonzero(communication.comm_bytes)
-
-
-def test_graphml_needs_the_work_of_every_part(tmp_path: Path, communication: Communication) -> None:
     with pytest.raises(ArtifactError, match="work of 4 parts, found 2"):
         files.write_graphml(tmp_path / "m.graphml", communication, np.zeros(2))
 
@@ -115,9 +109,6 @@ def test_text(tmp_path: Path) -> None:
         *("METRIC comm_bytes", "REGION main->halo", "DATA 40.0 44.0", "DATA 160.0 176.0"),
         *("METRIC messages", "REGION main", "DATA 3.0", "DATA 3.0"),
     ]
-
-
-def test_text_of_one_parameter_has_no_parentheses(tmp_path: Path) -> None:
     write_extrap_text(tmp_path / "a.txt", [Measurement({"p": p}, ["main"], "b", [1.0]) for p in (2.0, 4.5)])
     assert (tmp_path / "a.txt").read_text().splitlines()[:2] == ["PARAMETER p", "POINTS 2 4.5"]
 

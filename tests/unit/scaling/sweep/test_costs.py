@@ -43,13 +43,9 @@ def test_stages_of_one_name_are_added_up(now: Time) -> None:
         now.wall_s += seconds
     clock.finish()
     assert stage_costs(clock) == {"compile_s": 3.0, "graph_s": 12.0}
-
-
-def test_steps_are_divided_into_finding_and_counting(now: Time) -> None:
     result = sample_result(
         *(replace(sample_decomposition(nodes), seconds=seconds) for nodes, seconds in ((2, 3.0), (4, 10.0)))
     )
-    clock = StageClock()
     clock.stage("partition and count", 4)
     for seconds in (4.0, 8.0, 16.0, 4.0):
         now.wall_s += seconds
