@@ -131,13 +131,11 @@ def _prediction(
         return None
     if variant.folds:
         return result
-    result = replace(result, store=GraphStore.of(without_folds(result.graph)))
+    # No contributions may be combined: every source is sent to the sink's owner.
+    graph = result.graph
+    rows = graph.rows._replace(row_fold=np.zeros_like(graph.rows.row_fold))
+    result = replace(result, store=GraphStore.of(replace(graph, rows=rows)))
     return repartition(result, PartitionRequest(nodes), SilentProgress())
-
-
-def without_folds(graph: ValueGraph) -> ValueGraph:
-    """Return ``graph`` where no contributions may be combined: every source is sent to the sink's owner."""
-    return replace(graph, rows=graph.rows._replace(row_fold=np.zeros_like(graph.rows.row_fold)))
 
 
 def _own_accuracy(

@@ -271,7 +271,11 @@ def _rows(selection: CaseSelection, case: Case) -> list[CaseRow]:
         build_mpi(workload.mpi_sources, program, workload.flags)
         counted = [counted_run(workload, arguments, p, program) for p in nodes]
     predicted = _prediction(workload, arguments, nodes)
-    graph = own_graph(workload, arguments, predicted.graph)
+    graph, own = predicted.graph, workload.own_arguments(arguments)
+    if (
+        workload.arrays and own != arguments
+    ):  # the same problem in the order that the blocks of the file describe
+        graph = record(request_for(workload, own, (2,)), SilentProgress()).store.graph()
     return [_row(case, p, predicted, run, graph) for p, run in zip(nodes, counted, strict=True)]
 
 
@@ -296,14 +300,6 @@ def _prediction(workload: CaseProgram, arguments: Sequence[str], nodes: Sequence
         return analyze(request_for(workload, arguments, nodes, MODELS), SilentProgress())
     except ConfigError:
         return analyze(request_for(workload, arguments, nodes), SilentProgress())
-
-
-def own_graph(workload: CaseProgram, arguments: Sequence[str], analysed: ValueGraph) -> ValueGraph:
-    """Graph of the same problem in the order that the blocks of the file describe."""
-    own = workload.own_arguments(arguments)
-    if own == tuple(arguments) or not workload.arrays:
-        return analysed
-    return record(request_for(workload, own, (2,)), SilentProgress()).store.graph()
 
 
 def own_decomposition(

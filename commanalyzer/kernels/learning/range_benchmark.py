@@ -103,25 +103,18 @@ def word_of(mapper: RangeMapper) -> str:
     return f"slice({mapper.dimension})" if mapper.kind == "slice" else mapper.kind
 
 
-def overheads_json(table: OverheadTable) -> str:
-    """JSON text of a table; ``rho`` beside what it is computed from."""
-    pairs = [{**asdict(pair), "rho": pair.rho} for pair in table.pairs]
-    content = {"schema": SCHEMA, "machine": table.machine, "elements": table.elements, "pairs": pairs}
-    return document_text(content)
-
-
 def save_overheads(table: OverheadTable, path: Path, *, force: bool = False) -> None:
     """Write a table; ``ArtifactError`` if the file exists (without ``force``) or cannot be written."""
-    write_text(path, overheads_json(table), force=force)
+    pairs = [{**asdict(pair), "rho": pair.rho} for pair in table.pairs]  # beside what it is computed from
+    content = {"schema": SCHEMA, "machine": table.machine, "elements": table.elements, "pairs": pairs}
+    write_text(path, document_text(content), force=force)
 
 
 def load_overheads(path: Path) -> OverheadTable:
     """Table of a file; ``ArtifactError`` if it is missing or no such table."""
     hint = "commanalyzer machine measure --range-mappers -o FILE writes them"
     with reading(path, "overheads of range mappers", hint=hint):
-        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-        if content["schema"] != SCHEMA:
-            raise ValueError(f"schema {content['schema']}")
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=SCHEMA)
         return typed(content, OverheadTable)
 
 

@@ -85,12 +85,12 @@ def train(table: RunTable, options: TrainingOptions, machine: str = "") -> Train
     predicted = leave_kernels_out(table, options, chosen)
     relative = np.log(table.speedups / predicted)
     low, high = np.quantile(relative, _LEVELS).tolist()
-    model = _fit(table, options, chosen)
+    estimator, scaling = _fit(table, options, chosen)
     import sklearn
 
     return TrainedModel(
-        estimator=model.estimator,
-        scaling=model.scaling,
+        estimator=estimator,
+        scaling=scaling,
         target=options.target,
         parameters=chosen,
         kernels=tuple(sorted(set(table.kernels.tolist()))),
@@ -114,14 +114,13 @@ def leave_kernels_out(
     for kernel in np.unique(table.kernels):
         is_left_out = table.kernels == kernel
         model = _fit(table.where(~is_left_out), options, chosen)
-        rows = table.where(is_left_out)
-        found[is_left_out] = _predicted(model, rows)
+        found[is_left_out] = _predicted(*model, table.where(is_left_out), options.target)
     return found
 
 
 def unseen_speedups(table: RunTable, rows: RunTable, options: TrainingOptions) -> Floats:
     """float64[N], speed-ups of ``rows`` by a model of ``table`` with default parameters."""
-    return _predicted(_fit(table, options, _defaults(options.kind)), rows)
+    return _predicted(*_fit(table, options, _defaults(options.kind)), rows, options.target)
 
 
 def search(table: RunTable, options: TrainingOptions) -> dict[str, Any]:
@@ -165,26 +164,20 @@ def _prepared(table: RunTable, options: TrainingOptions) -> tuple[Scaling, Float
     return scaling, np.log(table.speedups / references(table, options.target))
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    estimator: Estimator
-    scaling: Scaling
-    target: Target
-
-
-def _fit(table: RunTable, options: TrainingOptions, parameters: Mapping[str, Any]) -> _Fitted:
+def _fit(
+    table: RunTable, options: TrainingOptions, parameters: Mapping[str, Any]
+) -> tuple[Estimator, Scaling]:
     scaling, targets = _prepared(table, options)
     inputs = scaling.inputs(table)
     chosen = dict(parameters)
     if options.kind == "neighbours":
         chosen["n_neighbors"] = min(int(chosen["n_neighbors"]), len(table))
     regressor = _regressor(options.kind, chosen).fit(inputs, targets)
-    return _Fitted(_plain(options.kind, regressor, inputs, targets), scaling, options.target)
+    return _plain(options.kind, regressor, inputs, targets), scaling
 
 
-def _predicted(model: _Fitted, rows: RunTable) -> Floats:
-    raw = model.estimator.predict(model.scaling.inputs(rows))
-    return restored(raw, rows, model.target)
+def _predicted(estimator: Estimator, scaling: Scaling, rows: RunTable, target: Target) -> Floats:
+    return restored(estimator.predict(scaling.inputs(rows)), rows, target)
 
 
 def _regressor(kind: Kind, parameters: Mapping[str, Any]) -> Any:

@@ -76,18 +76,9 @@ def read_samples(path: Path) -> tuple[tuple[Series, ...], dict[str, object]]:
         kind, schema = document["kind"], document["schema"]
         if (kind, schema) != (SAMPLES_KIND, SAMPLES_SCHEMA):
             raise ValueError(f"kind {kind!r}, schema {schema!r}")
-        series = tuple(
-            typed(
-                {
-                    **item,
-                    "num_ranks": item["ranks"],
-                    "num_messages": item["messages"],
-                    "times_s": item["times"],
-                },
-                Series,
-            )
-            for item in document["series"]
-        )
+        names = {"num_ranks": "ranks", "num_messages": "messages", "times_s": "times"}
+        found = [item | {own: item[name] for own, name in names.items()} for item in document["series"]]
+        series = tuple(typed(item, Series) for item in found)
         return series, typed(document["provenance"], dict[str, object])
 
 

@@ -80,8 +80,8 @@ class MessageSource:
 
     relative: int  # to be added to the own rank, modulo the number of ranks; a rank if ``is_absolute``
     is_absolute: bool  # all members receive from the same rank
-    sizes: tuple[float, float, float, float, float]  # bytes: least, largest, median, mean, standard deviation
-    messages: tuple[float, float, float, float, float]  # messages, likewise
+    sizes: tuple[float, ...]  # bytes: least, largest, median, mean, standard deviation
+    messages: tuple[float, ...]  # messages, likewise
 
 
 @dataclass(frozen=True, slots=True)

@@ -350,8 +350,24 @@ class RunPlan:
     num_registers: int  # registers of all functions
 
     def text(self) -> str:
-        """The instrumented module."""
-        return instrumented_text(self.module, self.segments)
+        """The module with code that writes the segments it executes and the addresses that they access."""
+        patches = {function.name: FunctionPatch() for function in self.module.functions}
+        for number, segment in enumerate(self.segments):
+            patch = patches[self.module.functions[segment.function].name]
+            lines: list[str] = []
+            room = patch.value(lines, f"call ptr @ca_profile_segment(i64 {number}, i64 {segment.words})")
+            at = 1
+            for access in segment.accesses:
+                line = segment.instructions[access.instruction].first_line
+                _write_words(patch, patch.before.setdefault(line, []), room, at, access)
+                at += access.words
+            if segment.behind is None:
+                patch.tops.setdefault(segment.label, []).extend(lines)
+            else:
+                patch.after.setdefault(segment.behind.last_line, []).extend(lines)
+        lines = patched(self.module, patches, self.module.lines)
+        lines.append("declare ptr @ca_profile_segment(i64, i64)")
+        return "\n".join(lines) + "\n"
 
 
 def plan_run(module: Module) -> RunPlan:
@@ -360,27 +376,6 @@ def plan_run(module: Module) -> RunPlan:
     kinds = [[kind_of(i) for i in s.instructions] for s in segments]
     builder = _Tables(module, segments, kinds)
     return RunPlan(module, segments, builder.build(), _facts(module, segments, kinds), builder.num_registers)
-
-
-def instrumented_text(module: Module, segments: Sequence[CodeSegment]) -> str:
-    """The module with code that writes the segments it executes and the addresses that they access."""
-    patches = {function.name: FunctionPatch() for function in module.functions}
-    for number, segment in enumerate(segments):
-        patch = patches[module.functions[segment.function].name]
-        lines: list[str] = []
-        room = patch.value(lines, f"call ptr @ca_profile_segment(i64 {number}, i64 {segment.words})")
-        at = 1
-        for access in segment.accesses:
-            line = segment.instructions[access.instruction].first_line
-            _write_words(patch, patch.before.setdefault(line, []), room, at, access)
-            at += access.words
-        if segment.behind is None:
-            patch.tops.setdefault(segment.label, []).extend(lines)
-        else:
-            patch.after.setdefault(segment.behind.last_line, []).extend(lines)
-    lines = patched(module, patches, module.lines)
-    lines.append("declare ptr @ca_profile_segment(i64, i64)")
-    return "\n".join(lines) + "\n"
 
 
 def _write_words(patch: FunctionPatch, lines: list[str], room: str, at: int, access: Access) -> None:

@@ -278,14 +278,12 @@ def _profile(matrix: Int64) -> Float64:
 
 def _improved(order: Int64, predicted: Int64, counted: Int64) -> Int64:
     """``order`` after exchanging the best pair, again and again, until no exchange helps."""
-    shared = _shared(order, predicted, counted)
     for _ in range(_MAX_SWEEPS * len(order)):
         gain, first, second = _best_exchange(order, predicted, counted)
         if gain <= 0:
             break
         order = order.copy()
         order[[first, second]] = order[[second, first]]
-        shared += gain
     return order
 
 

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,13 +90,9 @@ class PhaseModel(Protocol):
 class AreaModel:
     """Formulas by area."""
 
+    title: ClassVar[str] = "areas"  # what to call it
     times: PhaseTimes
     laws: tuple[Law, ...]
-
-    @property
-    def title(self) -> str:
-        """What to call it."""
-        return "areas"
 
     @property
     def metrics(self) -> frozenset[str]:
@@ -189,16 +185,12 @@ _NODE_STARTS, _PROCESS_STARTS = (1.0, 2.0), (1.0, 0.5, 0.2)  # of the largest ra
 class InjectionModel:
     """Rates of a node and its processes."""
 
+    title: ClassVar[str] = "max-rate"  # what to call it
     latency_s: float  # L
     overhead_s: float  # o
     gap_s: float  # g, of a node
     node_bandwidth: float  # B_node, B/s
     process_bandwidth: float  # B_process, B/s
-
-    @property
-    def title(self) -> str:
-        """What to call it."""
-        return "max-rate"
 
     def predict(self, metrics: Mapping[str, Floats]) -> PhasePrediction:
         """See :class:`~commanalyzer.scaling.allocations.metrics.PhaseModel`."""
