@@ -105,7 +105,6 @@ ADAPTERS = {
         "profiles.classification.classify",
         "profiles.extrapolation.fitting",
         "kernels.learning.training",
-        "kernels.learning.insight",
     },
     "statsmodels": {"scaling.laws.regression"},
     "ziglang": set[str](),  # started as a program

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.checking.validation.cases import CaseProgram
-from commanalyzer.checking.validation.owners import owners_by_blocks
+from commanalyzer.checking.validation.cases import CaseProgram, owners_by_blocks
 from commanalyzer.checking.validation.run import (
     HIGH,
     Case,

@@ -1,4 +1,4 @@
-"""Raw timings of the measurements, and the file that keeps them beside a machine file."""
+"""The measurements of a network, their raw timings, and the file that keeps these beside a machine file."""
 
 from __future__ import annotations
 

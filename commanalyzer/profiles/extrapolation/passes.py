@@ -25,7 +25,6 @@ from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.profiles.classification.classes import Classes, classes_json, load_classes
 from commanalyzer.profiles.classification.classify import Method, classify
 from commanalyzer.profiles.document import read_profiles
-from commanalyzer.profiles.extrapolation.accuracy import Accuracy, accuracies
 from commanalyzer.profiles.extrapolation.data import (
     COUNTS,
     REST,
@@ -36,10 +35,12 @@ from commanalyzer.profiles.extrapolation.data import (
 )
 from commanalyzer.profiles.extrapolation.fitting import Fitter, default_terms
 from commanalyzer.profiles.extrapolation.models import (
+    Accuracy,
     ClassModels,
     MetricModel,
     Models,
     Part,
+    accuracies,
     fit_function,
     grid_counts,
     load_models,

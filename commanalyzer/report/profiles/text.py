@@ -11,8 +11,15 @@ from rich.text import Text
 from commanalyzer.foundation.documents import document_text
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
-from commanalyzer.profiles.extrapolation.accuracy import Accuracy
-from commanalyzer.profiles.extrapolation.models import CDF, END, LARGEST, GridCount, MetricModel, Part
+from commanalyzer.profiles.extrapolation.models import (
+    CDF,
+    END,
+    LARGEST,
+    Accuracy,
+    GridCount,
+    MetricModel,
+    Part,
+)
 from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.metrics import metrics_of

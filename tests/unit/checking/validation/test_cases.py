@@ -4,8 +4,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.checking.validation.cases import ArrayBlocks, CaseProgram, evaluate, read_cases
-from commanalyzer.checking.validation.owners import block_of, element_owners, elements_of
+from commanalyzer.checking.validation.cases import (
+    ArrayBlocks,
+    CaseProgram,
+    block_of,
+    element_owners,
+    elements_of,
+    evaluate,
+    read_cases,
+)
 from commanalyzer.checking.validation.run import Case, CaseSelection, Failure, each_case, selected
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError, FitError
-from commanalyzer.kernels.learning.estimators import fit_scaling
-from commanalyzer.kernels.learning.insight import cosine_distances, kernel_clusters, rank_features
-from commanalyzer.kernels.learning.model import TrainedModel, errors_of, load_model, save_model
+from commanalyzer.kernels.learning.model import TrainedModel, errors_of, fit_scaling, load_model, save_model
 from commanalyzer.kernels.learning.runs import RunTable, read_runs, runs_of
 from commanalyzer.kernels.learning.training import (
     KINDS,
     TrainingOptions,
     _plain,
     _regressor,
+    cosine_distances,
+    kernel_clusters,
     leave_kernels_out,
+    rank_features,
     train,
 )
 from commanalyzer.report.figures.chart import inline_svg
