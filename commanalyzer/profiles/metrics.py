@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.profiles.fields import POINT_TO_POINT
-from commanalyzer.profiles.values import GROUPS, LINE_BYTES, RankProfile, Reuse
-
-Float64 = NDArray[np.float64]
+from commanalyzer.profiles.values import GROUPS, LINE_BYTES, Float64, RankProfile, Reuse
 
 MIXES = tuple(GROUPS)
 """Metrics that are vectorized mixes."""
