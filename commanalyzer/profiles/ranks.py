@@ -10,17 +10,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import LAYERS, Communication
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT
-from commanalyzer.profiles.mix import InstructionMix
-from commanalyzer.profiles.values import Exchange, Footprint, Profile, RankProfile, Reuse
+from commanalyzer.profiles.values import (
+    Exchange,
+    Float64,
+    Footprint,
+    InstructionMix,
+    Profile,
+    RankProfile,
+    Reuse,
+)
 from commanalyzer.result.results import AnalysisResult, Decomposition
-
-Float64 = NDArray[np.float64]
 
 REMARK = (
     "instructions and accesses of a rank are its share of the work, its footprint is its share of the values;"

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from commanalyzer.checking.validation import run
 from commanalyzer.checking.validation.cases import CaseProgram, read_cases
-from commanalyzer.checking.validation.jobs import build_mpi
+from commanalyzer.checking.validation.run import build_mpi
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.recording.record import record
 from tests.e2e import irregular_models as models

@@ -22,11 +22,9 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import Progress, SilentProgress
-from commanalyzer.profiles.classification.classes import Classes
+from commanalyzer.profiles.classification.classes import Classes, classes_json, load_classes
 from commanalyzer.profiles.classification.classify import Method, classify
-from commanalyzer.profiles.classification.document import classes_json, load_classes
 from commanalyzer.profiles.document import read_profiles
-from commanalyzer.profiles.extrapolation.accuracy import Accuracy, accuracies
 from commanalyzer.profiles.extrapolation.data import (
     COUNTS,
     REST,
@@ -35,20 +33,22 @@ from commanalyzer.profiles.extrapolation.data import (
     count_name,
     training_data,
 )
-from commanalyzer.profiles.extrapolation.fitting import Fitter
-from commanalyzer.profiles.extrapolation.functions import fit_function, grid_counts
+from commanalyzer.profiles.extrapolation.fitting import Fitter, default_terms
 from commanalyzer.profiles.extrapolation.models import (
+    Accuracy,
     ClassModels,
     MetricModel,
     Models,
     Part,
+    accuracies,
+    fit_function,
+    grid_counts,
     load_models,
     models_json,
     thread_count,
     with_counts,
 )
 from commanalyzer.profiles.extrapolation.profiles import points
-from commanalyzer.profiles.extrapolation.proposals import default_terms
 from commanalyzer.profiles.extrapolation.setup import (
     SIZE,
     THREADS,
