@@ -20,19 +20,19 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_608,
-    "cli": 3_735,
-    "communication": 2_910,
+    "cli": 3_734,
+    "communication": 2_911,
     "division": 6_858,
-    "foundation": 1_115,
+    "foundation": 1_114,
     "graph": 5_584,
     "kernels": 6_679,
     "machine": 4_890,
     "profiles": 4_809,
     "program": 8_938,
     "recording": 10_848,
-    "report": 7_022,
-    "result": 2_573,
-    "scaling": 5_805,
+    "report": 7_021,
+    "result": 2_546,
+    "scaling": 5_757,
     ".": 723,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 42_035,
+    "tests": 41_867,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
