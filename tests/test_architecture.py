@@ -27,7 +27,7 @@ BUDGETS = {
     "graph": 5_584,
     "kernels": 6_820,
     "machine": 4_928,
-    "profiles": 4_897,
+    "profiles": 4_895,
     "program": 8_938,
     "recording": 10_843,
     "report": 7_022,

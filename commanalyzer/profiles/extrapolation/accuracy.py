@@ -66,17 +66,16 @@ def _accuracy(
     models: Models, own: ClassModels, metric: str, data: ClassData, test: ClassData | None
 ) -> Accuracy:
     observed, predicted = compared(models, own, metric, data)
-    is_tested = test is not None and metric in test.components
-    tested, guessed = (
-        compared(models, own, metric, test) if test is not None and is_tested else (np.zeros(0), np.zeros(0))
-    )
+    tested = guessed = np.zeros(0)
+    if test is not None and metric in test.components:
+        tested, guessed = compared(models, own, metric, test)
     is_function = own.models[metric].setup.type == "memFunction"
     return Accuracy(
         own.name,
         metric,
         _r2(observed, predicted),
         mean_error(observed, predicted, is_function),
-        mean_error(tested, guessed, is_function) if is_tested else float("nan"),
+        mean_error(tested, guessed, is_function),
         observed,
         predicted,
         tested,

@@ -54,8 +54,7 @@ def acceptance(
     """
     if not constraints:
         return None
-    wrong = [name for name in constraints.increasing if name not in names]
-    if wrong:
+    if wrong := [name for name in constraints.increasing if name not in names]:
         raise ValueError(f"constraint along {wrong[0]}, which is none of {', '.join(names)}")
     grid = np.stack(
         np.meshgrid(

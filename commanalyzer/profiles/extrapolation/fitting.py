@@ -21,8 +21,7 @@ from commanalyzer.scaling.laws.terms import Floats, Term
 
 Model = Law | Learned
 _FOLDS = 10
-_ALL_WEIGHTS = (0.0, 0.5, 1.0, 2.0)
-_FAST_WEIGHTS = (0.5,)
+_ALL_WEIGHTS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +60,7 @@ class Fitter:
         else:
             propose = proposer(self.mains(setup.name), self.divisors, self.setup.interactions)
             found = select_forward(self.x, y, propose, search)
-        if found is None:
-            found = constant(y)
-        return self._law(setup.name, found)
+        return self._law(setup.name, constant(y) if found is None else found)
 
     def fit_coarse(self, setup: MetricSetup, y: Floats) -> Model:
         """Model of a number that is known to a factor of two: a power law, unless terms are given."""
@@ -92,11 +89,10 @@ class Fitter:
             )
         except ValueError as error:
             raise ConfigError(str(error), where=f"constraints of {setup.name}") from error
-        is_weighted = setup.model != "linear"
-        if setup.selection == "fast":
-            fast: tuple[float, ...] = _FAST_WEIGHTS if is_weighted else (0.0,)
-            return Search("bic" if is_weighted else "adjusted-r2", (), fast, accepts)
-        powers: tuple[float, ...] = _ALL_WEIGHTS if is_weighted else (0.0,)
+        is_weighted, is_fast = setup.model != "linear", setup.selection == "fast"
+        powers = (0.0,) if not is_weighted else (0.5,) if is_fast else _ALL_WEIGHTS
+        if is_fast:
+            return Search("bic" if is_weighted else "adjusted-r2", (), powers, accepts)
         if setup.selection == "largest":
             return Search("leave-largest-out", tuple(holdouts(scaling)), powers, accepts)
         return Search("ten-fold", tuple(folds(len(self.x))), powers, accepts)

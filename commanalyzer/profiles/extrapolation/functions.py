@@ -80,15 +80,10 @@ def grid_counts(classes: Classes, processes: str) -> dict[str, GridCount]:
 
 
 END, LARGEST, CDF = "end", "max", "cdf"
-_LEVELS = 20
+_LEVELS = (np.arange(20) + 0.5) / 20
 """Equally spaced fractions; the mean error of a step function cannot be told to better than half a level."""
 _SMALLEST = 0.5  # memX of the distance 0: half of the next one
 _LEAST_MAX = 4.0  # so that the logarithm of memX over that of max stays above -1
-
-
-def levels() -> Floats:
-    """float64[20], the fractions."""
-    return (np.arange(_LEVELS) + 0.5) / _LEVELS
 
 
 def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]) -> dict[str, Model]:
@@ -109,7 +104,7 @@ def _fit_levels(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Fl
     share = table / np.where(end > 0, end, 1.0)[:, None]
     found: dict[str, Model] = {END: fitter.fit(setup, end)}
     known: dict[bytes, Model] = {}
-    for level in levels().tolist():
+    for level in _LEVELS.tolist():
         y = np.array([np.exp2(np.interp(level, own, logs)) for own in np.maximum.accumulate(share, axis=1)])
         if y.tobytes() not in known:  # levels on one step have the same distances
             known[y.tobytes()] = fitter.fit_coarse(setup, y)
@@ -168,12 +163,12 @@ def _of_levels(
     parts: Mapping[str, Model], values: Mapping[str, Floats | float], count: int, distances: Floats
 ) -> Floats:
     end = np.minimum(_at(parts[END], values, count), 1.0)
-    table = np.stack([_at(parts[f"{level:g}"], values, count) for level in levels().tolist()], axis=1)
+    table = np.stack([_at(parts[f"{level:g}"], values, count) for level in _LEVELS.tolist()], axis=1)
     logs = np.maximum.accumulate(np.log2(np.maximum(table, 1.0)), axis=1)
-    steps = logs + 1e-9 * np.arange(_LEVELS)  # equal distances: the highest level counts
+    steps = logs + 1e-9 * np.arange(len(_LEVELS))  # equal distances: the highest level counts
     asked = np.log2(1 + distances) + 1e-6
     # Half a level lies below the first one and above the last one, at their distances.
-    shares = np.stack([np.interp(asked, row, levels(), left=0.0, right=1.0) for row in steps])
+    shares = np.stack([np.interp(asked, row, _LEVELS, left=0.0, right=1.0) for row in steps])
     return np.asarray(shares * end[:, None])
 
 

@@ -52,22 +52,18 @@ class Learned:
 
 @lru_cache(maxsize=512)
 def _fitted(model: Learned) -> Callable[[Floats], Floats]:
-    table = columns(model.terms, np.array(model.rows))
-    return _fit(model.kind, table, np.array(model.values))
+    return _fit(model.kind, columns(model.terms, np.array(model.rows)), np.array(model.values))
 
 
 def _fit(kind: str, table: Floats, y: Floats) -> Callable[[Floats], Floats]:
     """Function from inputs to predictions; inputs and metric are standardised."""
-    centre, spread = table.mean(axis=0), table.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    level, extent = float(y.mean()), float(y.std()) or 1.0
-    learner = _learner(kind, len(y))
-    learner.fit((table - centre) / spread, (y - level) / extent)
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    def predict(inputs: Floats) -> Floats:
-        return np.asarray(learner.predict((inputs - centre) / spread) * extent + level)
-
-    return predict
+    learner = make_pipeline(StandardScaler(), _learner(kind, len(y)))
+    fitted = TransformedTargetRegressor(learner, transformer=StandardScaler()).fit(table, y)
+    return lambda inputs: np.asarray(fitted.predict(inputs))
 
 
 def _learner(kind: str, rows: int) -> Any:

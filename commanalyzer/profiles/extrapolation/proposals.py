@@ -23,12 +23,11 @@ def default_terms(parameters: Sequence[str], processes: str) -> tuple[str, ...]:
     Divided by the number of threads, roots give what the borders of blocks in two and three dimensions grow
     like.
     """
-    terms = [
+    return tuple(
         text.format(name)
         for name in parameters
         for text in (_PROCESS_TERMS if name == processes else _SIZE_TERMS)
-    ]
-    return tuple(terms)
+    )
 
 
 def read_terms(texts: Sequence[str], names: Sequence[str]) -> tuple[Term, ...]:
@@ -83,14 +82,8 @@ def _product(first: Term, second: Term) -> Term | None:
 
 
 def _divided(term: Term, divisor: int) -> Term | None:
-    if any(f.parameter == divisor for f in term):
-        return _reduced(term, divisor)
-    return tuple(sorted((*term, Factor(divisor, "power", Fraction(-1)))))
-
-
-def _reduced(term: Term, divisor: int) -> Term | None:
-    """The term over a parameter that it has: powers are subtracted; ``None`` for other forms."""
-    own = [f for f in term if f.parameter == divisor]
+    """The term over a parameter: powers are subtracted; ``None`` for other forms of it."""
+    own = [f for f in term if f.parameter == divisor] or [Factor(divisor, "power", Fraction(0))]
     if len(own) != 1 or own[0].form != "power":
         return None
     exponent = own[0].exponent - 1
