@@ -35,13 +35,14 @@ from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, p
 from commanalyzer.scaling.allocations.decisions import ComputeRates, Configurations
 from commanalyzer.scaling.allocations.metrics import (
     ROUTED,
+    AreaModel,
     InjectionModel,
+    PhaseModel,
     fit_injection,
     in_columns,
     phase_metrics,
     units_of,
 )
-from commanalyzer.scaling.allocations.model import AreaModel, PhaseModel
 from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Phase, Ranks
 from tests.simgrid.phases import allocated
 

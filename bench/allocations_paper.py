@@ -15,8 +15,7 @@ import numpy as np
 from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.decisions import ComputeRates, configurations, decide
-from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics
-from commanalyzer.scaling.allocations.model import model_of
+from commanalyzer.scaling.allocations.metrics import in_columns, model_of, phase_metrics
 from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, Ranks
 
 STEPS = 256

@@ -20,8 +20,8 @@ from bench.spurious_terms import DATA_SETS, study, table
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.classification.classify import METHODS, classify
-from commanalyzer.profiles.extrapolation.accuracy import compared, mean_error
 from commanalyzer.profiles.extrapolation.data import training_data
+from commanalyzer.profiles.extrapolation.models import compared, mean_error
 from commanalyzer.profiles.extrapolation.passes import train
 from commanalyzer.profiles.extrapolation.setup import default_setup
 from commanalyzer.profiles.metrics import FUNCTIONS, OPTIONAL

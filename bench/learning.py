@@ -33,15 +33,15 @@ from commanalyzer.kernels.learning.inputs import (
     weighted_speedup,
     weights,
 )
-from commanalyzer.kernels.learning.insight import kernel_clusters, rank_features
 from commanalyzer.kernels.learning.model import Target, errors_of, load_model, save_model
-from commanalyzer.kernels.learning.overheads import OverheadTable
-from commanalyzer.kernels.learning.range_benchmark import measure_on_platform
+from commanalyzer.kernels.learning.range_benchmark import OverheadTable, measure_on_platform
 from commanalyzer.kernels.learning.runs import RunTable, read_runs, runs_of
 from commanalyzer.kernels.learning.training import (
     KINDS,
     TrainingOptions,
+    kernel_clusters,
     leave_kernels_out,
+    rank_features,
     search,
     train,
     unseen_speedups,

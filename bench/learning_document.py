@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from commanalyzer.kernels.learning.insight import RankedFeature
 from commanalyzer.kernels.learning.model import SpeedupErrors
+from commanalyzer.kernels.learning.training import RankedFeature
 
 _INTRODUCTION = """# Learned speed-ups on simulated clusters
 

@@ -20,16 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.kernels.features.kernels import KernelFeatures, run_kernels
-from commanalyzer.kernels.features.static import COUNTED
+from commanalyzer.kernels.features.kernels import COUNTED, KernelFeatures, run_kernels
 from commanalyzer.kernels.learning.range_benchmark import chunks, moved_bytes
 from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
 from commanalyzer.machine.simulation.run import SimulationOptions, measured_machine
-from commanalyzer.machine.simulation.schedule import BARRIER, COMPUTE, Actions, joined, transfers
-from commanalyzer.machine.simulation.smpirun import replay
+from commanalyzer.machine.simulation.schedule import BARRIER, COMPUTE, Actions, joined, replay, transfers
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.record import compile_request
 from commanalyzer.request import AnalysisRequest, CompilerOptions

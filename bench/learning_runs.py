@@ -27,7 +27,7 @@ from bench.learning_lab import (
     simulated_times,
 )
 from commanalyzer.foundation.files import write_text
-from commanalyzer.kernels.features.static import COUNTED
+from commanalyzer.kernels.features.kernels import COUNTED
 from commanalyzer.kernels.learning.range_benchmark import chunks, moved_bytes
 from commanalyzer.kernels.tasks.mappers import RangeMapper, parse_mapper
 from commanalyzer.machine.parameters import MachineParameters

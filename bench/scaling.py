@@ -25,7 +25,7 @@ from bench.scaling_text import document
 from commanalyzer.checking.validation.run import versions
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.scaling.laws.extrap import second_opinion
+from commanalyzer.scaling.laws.document import second_opinion
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.law import Law
 

@@ -21,11 +21,10 @@ from bench.simulated_document import Row, document
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
-from commanalyzer.machine.simulation.mapping import HostOrder, place
 from commanalyzer.machine.simulation.platforms import TOPOLOGIES, LinkParameters, Platform, make_platform
+from commanalyzer.machine.simulation.routes import HostOrder, place
 from commanalyzer.machine.simulation.run import SimulationOptions, measured_machine, replayed_time
-from commanalyzer.machine.simulation.schedule import make_schedule
-from commanalyzer.machine.simulation.smpirun import smpi_version
+from commanalyzer.machine.simulation.schedule import make_schedule, smpi_version
 from tests.simgrid.programs import (
     CASES,
     ROOT,

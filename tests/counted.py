@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.checking.counting.merge import CALL, FINALIZED, TRANSFER, RankCounts, counted_result
+from commanalyzer.checking.counting.launch import CALL, FINALIZED, TRANSFER, RankCounts, counted_result
 from commanalyzer.communication.matrix import CallCounts, Communication, CountedRun
 from commanalyzer.division.owners import Owners
 from commanalyzer.recording.runtime.launch import TargetRun

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from commanalyzer.profiles import values
-from commanalyzer.profiles.mix import DATA_INDEX, INDEX, InstructionMix, no_instructions
+from commanalyzer.profiles.values import DATA_INDEX, INDEX, InstructionMix, no_instructions
 
 F64 = DATA_INDEX["float_64bits"]
 I64 = DATA_INDEX["int_64bits"]

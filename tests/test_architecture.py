@@ -19,20 +19,20 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "checking": 1_649,
-    "cli": 3_735,
-    "communication": 2_876,
-    "division": 6_853,
-    "foundation": 1_115,
+    "checking": 1_608,
+    "cli": 3_734,
+    "communication": 2_911,
+    "division": 6_858,
+    "foundation": 1_114,
     "graph": 5_584,
-    "kernels": 6_820,
-    "machine": 4_928,
-    "profiles": 4_895,
+    "kernels": 6_679,
+    "machine": 4_890,
+    "profiles": 4_805,
     "program": 8_938,
-    "recording": 10_843,
-    "report": 7_022,
-    "result": 2_573,
-    "scaling": 5_805,
+    "recording": 10_848,
+    "report": 7_021,
+    "result": 2_546,
+    "scaling": 5_757,
     ".": 723,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_986,
+    "tests": 41_918,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -85,7 +85,7 @@ LAYERS = (
 ANSWERS = {
     "report.figures.methods": {"result.results"},
     "result.results": {
-        *("result.causes", *(f"result.comparison.{name}" for name in ("compare", "difference", "measured"))),
+        *("result.causes", *(f"result.comparison.{name}" for name in ("compare", "difference"))),
         *("machine.simulation.platforms", "machine.simulation.run", "report.html.page"),
     },
 }
@@ -103,16 +103,15 @@ ADAPTERS = {
     },  # with Numba; the others are child processes
     "sklearn": {
         "profiles.classification.classify",
-        "profiles.extrapolation.learners",
+        "profiles.extrapolation.fitting",
         "kernels.learning.training",
-        "kernels.learning.insight",
     },
     "statsmodels": {"scaling.laws.regression"},
     "ziglang": set[str](),  # started as a program
 }
 MAY_SAY_ANY = {
     **{"foundation.compiled": "numba", "foundation.documents": "json", "graph.value_graph": "numpy"},
-    **dict.fromkeys(("kernels.learning.training", "profiles.extrapolation.learners"), "sklearn"),
+    **dict.fromkeys(("kernels.learning.training", "profiles.extrapolation.fitting"), "sklearn"),
     **{"division.libraries.mtkahypar_call": "mtkahypar", "api": "typing"},  # TypedDict: options by name
 }  # and, until all of their arguments have types, modules of compiled loops
 CHILD_PROCESSES = {"program.frontend.canonicalize"}

@@ -105,7 +105,7 @@ FURTHER = {
     "shim/test_driver.py": "repeated_chains",
     "shim/test_sanitizers.py": "hooks/9",
     "unit/communication/test_passes.py": "more_parts",
-    "unit/kernels/composition/test_allocation.py": "the_slower_stages",
+    "unit/kernels/composition/test_design.py": "the_slower_stages",
     "unit/profiles/extrapolation/test_models.py": "*/3",
     "unit/program/frontend/test_link.py": "programs_run[a.cpp",
     "unit/recording/instrument/test_work.py": "*/3",

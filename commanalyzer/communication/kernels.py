@@ -53,6 +53,7 @@ MOST_ROWS = np.iinfo(np.int32).max
 NONE = -1
 _BLOCK = -2  # next lines from here down are blocks
 _CHAIN = 2  # lines of a chain at least before it becomes a block
+_MOST_OPERANDS = 32  # of a term whose operands are compared with each other
 _NEAR, _FAR = 32, 64  # flows that loads take about as long as
 _SHARE = 16  # a block has at most so many places per line
 
@@ -150,12 +151,37 @@ def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
 
 
 @compiled_inline
+def _terms_of(readers: Any, value: Any) -> Any:
+    """Number of terms that read a value."""
+    return max(np.int64(readers[value]), ~np.int64(readers[value]))
+
+
+@compiled_inline
+def _rarest_home(rows: Any, t: Any, code: Any, readers: Any) -> Any:
+    """Return the part that owns most of the operands that the fewest terms read; -1 if others own as many."""
+    home, fewest, most = np.int64(NONE), np.int64(-1), 0
+    first, last = rows.source_ptr[t], rows.source_ptr[t + 1]
+    for i in range(first, last):
+        owner, count, same = np.int64(code[rows.source[i]]), _terms_of(readers, rows.source[i]), 0
+        if owner < 0 or (0 <= fewest < count):
+            continue
+        for j in range(first, last):
+            same += code[rows.source[j]] == owner and _terms_of(readers, rows.source[j]) == count
+        if count != fewest or same > most:
+            home, fewest, most = owner, count, same
+        elif same == most and owner != home:
+            home = np.int64(NONE)
+    return home
+
+
+@compiled_inline
 def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
     """Return the part that may compute term ``t`` of a row instead of the sink's owner; -1 if there is none.
 
     That is the part that owns all operands, hubs aside; where there is none, the owner of the operand that
-    the fewest terms read (a matrix entry, not the vector's), unless operands of several parts are equally
-    rare, or the sum is read while it goes on. Without ``readers`` (empty), only the former.
+    the fewest terms read (a matrix entry, not the vector's), of several the one that owns most of them (that
+    of the point, beside a border); unless others own as many, or the sum is read while it goes on. Without
+    ``readers`` (empty), only the former.
     """
     code, readers = owners
     home, is_common = np.int64(NONE), True
@@ -168,16 +194,10 @@ def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
                 break
     if is_common:
         return home
-    home, fewest = np.int64(NONE), np.int64(-1)
-    if len(readers) > 0 and readers[rows.row_sink[row]] >= 0:
-        for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
-            owner, count = np.int64(code[rows.source[i]]), np.int64(readers[rows.source[i]])
-            count = max(count, ~count)
-            if owner >= 0 and (fewest < 0 or count < fewest):
-                home, fewest = owner, count
-            elif owner >= 0 and count == fewest and owner != home:
-                home = np.int64(NONE)
-    return home
+    is_few = rows.source_ptr[t + 1] - rows.source_ptr[t] <= _MOST_OPERANDS
+    if len(readers) > 0 and readers[rows.row_sink[row]] >= 0 and is_few:
+        return _rarest_home(rows, t, code, readers)
+    return np.int64(NONE)
 
 
 @compiled_inline
@@ -309,11 +329,14 @@ def likeliest(most: Any, total: Any, versions: Any) -> Any:
 
 
 @compiled_in_place
-def limit_uses(most: Any, total: Any, versions: Any, rounds: Any, read: Any, count: Any) -> None:
+def limit_uses(
+    most: Any, total: Any, versions: Any, rounds: Any, read: Any, is_given: Any, count: Any
+) -> None:
     """Turn uses of values into how often they are sent: at least, at most, most likely; all int64[K].
 
     ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values, of which ``read``
-    are read, partial results among them where these are more than the rounds. ``count`` is written.
+    are read, partial results among them where these are more than the rounds. The first version of some
+    ``is_given``. ``count`` is written.
     """
     for k in range(len(most)):
         made = max(versions[k], 1)
@@ -321,7 +344,7 @@ def limit_uses(most: Any, total: Any, versions: Any, rounds: Any, read: Any, cou
         limit = finished if most[k] <= finished else made
         count[k] = max(likeliest(most[k], total[k], min(limit, read[k])), min(most[k], made))
         total[k] = min(total[k], limit)
-        most[k] = min(most[k], made)
+        most[k] = min(most[k], max(made - is_given[k], 1))
 
 
 @compiled_in_place
@@ -333,10 +356,11 @@ def likeliest_folds(least: Any, total: Any, rounds: Any, read: Any, high: Any, c
 
 
 @compiled_in_place
-def add_totals(rows: Any, rounds: Any, most: Any, site: Any) -> None:
-    """Add rows to the totals of their sinks: rounds, site of the most frequent row (last on a tie)."""
+def add_totals(rows: Any, rounds: Any, is_given: Any, most: Any, site: Any) -> None:
+    """Add rows to the totals of their sinks: rounds, what is given, site of the (last) most frequent row."""
     for r in range(len(rows.row_sink)):
         v = rows.row_sink[r]
+        is_given[v] |= rows.source_ptr[rows.term_ptr[r]] == rows.source_ptr[rows.term_ptr[r + 1]]
         if not rows.row_accumulates[r]:
             rounds[v] += rows.row_count[r]
         if rows.row_count[r] >= most[v]:
@@ -374,10 +398,11 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
 
 
 @compiled_in_place
-def add_readers(rows: Any, readers: Any, reads: Any) -> None:
+def add_readers(rows: Any, readers: Any, reads: Any, steps: Any) -> None:
     """Add the flows of rows to ``readers`` int32[V], and how often rows read to ``reads`` int64[2, V].
 
-    Of ``reads``, the first is that of the row that read the value most, the second that of all rows.
+    Of ``reads``, the first is that of the row that read the value most, the second that of all rows. Those of
+    rows that are no sums are in ``steps`` int64[V], the most of one.
     """
     for r in range(len(rows.row_count)):
         for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
@@ -385,3 +410,5 @@ def add_readers(rows: Any, readers: Any, reads: Any) -> None:
             readers[v] += 1
             reads[0, v] = max(reads[0, v], rows.row_count[r])
             reads[1, v] += rows.row_count[r]
+            if rows.row_fold[r] == 0:
+                steps[v] = max(steps[v], rows.row_count[r])

@@ -37,13 +37,17 @@ _NO_TEXTS: Mapping[type, Callable[[str], object]] = {}
 _DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, EOFError, CommAnalyzerError)
 
 
-def parse_json(text: str | bytes, *, is_finite: bool = False) -> Parsed:
+def parse_json(text: str | bytes, *, is_finite: bool = False, schema: str = "") -> Parsed:
     """Content of a JSON document; with ``is_finite``, numbers that are infinite or none are refused, too.
 
     Raises:
-        ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits.
+        ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits, or is of
+            another ``schema`` than the one that is given.
     """
-    return _parsed(json.loads, text, "JSON", is_finite=is_finite)
+    content = _parsed(json.loads, text, "JSON", is_finite=is_finite)
+    if schema and content["schema"] != schema:
+        raise ValueError(f"schema {content['schema']}")
+    return content
 
 
 @contextlib.contextmanager
@@ -184,13 +188,7 @@ def _parsed(parse: Callable[[Parsed], Parsed], text: str | bytes, name: str, *, 
         content = parse(text)
     except (RecursionError, ValueError) as error:
         raise ValueError(f"no {name}: {error}") from error
-    _check_numbers(content, is_finite)
-    return content
-
-
-def _check_numbers(content: object, is_finite: bool) -> None:
-    """Raise if there is a number that computing with it would stumble over."""
-    waiting = [content]
+    waiting = [content]  # numbers that computing with them would stumble over
     while waiting:
         item = waiting.pop()
         if isinstance(item, int) and not -_MOST <= item <= _MOST:
@@ -198,3 +196,4 @@ def _check_numbers(content: object, is_finite: bool) -> None:
         if is_finite and isinstance(item, float) and not math.isfinite(item):
             raise ValueError(f"the number {item}")
         waiting.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+    return content

@@ -103,11 +103,6 @@ def read_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
     return tuple(found)
 
 
-def _unknown_calls(thread: Fields) -> frozenset[str]:
-    calls = thread.get("mpiInstructionMix")
-    return frozenset((POINT_TO_POINT,)) if calls is not None and POINT_TO_POINT not in calls else frozenset()
-
-
 def missing_fields(profile: Profile) -> dict[str, list[RankProfile]]:
     """Ranks that do not have a field, by field; fields that all have are not there."""
     result: dict[str, list[RankProfile]] = {}
@@ -142,6 +137,8 @@ def _rank(thread: Fields, place: int, where: str) -> RankProfile:
         accesses = given("registerAccesses")
         accesses = {"reads": 0, "writes": 0} if accesses is None else accesses
         reads, writes = given_number(accesses["reads"]), given_number(accesses["writes"])
+        calls = given("mpiInstructionMix")
+        unknown = () if calls is None or POINT_TO_POINT in calls else (POINT_TO_POINT,)
         exchanged, vector = thread.get("mpiDataExchanged"), given("mpiCommunicationVector")
         return RankProfile(
             process_id=ids[0],
@@ -158,7 +155,7 @@ def _rank(thread: Fields, place: int, where: str) -> RankProfile:
             mpi_calls=read_mpi_calls(given("mpiInstructionMix")),
             openmp_calls=read_calls(given("openMPinstructionMix")),
             library_calls=read_calls(given("externalLibraryCallCount")),
-            missing=frozenset(name for name in FIELDS if name not in thread) | _unknown_calls(thread),
+            missing=frozenset((*(name for name in FIELDS if name not in thread), *unknown)),
         )
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         reason = f"no field {error}" if isinstance(error, KeyError) else str(error)

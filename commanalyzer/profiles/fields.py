@@ -12,26 +12,24 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from commanalyzer.foundation.documents import Fields, Parsed, number, plain
-from commanalyzer.profiles.mix import (
+from commanalyzer.profiles.values import (
     DATA_INDEX,
     DATA_TYPES,
+    ILP_TYPES,
     INDEX,
     SCALAR_TYPES,
     TOTALS,
     TYPES,
     VECTOR_LENGTHS,
-    Float64,
-    InstructionMix,
-    no_instructions,
-)
-from commanalyzer.profiles.values import (
-    ILP_TYPES,
     Branches,
     Exchange,
+    Float64,
     Footprint,
+    InstructionMix,
     Parallelism,
     Reuse,
     Spans,
+    no_instructions,
 )
 
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.profiles.fields import POINT_TO_POINT
-from commanalyzer.profiles.mix import GROUPS
-from commanalyzer.profiles.values import LINE_BYTES, RankProfile, Reuse
-
-Float64 = NDArray[np.float64]
+from commanalyzer.profiles.values import GROUPS, LINE_BYTES, Float64, RankProfile, Reuse
 
 MIXES = tuple(GROUPS)
 """Metrics that are vectorized mixes."""
@@ -39,7 +35,7 @@ class Metrics:
 
     scalars: dict[str, float]  # by name (``SCALARS``)
     # float64[5, 7] by name (``MIXES``): fraction of all instructions per vector and data length
-    # (:mod:`commanalyzer.profiles.mix`)
+    # (:mod:`commanalyzer.profiles.values`)
     mixes: dict[str, Float64]
     # By name (``FUNCTIONS``), float64[N, 2]: distance (or length of the history) and value
     functions: dict[str, Float64]

@@ -20,11 +20,20 @@ from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT
-from commanalyzer.profiles.mix import GROUPS, INDEX, SHAPE, TYPES, InstructionMix
-from commanalyzer.profiles.values import Exchange, Footprint, Profile, RankProfile, Reuse
+from commanalyzer.profiles.values import (
+    GROUPS,
+    INDEX,
+    SHAPE,
+    TYPES,
+    Exchange,
+    Float64,
+    Footprint,
+    InstructionMix,
+    Profile,
+    RankProfile,
+    Reuse,
+)
 from commanalyzer.result.results import AnalysisResult, Decomposition
-
-Float64 = NDArray[np.float64]
 
 REMARK = (
     "instructions of a rank are its share of the work of their kind, its footprint is its share of the values"

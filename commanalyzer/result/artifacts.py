@@ -237,7 +237,11 @@ def load(path: str | os.PathLike[str]) -> AnalysisResult:
     try:
         with h5py.File(path, "r", locking="best-effort") as file:
             kind, schema = (file.attrs.get(name) for name in ("kind", "schema"))
-            _check_kind(kind, schema, path)
+            if kind != KIND:
+                raise ArtifactError(f"expected an HDF5 file of kind {KIND}, found {kind!r}", where=str(path))
+            if not isinstance(schema, np.integer) or schema != SCHEMA:
+                hint = "read it with the version of commanalyzer that wrote it, or analyse again"
+                raise ArtifactError(f"expected schema {SCHEMA}, found {schema}", where=str(path), hint=hint)
             return _read(file)
     except ArtifactError:
         raise
@@ -258,14 +262,6 @@ def _require_hdf5(path: Path) -> None:
             where=str(path),
             hint="write one with: commanalyzer analyze ... -o result.cmz",
         )
-
-
-def _check_kind(kind: object, schema: object, path: Path) -> None:
-    if kind != KIND:
-        raise ArtifactError(f"expected an HDF5 file of kind {KIND}, found {kind!r}", where=str(path))
-    if not isinstance(schema, np.integer) or schema != SCHEMA:
-        hint = "read it with the version of commanalyzer that wrote it, or analyse again"
-        raise ArtifactError(f"expected schema {SCHEMA}, found {schema}", where=str(path), hint=hint)
 
 
 def _put(result: AnalysisResult, file: Group) -> None:

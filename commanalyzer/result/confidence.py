@@ -74,7 +74,8 @@ class Confidence:
     def doubt(self) -> str:
         """What speaks against the best division, as a sentence; empty if nothing does."""
         regular, other, nodes = self.regular, self.other, self.best.nodes
-        if regular is not None and self._is_cheaper(regular):
+        allowed = regular is not None and self.best.imbalance < regular.imbalance <= SEARCH.uneven
+        if regular is not None and allowed and self.ratio(regular) <= _WORTH_SAYING:
             less = 1.0 - self.ratio(regular)
             return (
                 f"{nodes} nodes ({self.best.model}): the regular division {regular.method} sends "
@@ -106,11 +107,6 @@ class Confidence:
             f"provable minimum of {format_bytes(bound or 0)} ({self.best.bound_source}), where blocks are "
             f"within {_FAR_FROM_BOUND:g} times: a division that none of them looks for may be much better "
             "(--decompose, --owner-map)"
-        )
-
-    def _is_cheaper(self, regular: Decomposition) -> bool:
-        return (
-            self.ratio(regular) <= _WORTH_SAYING and self.best.imbalance < regular.imbalance <= SEARCH.uneven
         )
 
 

@@ -434,8 +434,7 @@ class AnalysisResult:
 
         Measured ``times``, ``{4: 2.8}`` or ``"1=10.2s,4=2.8s"``, are set against bounds (see :meth:`bound`).
         """
-        from commanalyzer.result.comparison.compare import compare
-        from commanalyzer.result.comparison.measured import measured_runs
+        from commanalyzer.result.comparison.compare import compare, measured_runs
 
         found = compare(self, counted, model=model, method=method, region=region)
         if times is None:

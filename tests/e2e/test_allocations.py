@@ -19,8 +19,7 @@ from commanalyzer.scaling.laws.formula_reader import read_formula
 from tests.e2e.command import commanalyzer, refuse, succeed
 from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.phases import ratio
-from tests.simgrid.platforms import campaign_on, star
-from tests.simgrid.tools import needs_simgrid
+from tests.simgrid.platforms import campaign_on, needs_simgrid, star
 
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "reference" / "allocations-1.schema.json"
 HALO = """\

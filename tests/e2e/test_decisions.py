@@ -96,6 +96,22 @@ def test_comparisons_that_only_lead_on_are_counted_as_such(first: str, compared:
     ]
 
 
+def test_conditions_of_calls_are_counted_as_such() -> None:
+    """14 x 14 points ask their neighbour in each of three rounds whether a function is to be called."""
+    text = """
+      static __attribute__((noinline)) void burn(double *a, int k) { a[k] = 0.5 * a[k] + 1; }
+      int main(void) {
+        static double a[16][16]; double sum = 0;
+        for (int i = 0; i < 256; i++) a[i / 16][i % 16] = i % 11;
+        for (int t = 0; t < 3; t++)
+          for (int i = 1; i < 15; i++) for (int j = 1; j < 15; j++) if (a[i][j + 1] > 5) burn(a[i], j);
+        for (int i = 0; i < 256; i++) sum += a[i / 16][i % 16];
+        printf("%g\\n", sum);
+      }"""
+    told = analyse_text(text, nodes=2).recording.warnings
+    assert any(text.startswith(f"{3 * 14 * 14} comparisons of elements (most in main)") for text in told)
+
+
 def test_choices_of_an_element_and_decisions_are_no_such_comparisons() -> None:
     for name in ("upwind", "roots"):
         source = ROOT / "workloads" / "decisions" / f"{name}.c"

@@ -242,3 +242,29 @@ def test_maxima_that_are_read_between_their_terms_are_computed_by_their_owners()
     assert item.comm_bytes == item.communication.high_bytes == 4 * words
     most = max(Counter(owner("v", x) for x in made.elements()).values())
     assert item.imbalance == pytest.approx(most * nodes / made.total(), rel=1e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_norm_that_is_taken_twice_reads_the_same_values(steps: int) -> None:
+    """Every other point in turn: what is new beside the cut is needed once, for the next half step or a norm.
+
+    What was there at first is needed as well, and each norm is combined; the test of it goes back to all.
+    """
+    text = """
+      static __attribute__((noinline)) double norm(const double *u) {
+        double r = 0;
+        for (int i = 1; i < 63; i++) { double q = 2 * u[i] - u[i - 1] - u[i + 1]; r += q * q; }
+        return sqrt(r);
+      }
+      int main(int count, char **v) {
+        static double u[64];
+        for (int i = 0; i < 64; i++) u[i] = i % 5;
+        for (int s = 0; s < atoi(v[1]); s++) {
+          for (int c = 0; c < 2; c++) for (int i = 1 + c; i < 63; i += 2) u[i] = 0.5 * (u[i - 1] + u[i + 1]);
+          if (norm(u) < 1e-9) break;
+        }
+        printf("%g\\n", norm(u));
+      }"""
+    found = analyse_text(text, steps, nodes=2).decomposition(2)
+    assert found.comm_bytes == 8 * (1 + 2 * steps + 2 * steps + 1)
+    assert found.communication.low_bytes == found.communication.high_bytes

@@ -86,11 +86,11 @@ def test_a_rank_that_fails_ends_all(tmp_path: Path) -> None:
     script.write_text(
         "import sys\n"
         "from commanalyzer.cli.main import main\n"
-        "from commanalyzer.machine.measuring import campaign, mpi\n"
+        "from commanalyzer.machine.measuring import mpi, samples\n"
         "def fail(*_):\n"
         "    raise ValueError('on purpose')\n"
         "if mpi.launcher_rank() == 1:\n"
-        "    campaign.kernels.collective_times = fail\n"
+        "    samples.kernels.collective_times = fail\n"
         "sys.exit(main(['machine', 'measure', '-o', 'm.toml', '--sizes', '8']))\n"
     )
     done = _run(str(script), ranks=2, folder=tmp_path)

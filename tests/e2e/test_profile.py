@@ -11,7 +11,7 @@ from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.recording.runtime.build import build_native
 from tests.e2e.command import commanalyzer, refuse, succeed
 from tests.native import run
-from tests.unit.profiles.run.running import profile_of
+from tests.unit.profiles.run.test_measure import profile_of
 
 # random accesses and scans over 1,000 lines, all of them volatile; the result is the exit status
 WALK = """

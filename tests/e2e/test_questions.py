@@ -17,7 +17,7 @@ from commanalyzer.result.comparison.difference import Change
 from tests.e2e.command import HEAT
 from tests.native import ROOT
 from tests.samples import sample_decomposition, sample_result
-from tests.simgrid.tools import needs_simgrid
+from tests.simgrid.platforms import needs_simgrid
 
 RULES = {grid: f"b={grid}, a={grid}" for grid in ("block2d", "block1d")}
 N, STEPS, WORD = 32, 4, 8

@@ -14,8 +14,8 @@ from commanalyzer.machine.simulation.run import replayed_time
 from commanalyzer.machine.simulation.schedule import make_schedule
 from tests.e2e.command import HEAT, Done, commanalyzer, leftovers
 from tests.native import run
+from tests.simgrid.platforms import needs_simgrid, needs_smpicc
 from tests.simgrid.programs import CASES, build, step_time
-from tests.simgrid.tools import needs_simgrid, needs_smpicc
 
 N, STEPS = 64, 10
 MACHINE = ("--bandwidth", "1GB/s", "--latency", "2us", "--throughput", "1GFlop/s")

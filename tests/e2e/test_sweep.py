@@ -20,7 +20,7 @@ import pytest
 from commanalyzer.scaling.sweep.table import NAMES, SweepTable, load_table
 from tests.e2e.command import Done, commanalyzer, surroundings, words
 from tests.native import run
-from tests.unit.scaling.sweep.test_batch import SUBMIT
+from tests.unit.scaling.sweep.test_spec import SUBMIT
 
 # Points of a line, averaged from one array into the other and copied back: 3 steps.
 LINE_C = """

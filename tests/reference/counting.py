@@ -59,8 +59,9 @@ def volume_transfers(
 ) -> tuple[dict[Pair, Counts], dict[Pair, Counts]]:
     """Return expand {(value, reading part): counts} and fold {(sink, part): counts}.
 
-    Terms whose operands several parts own are computed by the sink's owner, or may be computed at the operand
-    that the fewest terms read, unless partial sums are read: what costs less for all rows together.
+    Terms whose operands several parts own are computed by the sink's owner, or may be computed where most of
+    the operands are that the fewest terms read, unless partial sums are read: what costs less for all rows
+    together.
     """
     both = (transfers_with(graph, part, hubs, at_rarest) for at_rarest in (False, True))
     return min(both, key=lambda items: sum(bytes_of(graph, each) for each in items))
@@ -101,7 +102,8 @@ def home_of(plain: list[int], part: Sequence[int], readers: Mapping[int, int] | 
     homes = {part[v] for v in plain}
     if len(homes) > 1:
         fewest = min(readers[v] for v in plain) if readers else 0
-        homes = {part[v] for v in plain if readers and readers[v] == fewest}
+        owned = Counter(part[v] for v in plain if readers and readers[v] == fewest)
+        homes = {home for home, often in owned.items() if often == max(owned.values())}
     return homes.pop() if len(homes) == 1 else -1
 
 
@@ -204,8 +206,12 @@ def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple
     read = versions_read(value, rows)
     finished = versions if read > rounds_of(graph, value, rows) else rounds
     most_at_all = finished if most <= finished else versions
-    low = min(most, versions)
-    return low, max(low, expected(most, total, min(most_at_all, read))), min(total, most_at_all)
+    is_given = graph.is_input[value] or any(s == value and not any(terms) for s, _, _, _, terms in rows)
+    steps = [c for _, c, foldable, _, terms in rows if not foldable and any(value in term for term in terms)]
+    is_given &= max(steps, default=0) < int(graph.versions[value])
+    low = min(most, max(versions - int(is_given), 1))
+    likely = max(min(most, versions), expected(most, total, min(most_at_all, read)))
+    return low, likely, min(total, most_at_all)
 
 
 def versions_read(value: int, rows: list[RowTuple]) -> int:

@@ -12,12 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.measuring.hosts import RankPlace
 from commanalyzer.machine.measuring.job import measure_machine
 from commanalyzer.machine.measuring.mpi import MpiCommunicator
 from commanalyzer.machine.measuring.phase_campaign import campaign_points, measure_missing
-from commanalyzer.machine.measuring.samples import Series, write_samples
+from commanalyzer.machine.measuring.samples import MeasurementPlan, Series, measure_network, write_samples
 from tests.simgrid.communicator import SmpiCommunicator, run_ranks
 
 

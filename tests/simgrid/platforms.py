@@ -1,13 +1,23 @@
 """Platforms with known bandwidth and latency, and measurements on them."""
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from commanalyzer.machine.measuring.phase_campaign import MeasuredPhase, read_points
 from commanalyzer.machine.measuring.samples import Series, read_samples
 from tests.native import ROOT, run
+
+needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid is not installed")
+needs_smpicc = pytest.mark.skipif(
+    shutil.which("smpirun") is None or shutil.which("smpicc") is None or shutil.which("cc") is None,
+    reason="SimGrid or a C compiler is not installed",
+)
+
 
 _HEAD = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import commanalyzer as ca
-from commanalyzer.checking.validation.cases import read_cases
-from commanalyzer.checking.validation.owners import owners_by_blocks
+from commanalyzer.checking.validation.cases import owners_by_blocks, read_cases
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.phases import step_order, with_phases
@@ -17,7 +16,7 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.machine.simulation.platforms import Platform
-from commanalyzer.machine.simulation.smpirun import smpirun
+from commanalyzer.machine.simulation.schedule import smpirun
 from tests.native import ROOT
 
 HERE = Path(__file__).resolve().parent

@@ -13,10 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.checking.validation.cases import CaseProgram
-from commanalyzer.checking.validation.jobs import Case, Failure, build_mpi, each_case
-from commanalyzer.checking.validation.owners import owners_by_blocks
-from commanalyzer.checking.validation.run import HIGH, CaseSelection, counted_run, request_for, selected
+from commanalyzer.checking.validation.cases import CaseProgram, owners_by_blocks
+from commanalyzer.checking.validation.run import (
+    HIGH,
+    Case,
+    CaseSelection,
+    Failure,
+    build_mpi,
+    counted_run,
+    each_case,
+    request_for,
+    selected,
+)
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError
@@ -122,13 +130,11 @@ def _prediction(
         return None
     if variant.folds:
         return result
-    result = replace(result, store=GraphStore.of(without_folds(result.graph)))
+    # No contributions may be combined: every source is sent to the sink's owner.
+    graph = result.graph
+    rows = graph.rows._replace(row_fold=np.zeros_like(graph.rows.row_fold))
+    result = replace(result, store=GraphStore.of(replace(graph, rows=rows)))
     return repartition(result, PartitionRequest(nodes), SilentProgress())
-
-
-def without_folds(graph: ValueGraph) -> ValueGraph:
-    """Return ``graph`` where no contributions may be combined: every source is sent to the sink's owner."""
-    return replace(graph, rows=graph.rows._replace(row_fold=np.zeros_like(graph.rows.row_fold)))
 
 
 def _own_accuracy(

@@ -8,8 +8,7 @@ from statistics import fmean
 
 from commanalyzer.checking.validation.ablation import VARIANTS, AblationRow
 from commanalyzer.checking.validation.cases import CaseProgram
-from commanalyzer.checking.validation.jobs import Failure
-from commanalyzer.checking.validation.run import CaseRow, OwnDecomposition
+from commanalyzer.checking.validation.run import CaseRow, Failure, OwnDecomposition
 from commanalyzer.foundation.errors import ConfigError
 
 _NONE = "-"

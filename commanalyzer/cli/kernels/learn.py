@@ -62,7 +62,7 @@ def command(
     model = train(runs, how, machine)
     found = None
     if insight:
-        from commanalyzer.kernels.learning.insight import find_insight
+        from commanalyzer.kernels.learning.training import find_insight
 
         found = find_insight(runs, how)
     save_model(model, output, force=out.force)

@@ -40,8 +40,7 @@ def command(output: Path | None, out: Outputs, asked: BlockRequest) -> None:
     Every call sees fresh data of a fixed random sequence. Measure on an idle machine.
     """
     out.check(output)
-    from commanalyzer.kernels.composition.measured import block_json, save_block
-    from commanalyzer.kernels.composition.measurement import measure_block
+    from commanalyzer.kernels.composition.measurement import block_json, measure_block, save_block
     from commanalyzer.report.kernels.composition_text import show_block
 
     block = measure_block(asked)

@@ -48,7 +48,7 @@ def command(
         raise click.BadParameter(f"expected 0 or more, found {items:g}", param_hint="--items")
     from commanalyzer.kernels.learning.inputs import predict_application, read_inputs
     from commanalyzer.kernels.learning.model import load_model
-    from commanalyzer.kernels.learning.overheads import load_overheads
+    from commanalyzer.kernels.learning.range_benchmark import load_overheads
     from commanalyzer.kernels.tasks.graph import load_tasks
     from commanalyzer.machine.machine_file import load_machine
     from commanalyzer.report.kernels.learning_text import prediction_json, show_prediction

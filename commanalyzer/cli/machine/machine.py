@@ -20,8 +20,8 @@ from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, C
 from commanalyzer.foundation.files import require_writable, write_text
 
 if TYPE_CHECKING:
-    from commanalyzer.machine.measuring.campaign import MeasurementPlan
     from commanalyzer.machine.measuring.job import MeasurementRequest
+    from commanalyzer.machine.measuring.samples import MeasurementPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ class _WithRun(WithProgramArguments):
 @together(
     out=Outputs,
     timed=_Timed,
-    plan="commanalyzer.machine.measuring.campaign:MeasurementPlan",
+    plan="commanalyzer.machine.measuring.samples:MeasurementPlan",
     pairs=_Pairs,
     campaign=_Campaign,
 )
@@ -345,7 +345,7 @@ def _measure_pairs(
 ) -> None:
     """Measure all pairs of range mappers on the ranks of this job, or on a simulated network."""
     from commanalyzer.foundation.progress import SilentProgress
-    from commanalyzer.kernels.learning.overheads import save_overheads
+    from commanalyzer.kernels.learning.range_benchmark import save_overheads
     from commanalyzer.report.kernels.learning_text import show_overheads
     from commanalyzer.report.progress import LineProgress
     from commanalyzer.report.result.text import make_console

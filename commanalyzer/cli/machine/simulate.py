@@ -121,7 +121,7 @@ def _run(
     out: Outputs,
 ) -> None:
     from commanalyzer.machine.simulation.run import simulate
-    from commanalyzer.machine.simulation.smpirun import smpi_version
+    from commanalyzer.machine.simulation.schedule import smpi_version
     from commanalyzer.report.machine import SimulationReport, show_simulation, simulation_text
     from commanalyzer.result.provenance import collect_provenance
 

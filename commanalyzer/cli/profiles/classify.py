@@ -31,8 +31,8 @@ def command(
     are too small for that.
     """
     out.check(html)
+    from commanalyzer.profiles.classification.classes import classes_json
     from commanalyzer.profiles.classification.classify import classify
-    from commanalyzer.profiles.classification.document import classes_json
     from commanalyzer.profiles.document import read_profiles
     from commanalyzer.report.profiles.text import show_classes
 

@@ -106,7 +106,7 @@ def _second_opinions(
     seen: Observations, laws: Sequence[Law], extra_p: str, imported: Path | None
 ) -> tuple[Law, ...]:
     """Formulas to compare with: of the command Extra-P, of a file."""
-    from commanalyzer.scaling.laws.extrap import import_models, second_opinion
+    from commanalyzer.scaling.laws.document import import_models, second_opinion
 
     found: list[Law] = list(import_models(imported)) if imported is not None else []
     if extra_p:
@@ -120,8 +120,8 @@ def _export(seen: Observations, laws: Sequence[Law], path: Path) -> None:
     import numpy as np
 
     from commanalyzer.foundation.errors import ConfigError
-    from commanalyzer.result.export.extrap import write_extrap, write_extrap_text
-    from commanalyzer.scaling.laws.extrap import measurements
+    from commanalyzer.result.export.files import write_extrap, write_extrap_text
+    from commanalyzer.scaling.laws.document import measurements
 
     writers = {".jsonl": write_extrap, ".txt": write_extrap_text}
     if path.suffix not in writers:

@@ -313,8 +313,11 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
             is_row = count >= steps if kind >= kernels.LOOPS else any(c % d == 0 for c in array.counts)
             if d in frequent and is_row and 2 * d <= last + 1:
                 score[d] = score.get(d, 0.0) + count / often.max()
-    # by the size first: squares less their last corner are oblongs, n * n - 1 = (n - 1) * (n + 1)
-    whole = {d: next((e for c in array.counts for e in (d, d - 1, d + 1) if c % e == 0), 0) for d in score}
+    # by the size first: squares less their last corner are oblongs, n * n - 1 = (n - 1) * (n + 1); cubes, too
+    near = ((d, c, e) for d in score for c in array.counts for e in (d, d - 1, d + 1))
+    whole = dict.fromkeys(score, 0)
+    edges = [(d, e) for d, c, e in near if c % e == 0 and (e == d or c in (e * e, e**3) or c * c == e**3)]
+    whole |= dict(reversed(edges))
     several = {lag * d for d in (*whole.values(), *array.rows) for lag in range(2, kernels.LAGS + 1)}
     found = dict.fromkeys(whole[d] or d for d in sorted(score, key=lambda d: (-score[d], d)))
     likely = [d for d in found if d not in several and (d in whole.values() or not any(whole.values()))]
@@ -375,7 +378,9 @@ def divided_elements(
     than the mean, over the mean. Without arrays, the name is empty.
     """
     owners = np.full(len(part), -1, np.int32)
-    together = {s.array.number: s.components for family in families for s in family}
+    # as declared, or as the simplest shape has it: rows of sparse matrices only seem equally long
+    shaped = [s for s in itertools.chain(*families) if s.array.rows[-1:] in ((), (s.components,))]
+    together = {s.array.number: s.components for s in shaped}
     by_length: dict[int, list[Array]] = defaultdict(list)
     for array in arrays:  # one step per array
         by_length[array.counts[0] // together.get(array.number, 1)].append(array)

@@ -40,7 +40,7 @@ import msgspec
 from commanalyzer.foundation.documents import Count, Positive, parse_toml, reading, typed
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.quantities import parse_bandwidth, parse_seconds
-from commanalyzer.kernels.composition.measured import BLOCK_METRIC, load_block
+from commanalyzer.kernels.composition.measurement import BLOCK_METRIC, load_block
 from commanalyzer.kernels.composition.models import BlockModel
 from commanalyzer.kernels.composition.systems import (
     System,
@@ -113,23 +113,20 @@ def load_design(path: Path, system: System | None = None, counts: Mapping[str, i
         file = typed(content, _DesignFile)
     try:
         written = system or parse_system(file.system)
-        return _design(file, path, with_counts(written, {**file.counts, **(counts or {})}))
+        system = with_counts(written, {**file.counts, **(counts or {})})
+        if missing := [name for name in block_names(system) if name not in file.blocks]:
+            raise ConfigError(
+                f"expected a model of every block, found none of {', '.join(missing)}",
+                hint=f'add: [blocks.{missing[0]}] formula = "..." unit = "us"',
+            )
+        models = {name: _model(name, file.blocks[name], path.parent) for name in block_names(system)}
+        name = file.name or path.stem
+        return Design(name, system, models, file.at, file.cores, file.elements, file.divided)
     except CommAnalyzerError as error:
         if error.where and str(path) in error.where:
             raise
         where = f"{path}: {error.where}" if error.where else str(path)
         raise ConfigError(error.message, where=where, hint=error.hint) from error
-
-
-def _design(file: _DesignFile, path: Path, system: System) -> Design:
-    if missing := [name for name in block_names(system) if name not in file.blocks]:
-        raise ConfigError(
-            f"expected a model of every block, found none of {', '.join(missing)}",
-            hint=f'add: [blocks.{missing[0]}] formula = "..." unit = "us"',
-        )
-    models = {name: _model(name, file.blocks[name], path.parent) for name in block_names(system)}
-    name = file.name or path.stem
-    return Design(name, system, models, file.at, file.cores, file.elements, file.divided)
 
 
 def _model(name: str, block: _DesignBlock, folder: Path) -> BlockModel:

@@ -2,6 +2,6 @@
 
 In: a table of runs (features of a kernel, devices, speed-up). Out: a trained model whose arrays are its own,
 its errors on kernels that it had not seen, predicted curves with an uncertainty, and what the features tell.
-Only :mod:`commanalyzer.kernels.learning.training` and :mod:`commanalyzer.kernels.learning.insight` use
+Only :mod:`commanalyzer.kernels.learning.training` and :mod:`commanalyzer.kernels.learning.training` use
 scikit-learn: predicting needs numpy alone, and a saved model holds numbers, no code.
 """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.documents import parse_json, reading, typed
 from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.kernels.features.kernels import RUNTIME_FEATURES, STATIC_FEATURES
-from commanalyzer.kernels.learning.overheads import OverheadTable
+from commanalyzer.kernels.learning.range_benchmark import OverheadTable
 from commanalyzer.kernels.learning.runs import DEVICES, KERNEL, RunTable, read_runs, runs_of
 from commanalyzer.kernels.tasks.graph import HOST, Task, TaskGraph
 from commanalyzer.machine.parameters import MachineParameters
@@ -142,9 +142,7 @@ class _Kernel(msgspec.Struct):
 def _kernels(path: Path) -> list[_Kernel]:
     hint = "commanalyzer features SOURCES --run --json FILE"
     with reading(path, "features (JSON) or a table of runs (*.csv, *.jsonl)", hint=hint):
-        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-        if content["schema"] != _FEATURES:
-            raise ValueError(f"schema {content['schema']}")
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=_FEATURES)
         kernels = typed(content["kernels"], list[_Kernel])
         for k in kernels:
             _ = [k.static[f] for f in STATIC_FEATURES]

@@ -11,16 +11,17 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.patterns.find import observe
 from commanalyzer.kernels.tasks.accesses.buffers import (
+    Accesses,
     Linear,
     coordinates,
+    covers,
     linear,
     loop_iterations,
     pitches_of,
     shape_of,
 )
-from commanalyzer.kernels.tasks.accesses.kernels import Judgement
-from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints, WordUses, WorkItemObserver
-from commanalyzer.kernels.tasks.analysis import Analysis, analyse
+from commanalyzer.kernels.tasks.accesses.kernels import Analysis, Judgement, analyse
+from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints, WorkItemObserver
 from commanalyzer.kernels.tasks.graph import (
     HOST,
     Kernel,
@@ -30,7 +31,6 @@ from commanalyzer.kernels.tasks.graph import (
     TaskEdge,
     TaskGraph,
 )
-from commanalyzer.kernels.tasks.inference import Accesses, covers
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name
@@ -94,21 +94,7 @@ class FlowTable:
 
     source: Ints  # position of the writing word, per read that has one
     sink: Ints  # position of the reading word
-    writer: Ints  # task that wrote
-    reader: Ints  # task that reads
-    object: Ints
     bytes: Ints  # size of the word
-
-    def edges(self) -> tuple[Ints, Ints]:
-        """Distinct (writer, reader, object), int64[3, edges], and the edge of each flow."""
-        return np.unique(np.stack((self.writer, self.reader, self.object)), axis=1, return_inverse=True)
-
-
-def flow_table(words: WordUses, task: Ints, word_object: Ints, is_kept: Bools) -> FlowTable:
-    """Flows of words that ``is_kept``: of a buffer, and no update of a reduction."""
-    sink = np.flatnonzero((words.source >= 0) & is_kept)
-    source = words.source[sink]
-    return FlowTable(source, sink, task[source], task[sink], word_object[sink], words.bytes[sink])
 
 
 def edge_bytes(flows: FlowTable, edge: Ints, num_edges: int) -> Ints:
@@ -394,8 +380,11 @@ class _Assembler:
         is_own = (task[source] == task) & a.is_update[words.access]
         is_own &= np.isin(a.log.line[words.access[source]], a.updates)
         is_kept = a.is_buffer[objects] & ~a.is_index[words.access] & ~is_own
-        flows = flow_table(words, task, objects, is_kept)
-        edges, edge = flows.edges()
+        sink = np.flatnonzero((words.source >= 0) & is_kept)
+        source = words.source[sink]
+        flows = FlowTable(source, sink, words.bytes[sink])
+        ends = np.stack((task[source], task[sink], objects[sink]))  # who writes, who reads, what
+        edges, edge = np.unique(ends, axis=1, return_inverse=True)
         edge = edge.reshape(-1)
         count = edges.shape[1]
         whole = edge_bytes(flows, edge, count)

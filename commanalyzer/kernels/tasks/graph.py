@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from commanalyzer.foundation.documents import Fields, document_text, parse_json, reading, typed
+from commanalyzer.foundation.documents import document_text, parse_json, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper, parse_mapper
 from commanalyzer.program.ir.names.debug_info import SourcePlace
@@ -32,7 +32,7 @@ class RangeAccess:
         buffer: Name of the buffer.
         mode: Reads or writes.
         mapper: Range mapper.
-        index: Per dimension what the index is (:class:`commanalyzer.kernels.tasks.inference.Cover`).
+        index: Per dimension what the index is (:class:`commanalyzer.kernels.tasks.accesses.buffers.Cover`).
         shape: Extents of the buffer, the slowest dimension first.
         element_bytes: Size of an element.
         touched_bytes: What was accessed, summed over work items.
@@ -292,14 +292,8 @@ def load_tasks(path: Path) -> TaskGraph:
     """Read a document of :func:`tasks_json`; ``ConfigError`` if it cannot be read or is none."""
     hint = "write it with `commanalyzer tasks SOURCES --json FILE`"
     with reading(path, f"a task graph of schema {SCHEMA}", hint=hint, error=ConfigError):
-        return tasks_from(parse_json(path.read_text(encoding="utf-8"), is_finite=True))
-
-
-def tasks_from(content: Fields) -> TaskGraph:
-    """A task graph from a parsed document; errors of missing or wrong fields are Python's."""
-    if content["schema"] != SCHEMA:
-        raise ValueError(f"schema {content['schema']}")
-    graph = typed(content, TaskGraph, {RangeMapper: parse_mapper})
-    if any(not 0 <= end < len(graph.tasks) for edge in graph.edges for end in (edge.source, edge.sink)):
-        raise ValueError("an edge of a task that is not there")
-    return graph
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=SCHEMA)
+        graph = typed(content, TaskGraph, {RangeMapper: parse_mapper})
+        if any(not 0 <= end < len(graph.tasks) for edge in graph.edges for end in (edge.source, edge.sink)):
+            raise ValueError("an edge of a task that is not there")
+        return graph

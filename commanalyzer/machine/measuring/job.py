@@ -27,12 +27,11 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_percent
 from commanalyzer.foundation.version import tool_version
 from commanalyzer.machine.machine_file import load_machine, write_machine
-from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.kernels import Role
 from commanalyzer.machine.measuring.mpi import MpiCommunicator, launcher_rank, world
-from commanalyzer.machine.measuring.samples import Series, write_samples
+from commanalyzer.machine.measuring.samples import MeasurementPlan, Series, measure_network, write_samples
 from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Parameter
 from commanalyzer.machine.statistics import (
     MedianInterval,
@@ -330,15 +329,6 @@ class JobResult:
     files: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What rank 0 does before MPI starts: a program must not be run from within an MPI job."""
-
-    base: MachineParameters
-    throughput: Parameter | None
-    series: tuple[Series, ...]
-
-
 def run_job(
     request: MeasurementRequest, progress: Progress, say_failure: Callable[[str], None]
 ) -> JobResult | None:
@@ -363,12 +353,17 @@ def run_job(
     return _write(request, prepared, measurement)
 
 
+# Base, throughput and its timings: what rank 0 does before MPI starts, for a program must not be run from
+# within an MPI job.
+_Prepared = tuple[MachineParameters, Parameter | None, tuple[Series, ...]]
+
+
 def _prepare(request: MeasurementRequest, progress: Progress) -> _Prepared:
     for path in (request.output, request.samples):
         require_writable(path, request.force)
     base = load_machine(request.base) if request.base else MachineParameters()
     if not request.command:
-        return _Prepared(base, None, ())
+        return base, None, ()
     flops = request.flops()
     progress.stage(f"run {shlex.join(request.command)}")
     times_s = run_times(request.command, request.num_runs)
@@ -376,7 +371,7 @@ def _prepare(request: MeasurementRequest, progress: Progress) -> _Prepared:
     note = f"{shlex.join(request.command)}, {_THREADS} {threads}; counted operations over wall time"
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     throughput = estimate_throughput(flops, times_s, date=today, note=note)
-    return _Prepared(base, throughput, (Series("program", 1, 0, 0, times_s[None, :]),))
+    return base, throughput, (Series("program", 1, 0, 0, times_s[None, :]),)
 
 
 def _measure_together(
@@ -404,8 +399,9 @@ def _write(
 ) -> JobResult:
     alone = MachineMeasurement(MachineParameters(request.name), (), (), {"tool_version": tool_version()})
     found = measurement or alone
-    machine = prepared.base.updated_from(found.machine.updated(throughput=prepared.throughput))
-    series, about = (*prepared.series, *found.series), dict(found.provenance)
+    base, throughput, timings = prepared
+    machine = base.updated_from(found.machine.updated(throughput=throughput))
+    series, about = (*timings, *found.series), dict(found.provenance)
     write_samples(request.samples, series, about, force=request.force)
     write_machine(request.output, machine, about | {"samples": request.samples.name}, force=request.force)
     return JobResult(machine, found.remarks, (request.output, request.samples))

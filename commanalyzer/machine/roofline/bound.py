@@ -20,11 +20,12 @@ from commanalyzer.foundation.quantities import (
 )
 from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.machine.roofline import loggp
 from commanalyzer.machine.roofline.equations import (
     communication_intensity,
+    crossing_time,
     efficiency,
     efficiency_upper_bound,
+    exposed_time,
     parallel_time_lower_bound,
     serial_time,
 )
@@ -213,7 +214,7 @@ def node_times(traffic: NodeTraffic, network: Network, serial_s: float) -> NodeT
     latency_s = np.maximum(traffic.rounds * network.latency_s, steps_s)
     gap_s = (traffic.messages - np.minimum(traffic.rounds, traffic.messages)) * network.gap_s
     transfer_s = traffic.node_bytes / network.link_bandwidth
-    crossing_s = loggp.crossing_time(
+    crossing_s = crossing_time(
         Bytes(traffic.crossing_bytes), traffic.num_nodes, BytesPerSecond(network.bandwidth)
     )
     transfer_s[-1] = max(transfer_s[-1], crossing_s)
@@ -229,7 +230,7 @@ def node_times(traffic: NodeTraffic, network: Network, serial_s: float) -> NodeT
         crossing_s=crossing_s,
         collective_s=collective_s,
         processor_s=processor_s,
-        exposed_s=loggp.exposed_time(network_s, Seconds(processor_s), Dimensionless(network.overlap)),
+        exposed_s=exposed_time(network_s, Seconds(processor_s), Dimensionless(network.overlap)),
     )
 
 

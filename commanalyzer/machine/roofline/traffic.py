@@ -16,8 +16,14 @@ from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.quantities import Bytes
 from commanalyzer.machine.parameters import MachineParameters, Parameter, Reading
-from commanalyzer.machine.roofline.equations import bandwidth_at, link_bandwidth, overlap_at
-from commanalyzer.machine.roofline.loggp import collective_rounds, mean_crossing_bytes, phased_amount
+from commanalyzer.machine.roofline.equations import (
+    bandwidth_at,
+    collective_rounds,
+    link_bandwidth,
+    mean_crossing_bytes,
+    overlap_at,
+    phased_amount,
+)
 
 Float = NDArray[np.float64]
 Placement = Literal["best", "random"]

@@ -31,18 +31,19 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.machine.measuring.kernels import IDLE, random_matchings
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import BoundPoint, scaling_bound
-from commanalyzer.machine.simulation.mapping import HostOrder, place
 from commanalyzer.machine.simulation.platforms import Platform
+from commanalyzer.machine.simulation.routes import HostOrder, place
 from commanalyzer.machine.simulation.schedule import (
     BARRIER,
+    Action,
     Actions,
     Schedule,
     joined,
     make_schedule,
+    replay,
     schedule_traces,
     transfers,
 )
-from commanalyzer.machine.simulation.smpirun import Action, replay
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 MESSAGE_BYTES = 1_000_000

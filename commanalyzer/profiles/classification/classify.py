@@ -33,6 +33,8 @@ from scipy.optimize import linear_sum_assignment
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.classification.classes import (
     Classes,
+    Floats,
+    Index,
     MessageSource,
     RankGroup,
     RunClasses,
@@ -254,6 +256,9 @@ def _starts_longer(starts: Sequence[int], at: int) -> bool:
     return at + 2 < len(starts) and starts[at + 2] - starts[at + 1] == starts[at + 1] - starts[at]
 
 
+_SPREAD = (np.min, np.max, np.median, np.mean, np.std)
+
+
 def _sources(
     ranks: NDArray[np.int64],
     kind: tuple[tuple[int, ...], tuple[int, ...]],
@@ -264,23 +269,13 @@ def _sources(
     for is_absolute, numbers in zip((False, True), kind, strict=True):
         for number in numbers:
             source = np.full(len(ranks), number) if is_absolute else (ranks + number) % len(received)
-            values = [_spread(table[ranks, source]) for table in (received, messages)]
-            found.append(MessageSource(number, is_absolute, values[0], values[1]))
+            tables = (table[ranks, source] for table in (received, messages))
+            values = (tuple(float(of(table)) for of in _SPREAD) for table in tables)
+            found.append(MessageSource(number, is_absolute, *values))
     return tuple(found)
 
 
-def _spread(values: Floats) -> tuple[float, float, float, float, float]:
-    return (
-        float(values.min()),
-        float(values.max()),
-        float(np.median(values)),
-        float(values.mean()),
-        float(values.std()),
-    )
-
-
 Flags = NDArray[np.bool_]
-Index = NDArray[np.int64]
 MOST_DIMENSIONS = 3
 
 
@@ -381,7 +376,6 @@ def place_names(topology: RankTopology, dimensions: int, *, directed: bool) -> l
 
 
 Method = Literal["clusters", "pattern"]
-Floats = NDArray[np.float64]
 METHODS: tuple[Method, ...] = ("clusters", "pattern")
 
 

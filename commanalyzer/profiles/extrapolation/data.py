@@ -16,8 +16,7 @@ from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.profiles.classification.classes import Classes
 from commanalyzer.profiles.extrapolation.setup import THREADS
 from commanalyzer.profiles.metrics import FUNCTIONS, MIXES, SCALARS, metrics_of
-from commanalyzer.profiles.mix import DATA_LENGTHS, DATA_TYPES, TYPES, VECTOR_LENGTHS
-from commanalyzer.profiles.values import Profile, RankProfile
+from commanalyzer.profiles.values import DATA_LENGTHS, DATA_TYPES, TYPES, VECTOR_LENGTHS, Profile, RankProfile
 from commanalyzer.scaling.laws.terms import Floats
 
 PROCESS_NAMES = ("p", "P", "NPC", "np", "nodes", "processes", "ranks", "threads")

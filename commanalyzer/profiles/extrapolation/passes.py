@@ -22,11 +22,9 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import Progress, SilentProgress
-from commanalyzer.profiles.classification.classes import Classes
+from commanalyzer.profiles.classification.classes import Classes, classes_json, load_classes
 from commanalyzer.profiles.classification.classify import Method, classify
-from commanalyzer.profiles.classification.document import classes_json, load_classes
 from commanalyzer.profiles.document import read_profiles
-from commanalyzer.profiles.extrapolation.accuracy import Accuracy, accuracies
 from commanalyzer.profiles.extrapolation.data import (
     COUNTS,
     REST,
@@ -35,20 +33,22 @@ from commanalyzer.profiles.extrapolation.data import (
     count_name,
     training_data,
 )
-from commanalyzer.profiles.extrapolation.fitting import Fitter
-from commanalyzer.profiles.extrapolation.functions import fit_function, grid_counts
+from commanalyzer.profiles.extrapolation.fitting import Fitter, default_terms
 from commanalyzer.profiles.extrapolation.models import (
+    Accuracy,
     ClassModels,
     MetricModel,
     Models,
     Part,
+    accuracies,
+    fit_function,
+    grid_counts,
     load_models,
     models_json,
     thread_count,
     with_counts,
 )
 from commanalyzer.profiles.extrapolation.profiles import points
-from commanalyzer.profiles.extrapolation.proposals import default_terms
 from commanalyzer.profiles.extrapolation.setup import (
     SIZE,
     THREADS,
@@ -96,7 +96,7 @@ def setup_text(setup: Setup, data: TrainingData) -> str:
             interactions=setup.interactions,
             per_thread=str(setup.per_thread).lower(),
         ),
-        *(f"{name} = {_list(terms)}\n" for name, terms in complexity.items()),
+        *(f"{name} = {json.dumps(terms)}\n" for name, terms in complexity.items()),
         _METRICS,
         *(_metric(metric) for metric in setup.metrics),
         "\n",
@@ -109,12 +109,8 @@ def _metric(metric: MetricSetup) -> str:
     low, high = ("inf" if b == float("inf") else f"{b!r}" for b in metric.bounds)
     return (
         f'\n[metrics.{metric.name}]\ntype = "{metric.type}"\nmodel = "{metric.model}"\n'
-        f'terms = {_list(metric.terms)}\nselection = "{metric.selection}"\nbounds = [{low}, {high}]\n'
+        f'terms = {json.dumps(metric.terms)}\nselection = "{metric.selection}"\nbounds = [{low}, {high}]\n'
     )
-
-
-def _list(texts: tuple[str, ...]) -> str:
-    return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
 
 
 _VERSION = 1  # of keys; a change of how models are made must change it
@@ -187,11 +183,11 @@ def _train_counts(
     for own in data.classes:
         parts = {"": own.threads}
         key = _key(setup, THREADS, own, parts, repr(known.get(own.name)))
-        if (kept := _before(previous, own.name)) is not None:
-            before = kept.models[THREADS]
-            if before.key == key or (only and THREADS not in only):
-                found.append(before)
-                continue
+        kept = _before(previous, own.name)
+        before = None if kept is None else kept.models.get(THREADS)
+        if before is not None and (before.key == key or (only and THREADS not in only)):
+            found.append(before)
+            continue
         part: Part
         if own.name in known:
             part = known[own.name]
@@ -204,7 +200,7 @@ def _train_counts(
 
 
 def _before(previous: Models | None, name: str) -> ClassModels | None:
-    return next((c for c in previous.classes if c.name == name), None) if previous is not None else None
+    return None if previous is None else next((c for c in previous.classes if c.name == name), None)
 
 
 class _Trainer:

@@ -21,18 +21,22 @@ from commanalyzer.profiles.extrapolation.data import COUNTS, REST
 from commanalyzer.profiles.extrapolation.models import ClassModels, Models
 from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS
 from commanalyzer.profiles.metrics import CALLS, EXCHANGED, FUNCTIONS, ILP
-from commanalyzer.profiles.mix import DATA_INDEX, INDEX, VECTOR_LENGTHS, InstructionMix, no_instructions
 from commanalyzer.profiles.values import (
+    DATA_INDEX,
     DEFAULT_WINDOW,
+    INDEX,
     LINE_BYTES,
+    VECTOR_LENGTHS,
     Branches,
     Exchange,
     Footprint,
+    InstructionMix,
     Parallelism,
     Profile,
     RankProfile,
     Reuse,
     Spans,
+    no_instructions,
 )
 from commanalyzer.scaling.laws.terms import Floats
 
@@ -93,8 +97,8 @@ def extrapolate(models: Models, scale: Mapping[str, float]) -> ExtrapolatedRun:
     return ExtrapolatedRun(models.application, dict(scale), tuple(found), tuple(beyond))
 
 
-def extrapolated_text(run: ExtrapolatedRun) -> str:
-    """Profile file with class, number of threads and uncertainty of every class."""
+def write_extrapolated(run: ExtrapolatedRun, path: Path, *, force: bool = False) -> None:
+    """Write a profile file with class, threads and uncertainty; errors as of :func:`write_profile`."""
     content = json.loads(profile_text(run.profile))
     for thread, own in zip(content["threads"], run.classes, strict=True):
         thread["extrapolated"] = {
@@ -105,12 +109,7 @@ def extrapolated_text(run: ExtrapolatedRun) -> str:
                 for name, (value, low, high) in own.metrics.items()
             },
         }
-    return json.dumps(content, indent=1) + "\n"
-
-
-def write_extrapolated(run: ExtrapolatedRun, path: Path, *, force: bool = False) -> None:
-    """Write a profile file; ``ArtifactError`` if the file exists (without ``force``) or cannot be written."""
-    write_text(path, extrapolated_text(run), force=force)
+    write_text(path, json.dumps(content, indent=1) + "\n", force=force)
 
 
 def _check(models: Models, scale: Mapping[str, float]) -> None:

@@ -23,13 +23,16 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.errors import ProfileError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
-from commanalyzer.profiles.mix import SHAPE, InstructionMix
 from commanalyzer.profiles.run.plan import INSTRUCTION_BYTES, RunPlan, plan_run
 from commanalyzer.profiles.values import (
     DEFAULT_WINDOW,
+    SHAPE,
     Branches,
     Exchange,
+    Float64,
     Footprint,
+    InstructionMix,
+    Int64,
     Parallelism,
     Profile,
     RankProfile,
@@ -42,9 +45,6 @@ from commanalyzer.recording.record import compile_program
 from commanalyzer.recording.runtime.build import build_native, build_profiled
 from commanalyzer.recording.runtime.launch import ProgramRuns, require_success
 from commanalyzer.request import AnalysisRequest
-
-Float64 = NDArray[np.float64]
-Int64 = NDArray[np.int64]
 
 BINS, GROUPS, HISTORY, LIST = 44, 8, 16, 16
 _CLASSES = 5
@@ -317,7 +317,8 @@ def plan_bytes(plan: RunPlan, request: ProfileRequest) -> bytes:
     sections: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = [
         np.array(header, dtype=np.int32), *tables.values(), windows,
     ]  # fmt: skip
-    return b"".join(s.tobytes() + bytes(-s.nbytes % 8) for s in sections)
+    parts = [np.ascontiguousarray(s).tobytes() for s in sections]
+    return b"".join(part + bytes(-len(part) % 8) for part in parts)
 
 
 def sequential(plan: RunPlan, result: RunResult) -> RankProfile:

@@ -13,7 +13,8 @@ from commanalyzer.program.frontend.decisions import is_added
 from commanalyzer.program.ir.cfg import ControlFlow, reached
 from commanalyzer.program.ir.libcalls import CallKind
 from commanalyzer.program.ir.loops.induction import loop_guards
-from commanalyzer.program.ir.model import BasicBlock, Instruction
+from commanalyzer.program.ir.model import DESCRIPTOR, BasicBlock, Instruction
+from commanalyzer.program.ir.names.debug_info import is_library
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
 from commanalyzer.recording.instrument.labelling.values import (
     MASKED_STORES,
@@ -199,7 +200,8 @@ def attribute_work(
                 served.claim(_stored(values, instruction), site)
     costs.add_claims(flops, of_values=False)
     costs.add_claims(served, of_values=True)
-    for found in costs.steering():
+    is_users = not is_library(book.debug.place(values.function.debug_subprogram).file)
+    for found in costs.steering() if is_users else ():
         counter = counters.counter_of(found.block, found.index)
         if counter is not None:
             record = book.sites.blocks[counter]
@@ -355,10 +357,13 @@ class _Costs:
     def _is_element(self, load: Instruction) -> bool:
         """Whether a number is loaded from an address that is computed from another, or was loaded."""
         kind, pointer = load.type, self.values.definitions.get(load.operands[0].text)
-        if kind.kind == "ptr" or (kind.kind == "int" and kind.bits <= 8) or pointer is None:
+        if kind.kind == "ptr" or (kind.kind == "int" and kind.bits <= 8) or DESCRIPTOR in load.flags:
             return False
-        is_computed = any(o.is_local for o in pointer.instruction.operands[1:])
-        return is_computed or pointer.instruction.opcode in ("phi", "select", "load")
+        while pointer is not None and pointer.instruction.opcode == "getelementptr":
+            if any(o.is_local for o in pointer.instruction.operands[1:]):
+                return True
+            pointer = self.values.definitions.get(pointer.instruction.operands[0].text)
+        return pointer is not None and pointer.instruction.opcode in ("phi", "select", "load")
 
     def _counts_rounds(self, name: str) -> bool:
         """Whether a register is a loop's counter, or a constant number of steps from it."""

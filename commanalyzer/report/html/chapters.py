@@ -316,9 +316,7 @@ def load_training(path: Path) -> Mapping[str, Any]:
     """
     hint = "commanalyzer learn TABLE -o MODEL --insight --json FILE"
     with reading(path, "what a model was trained on", hint=hint):
-        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-        if content["schema"] != TRAINING_SCHEMA:
-            raise ValueError(f"schema {content['schema']}")
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=TRAINING_SCHEMA)
         insight = content["insight"]
         count = len(insight["kernels"])
         rows = [[number(d) for d in row] for row in insight["distances"]]

@@ -19,7 +19,7 @@ from commanalyzer.foundation.quantities import format_count, format_percent, for
 from commanalyzer.kernels.composition.answer import Answer
 from commanalyzer.kernels.composition.expressions import Sum, element_time
 from commanalyzer.kernels.composition.formulas import formula_of, formula_of_sum
-from commanalyzer.kernels.composition.measured import MeasuredBlock, SizeTimes
+from commanalyzer.kernels.composition.measurement import MeasuredBlock, SizeTimes
 from commanalyzer.kernels.composition.models import Composed
 from commanalyzer.kernels.composition.systems import OPERATORS, Block, Pattern, System
 from commanalyzer.report.figures.chart import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style

@@ -10,10 +10,10 @@ from rich.text import Text
 from commanalyzer.foundation.documents import document_text
 from commanalyzer.foundation.quantities import format_bytes, format_seconds
 from commanalyzer.kernels.learning.inputs import Application
-from commanalyzer.kernels.learning.insight import Insight
 from commanalyzer.kernels.learning.model import Prediction, SpeedupErrors, TrainedModel
-from commanalyzer.kernels.learning.overheads import OverheadTable, PairOverhead
+from commanalyzer.kernels.learning.range_benchmark import OverheadTable, PairOverhead
 from commanalyzer.kernels.learning.runs import DEVICES
+from commanalyzer.kernels.learning.training import Insight
 from commanalyzer.report.html.chapters import TRAINING_SCHEMA
 from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded

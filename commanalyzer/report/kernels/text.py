@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
-from commanalyzer.kernels.features.kernels import KernelFeatures, mix
-from commanalyzer.kernels.features.static import COUNTED
+from commanalyzer.kernels.features.kernels import COUNTED, KernelFeatures, mix
 from commanalyzer.kernels.patterns.find import ForbiddingFlow, FoundPattern
 from commanalyzer.kernels.tasks.graph import (
     FoldedEdge,

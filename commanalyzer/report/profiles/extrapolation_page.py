@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from commanalyzer.profiles.classification.classes import Classes, RunClasses, processes_of, run_metrics
-from commanalyzer.profiles.extrapolation.accuracy import Accuracy
 from commanalyzer.profiles.extrapolation.data import TrainingData
-from commanalyzer.profiles.extrapolation.models import ClassModels, Models
+from commanalyzer.profiles.extrapolation.models import Accuracy, ClassModels, Models
 from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.values import Profile

@@ -11,14 +11,19 @@ from rich.text import Text
 from commanalyzer.foundation.documents import document_text
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.profiles.classification.classes import Classes, RankGroup, RunClasses
-from commanalyzer.profiles.extrapolation.accuracy import Accuracy
-from commanalyzer.profiles.extrapolation.functions import CDF, END, LARGEST, GridCount
-from commanalyzer.profiles.extrapolation.models import MetricModel, Part
+from commanalyzer.profiles.extrapolation.models import (
+    CDF,
+    END,
+    LARGEST,
+    Accuracy,
+    GridCount,
+    MetricModel,
+    Part,
+)
 from commanalyzer.profiles.extrapolation.passes import Made
 from commanalyzer.profiles.extrapolation.profiles import ExtrapolatedRun
 from commanalyzer.profiles.metrics import metrics_of
-from commanalyzer.profiles.mix import GROUPS
-from commanalyzer.profiles.values import Exchange, Profile, RankProfile
+from commanalyzer.profiles.values import GROUPS, Exchange, Profile, RankProfile
 from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.formula import formula_text

@@ -20,9 +20,10 @@ from commanalyzer.report.html.subject import counted_graph
 from commanalyzer.report.result.causes_text import hatchet_literal
 from commanalyzer.report.result.json_document import json_text
 from commanalyzer.result.causes import causes_of
-from commanalyzer.result.export.extrap import Measurement, write_extrap
 from commanalyzer.result.export.files import (
+    Measurement,
     quotient_graph,
+    write_extrap,
     write_graphml,
     write_hmetis,
     write_matrix_csv,

@@ -173,9 +173,7 @@ def load_allocations(path: Path) -> AllocationReport:
 
     hint = "write one with: commanalyzer advise ... --allocations --json allocations.json"
     with reading(path, f"a document of schema {SCHEMA} that is not damaged", hint=hint):
-        data = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-        if data["schema"] != SCHEMA:
-            raise ValueError(f"schema {data['schema']!r}")
+        data = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=SCHEMA)
         table = data["configurations"]
         numbers = {name: np.array([_read(v) for v in table[name]]) for name in _FLOATS}
         whole = {name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE}

@@ -19,7 +19,7 @@ from rich.text import Text
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.tables import numeric, terminal_table, worded
 from commanalyzer.scaling.laws.terms import Floats
-from commanalyzer.scaling.sweep.drive import SweepStatus
+from commanalyzer.scaling.sweep.run import SweepStatus
 from commanalyzer.scaling.sweep.store import PointRecord, SweepOutcome
 from commanalyzer.scaling.sweep.table import STATE_FILE, TABLE_FILE, Array, SweepTable
 

@@ -32,13 +32,16 @@ from commanalyzer.machine.placement import on_nodes
 from commanalyzer.machine.simulation.flows import Messages
 from commanalyzer.machine.simulation.routes import Topology
 from commanalyzer.scaling.allocations.metrics import (
+    AreaModel,
     InjectionModel,
     fit_injection,
+    holds,
     in_columns,
     phase_metrics,
+    read_model,
+    require,
     units_of,
 )
-from commanalyzer.scaling.allocations.model import AreaModel, holds, read_model, require
 from commanalyzer.scaling.laws.formula import PYTHON, formula_text
 from commanalyzer.scaling.laws.law import Formula
 from commanalyzer.scaling.laws.regression import (

@@ -22,8 +22,7 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.simulation.routes import Int64
-from commanalyzer.scaling.allocations.metrics import injection_of
-from commanalyzer.scaling.allocations.model import Flags, PhaseModel, model_of
+from commanalyzer.scaling.allocations.metrics import Flags, PhaseModel, injection_of, model_of
 from commanalyzer.scaling.allocations.workload import Ranks, RunDemand, Workload
 from commanalyzer.scaling.laws.terms import Floats
 

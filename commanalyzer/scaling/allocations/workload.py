@@ -36,8 +36,7 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
 from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.mapping import near_placement, network_distances
-from commanalyzer.machine.simulation.routes import Int64, Topology
+from commanalyzer.machine.simulation.routes import Int64, Topology, near_placement, network_distances
 from commanalyzer.machine.simulation.schedule import make_schedule
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape

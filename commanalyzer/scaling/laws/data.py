@@ -25,6 +25,7 @@ from commanalyzer.scaling.sweep.table import (
     SweepTable,
     load_table,
     table_from_lines,
+    table_lines,
 )
 
 DEFAULT_METRICS = (
@@ -152,7 +153,6 @@ def _of_results(
     paths: Sequence[Path | AnalysisResult], model: str, arguments: Mapping[str, int]
 ) -> Observations:
     from commanalyzer.result.artifacts import load
-    from commanalyzer.scaling.sweep.table import table_lines
 
     lines: list[Mapping[str, Cell]] = []
     for path in paths:

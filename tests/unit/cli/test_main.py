@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import commanalyzer
-import commanalyzer.scaling.sweep.work  # before there is a stub of the pipeline, which it uses
+import commanalyzer.scaling.sweep.executors  # before there is a stub of the pipeline, which it uses
 from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import CompileError, GraphInvariantError, TargetRunError
 from commanalyzer.foundation.progress import Progress
@@ -290,7 +290,7 @@ def test_model(capsys: Capture) -> None:
 def test_export(
     saved: Path, tmp_path: Path, capsys: Capture, form: str, check: Callable[[str], bool]
 ) -> None:
-    pytest.importorskip("commanalyzer.result.export.extrap")
+    pytest.importorskip("commanalyzer.result.export.files")
     target = tmp_path / "out"
     command = ["export", str(saved), "--format", form, "-o", str(target), "--param", "n=256"]
     assert main(command) == 0

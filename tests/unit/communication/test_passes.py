@@ -114,7 +114,7 @@ def test_a_value_with_many_readers_is_found_by_each_of_them_again() -> None:
     parts, turns = 20, 3
     rows = [row(1 + i, 0, count=1 + i // parts) for i in range(turns * parts)]
     part = np.concatenate(([0], np.arange(turns * parts) % parts)).astype(np.int32)
-    graph = build(1 + turns * parts, rows, inputs=[0], versions={0: turns})
+    graph = build(1 + turns * parts, rows, inputs=[0], versions={0: 1 + turns})
     found = charge_volume(graph, part, parts).expand
     assert found.receiver.tolist() == list(range(1, parts))
     assert found.low.tolist() == [turns] * (parts - 1)

@@ -1,9 +1,12 @@
+import re
 from pathlib import Path
 
 import pytest
 
-from commanalyzer.foundation.errors import ArtifactError
-from commanalyzer.machine.machine_file import write_machine
+from commanalyzer.cli.main import main
+from commanalyzer.foundation.errors import ArtifactError, MachineModelError
+from commanalyzer.machine import machine_file
+from commanalyzer.machine.machine_file import load_machine, published_machines, write_machine
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, read_machine
 
 RATES = Curve((2.0, 4.0), (8.0, 4096.0), (1e6, 2e9, 9.5e5, 1.9e9))
@@ -20,7 +23,7 @@ MACHINE = MachineParameters(
 )
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_what_is_written_is_for_people_and_read_back(tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     write_machine(path, MACHINE, {"library": "MPICH", "ranks": 2, "remarks": ["one host"]})
     found = read_machine(path)
@@ -37,11 +40,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
             assert parameter.curve.nodes == expected.curve.nodes
             assert parameter.curve.message_bytes == expected.curve.message_bytes
             assert parameter.curve.values == pytest.approx(expected.curve.values, rel=1e-12)
-
-
-def test_values_are_written_for_people(tmp_path: Path) -> None:
-    path = tmp_path / "m.toml"
-    write_machine(path, MACHINE, {})
+    write_machine(path, MACHINE, {}, force=True)
     lines = path.read_text().splitlines()
     for line in (
         'kind = "commanalyzer.machine"',
@@ -67,3 +66,69 @@ def test_an_existing_file_stays(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="existing"):
         write_machine(path, MACHINE, {})
     assert path.read_text() == "mine"
+
+
+def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / "fast.toml").write_text('name = "fast one"')
+    (folder / "slow.toml").write_text('name = "slow one"')
+    monkeypatch.setattr(machine_file, "_PUBLISHED", folder)
+    monkeypatch.chdir(tmp_path)
+    assert list(published_machines()) == ["fast", "slow"]
+    assert load_machine("fast").name == load_machine(Path("fast")).name == "fast one"
+    assert load_machine("published/slow.toml").name == "slow one"
+    Path("fast").write_text('name = "mine"')
+    assert load_machine("fast").name == "mine"
+    with pytest.raises(MachineModelError, match="fast, slow"):
+        load_machine("fats")
+    with pytest.raises(MachineModelError, match="No such file"):
+        load_machine("fast.tml")
+
+
+@pytest.mark.parametrize(("name", "path"), published_machines().items())
+def test_every_number_says_where_it_is_from(name: str, path: Path) -> None:
+    machine = load_machine(name)
+    assert machine.name
+    assert machine.bandwidth is not None
+    for parameter in machine.parameters.values():
+        assert parameter.source.startswith(("measured", "assumed"))
+        assert re.fullmatch(r"(19|20)\d\d", parameter.date) or parameter.source.startswith("assumed")
+        assert len(parameter.note) > 20
+    # the citation: authors, title, place and year in comments
+    comments = " ".join(line[1:] for line in path.read_text().splitlines() if line.startswith("#"))
+    assert re.search(r"\b(19|20)\d\d\b", comments)
+
+
+def test_they_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["machine", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in published_machines())
+    assert main(["machine", "show", "hpdc18-opa"]) == 0
+    shown = capsys.readouterr().out
+    assert "57.0 %" in shown
+    assert "Figure 7" in shown
+    assert main(["machine", "show", "nowhere"]) == 1
+    assert "hpdc18-opa" in capsys.readouterr().err
+
+
+def test_the_cluster_of_the_paper() -> None:
+    machine = load_machine("hpdc18-opa")
+    assert machine.overlap is not None
+    assert machine.overlap.value == 0.57  # Section 6.1.1
+    assert machine.overlap.source == "measured"
+    assert machine.bandwidth is not None
+    # one Omni-Path link; the paper prints no number for B_c
+    assert (machine.bandwidth.value, machine.bandwidth.source) == (12.5e9, "assumed")
+
+
+def test_interconnects_as_cited() -> None:
+    fugaku = load_machine("fugaku-tofud")
+    assert fugaku.bandwidth is not None
+    assert fugaku.latency is not None
+    assert (fugaku.bandwidth.value, fugaku.latency.value) == pytest.approx((38.1e9, 0.49e-6))
+    summit, myrinet = (load_machine(name).bandwidth for name in ("summit-edr", "myri10g-clos512"))
+    assert summit is not None
+    assert myrinet is not None
+    assert summit.value == 2 * 100e9 / 8
+    assert myrinet.value == 0.38 * 10e9 / 8

@@ -14,7 +14,7 @@ from commanalyzer.machine.measuring.phase_campaign import (
 )
 from commanalyzer.machine.parameters import read_machine
 from commanalyzer.machine.phase_times import AreaFormula, PhaseTimes, parse_condition, read_phase_times
-from commanalyzer.scaling.allocations.model import model_of, read_model
+from commanalyzer.scaling.allocations.metrics import model_of, read_model
 
 POINT = MeasuredPhase(CampaignPoint(2, 1, 1, 64, "ring"), "1", (5, 9), 1.25e-6)
 

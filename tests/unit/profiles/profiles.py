@@ -1,7 +1,7 @@
 import numpy as np
 
 from commanalyzer.profiles import values
-from commanalyzer.profiles.mix import DATA_INDEX, INDEX, InstructionMix, no_instructions
+from commanalyzer.profiles.values import DATA_INDEX, INDEX, InstructionMix, no_instructions
 
 
 def some_mix() -> InstructionMix:

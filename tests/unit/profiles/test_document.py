@@ -13,8 +13,7 @@ import pytest
 from commanalyzer.foundation.errors import ArtifactError, ProfileError
 from commanalyzer.profiles.document import FIELDS, profile_text, read_profile, read_profiles, write_profile
 from commanalyzer.profiles.metrics import metrics_of
-from commanalyzer.profiles.mix import DATA_LENGTHS, GROUPS, TYPES, VECTOR_LENGTHS
-from commanalyzer.profiles.values import Profile, RankProfile
+from commanalyzer.profiles.values import DATA_LENGTHS, GROUPS, TYPES, VECTOR_LENGTHS, Profile, RankProfile
 from tests.unit.profiles.profiles import some_profile
 
 SCHEMA = Path(__file__).resolve().parents[3] / "docs" / "reference" / "profile-1.schema.json"
@@ -111,12 +110,9 @@ def test_reads_the_manuals_examples(tmp_path: Path, caplog: pytest.LogCaptureFix
     } == expected
 
 
-def test_groups_hold_every_type_once() -> None:
+def test_groups_hold_every_type_once_and_give_the_fractions_of_a_mix() -> None:
     whole = [GROUPS[f"F0{name}"] for name in ("mem", "addr", "int", "fp", "control", "vector", "other")]
     assert sorted(name for group in whole for name in group) == sorted(TYPES)
-
-
-def test_fractions_of_a_mix() -> None:
     found = metrics_of(some_profile().ranks[0], 3)
     assert found.mixes["F0fp"][VECTOR_LENGTHS.index(2), DATA_LENGTHS.index(64)] == 40 / 160
     assert found.mixes["F0addr"][0, 0] == 10 / 160  # a pointer's length depends on the machine

@@ -12,7 +12,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import Site
 from commanalyzer.profiles.document import FIELDS, profile_text
 from commanalyzer.profiles.metrics import metrics_of
-from commanalyzer.profiles.mix import INDEX, InstructionMix, no_instructions
+from commanalyzer.profiles.values import INDEX, InstructionMix, no_instructions
 from commanalyzer.profiles.ranks import counted_profile, rank_profiles
 from commanalyzer.profiles.values import Branches, Footprint, Profile, Reuse
 from commanalyzer.result.results import AnalysisResult, Decomposition

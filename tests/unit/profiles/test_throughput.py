@@ -7,9 +7,18 @@ import pytest
 
 from commanalyzer.foundation.errors import MachineModelError, ProfileError
 from commanalyzer.profiles.document import write_profile
-from commanalyzer.profiles.mix import DATA_INDEX, INDEX, InstructionMix, no_instructions
 from commanalyzer.profiles.throughput import Processor, load_processor, rank_seconds, throughput_of
-from commanalyzer.profiles.values import Parallelism, Profile, RankProfile, Reuse, Spans
+from commanalyzer.profiles.values import (
+    DATA_INDEX,
+    INDEX,
+    InstructionMix,
+    Parallelism,
+    Profile,
+    RankProfile,
+    Reuse,
+    Spans,
+    no_instructions,
+)
 
 FILE = """
 kind = "commanalyzer.processor"

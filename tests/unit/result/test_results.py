@@ -1,8 +1,12 @@
+import datetime
+import platform
+
 import numpy as np
 import pytest
 
 from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
+from commanalyzer.result.provenance import collect_provenance
 from tests.samples import sample_decomposition, sample_result
 
 
@@ -66,3 +70,13 @@ def test_slowdown() -> None:
     assert recording.slowdown == 2.0
     assert type(recording)(None, 1.0, 1).slowdown is None
     assert type(recording)(1e-4, 1.0, 1).slowdown is None
+
+
+def test_provenance() -> None:
+    before = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    origin = collect_provenance(compiler="clang 22", flags=["-O1"], input_hashes=[("a.c", "00")], seed=3)
+    given = origin.compiler, origin.flags, origin.input_hashes, origin.seed
+    assert given == ("clang 22", ("-O1",), (("a.c", "00"),), 3)
+    assert origin.host_class.startswith(f"{platform.system()} {platform.machine()}")
+    assert datetime.datetime.fromisoformat(origin.created) >= before
+    assert len(origin.git_revision) in (0, 40)

@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.kernels.patterns.contexts import CodeSite, RunPlace
-from commanalyzer.kernels.patterns.flows import FlowObserver
+from commanalyzer.kernels.patterns.flows import CodeSite, FlowObserver, RunPlace
 from commanalyzer.program.frontend.regions import BEGIN, END
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.interpreter.activation import Frame

@@ -25,7 +25,7 @@ def _graph() -> ValueGraph:
 
 def _totals() -> GraphTotals:
     ones, reads = np.ones(VALUES, np.int32), np.ones((2, VALUES), np.int64)
-    return GraphTotals(ones, SITE.copy(), ones, reads, reads[0], ones > 1)
+    return GraphTotals(ones, SITE.copy(), ones, reads, reads[0], ones > 1, ones > 1)
 
 
 def _transfers(items: list[Item]) -> Transfers:
@@ -84,7 +84,9 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     item = Transfers(value, sender, receiver, count, count, count, np.full(n, 8, dtype=np.int64))
     one = np.ones(1, dtype=np.int32)
     none = np.zeros(1, np.int32)
-    totals = GraphTotals(one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.int64), none > 0)
+    totals = GraphTotals(
+        one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.int64), none > 0, none > 0
+    )
     found = Exchanges.of((item,), parts, graph, totals)
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count

@@ -6,8 +6,7 @@ import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CompileError, ConfigError, TargetRunError
 from commanalyzer.kernels.composition.design import load_design
-from commanalyzer.kernels.composition.measured import load_block, save_block
-from commanalyzer.kernels.composition.measurement import BlockRequest, measure_block
+from commanalyzer.kernels.composition.measurement import BlockRequest, load_block, measure_block, save_block
 from commanalyzer.kernels.composition.models import TimeTable
 
 # Checks its input: fresh, the same sequence in every run, and of the size asked for.

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.cli.main import main
-from commanalyzer.kernels.features.kernels import KernelFeatures, find_kernels, run_kernels
-from commanalyzer.kernels.features.static import COUNTED, PLACE
+from commanalyzer.kernels.features.kernels import COUNTED, PLACE, KernelFeatures, find_kernels, run_kernels
 from commanalyzer.kernels.learning.inputs import TaskWeight, weights
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.interpreter.run import interpret
@@ -65,12 +64,9 @@ def test_one_item_of_a_flat_kernel_counts_once(kernels: dict[str, KernelFeatures
     assert found.static["coalesced"] == 1.0
 
 
-def test_known_rounds_multiply(kernels: dict[str, KernelFeatures]) -> None:
+def test_known_rounds_multiply_and_unknown_ones_count_a_hundred(kernels: dict[str, KernelFeatures]) -> None:
     found = kernels["known"]
     assert [count(found, k) for k in ("load", "f32_addsub", "f32_div", "store")] == [7, 7, 1, 1]
-
-
-def test_unknown_rounds_count_a_hundred(kernels: dict[str, KernelFeatures]) -> None:
     found = kernels["columns"]
     assert [count(found, k) for k in ("load", "f64_addsub", "store")] == [100, 100, 1]
     assert found.static["coalesced"] == pytest.approx(1 / 101)  # rows of neighbouring items are n apart

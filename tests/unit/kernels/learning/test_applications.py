@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError
-from commanalyzer.kernels.learning import inputs, overheads
+from commanalyzer.kernels.learning import inputs
+from commanalyzer.kernels.learning import range_benchmark as overheads
 from commanalyzer.kernels.learning.range_benchmark import chunks, moved_bytes, pair_matrices
 from commanalyzer.kernels.tasks.mappers import parse_mapper
 

@@ -1,5 +1,6 @@
 """Models against scikit-learn's, on runs with a known law; saved files; insight."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,18 +8,21 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError, FitError
-from commanalyzer.kernels.learning.estimators import fit_scaling
-from commanalyzer.kernels.learning.insight import cosine_distances, kernel_clusters, rank_features
-from commanalyzer.kernels.learning.model import TrainedModel, errors_of, load_model, save_model
+from commanalyzer.kernels.learning.model import TrainedModel, errors_of, fit_scaling, load_model, save_model
 from commanalyzer.kernels.learning.runs import RunTable, read_runs, runs_of
 from commanalyzer.kernels.learning.training import (
     KINDS,
     TrainingOptions,
     _plain,
     _regressor,
+    cosine_distances,
+    kernel_clusters,
     leave_kernels_out,
+    rank_features,
     train,
 )
+from commanalyzer.report.figures.chart import inline_svg
+from commanalyzer.report.html.chapters import learning_chapter, load_training
 from tests.unit.kernels.learning.conftest import lines
 
 
@@ -165,3 +169,33 @@ def test_twins_lie_together_and_devices_rank_first(table: RunTable) -> None:
     ranking, full = rank_features(table.where(table.of("problem_size") < 1e7), 1)
     assert ranking[0].name == "devices"
     assert 0.5 < ranking[0].score <= 1 and full <= 1
+
+
+DOCUMENT = {
+    "schema": "commanalyzer.training/1",
+    "insight": {
+        "kernels": ["a", "b"],
+        "distances": [[0.0, 0.25], [0.25, 0.0]],
+        "clusters": [["a"], ["b"]],
+        "ranking": [{"name": "devices", "score": 0.5}],
+        "full_score": 0.9,
+        "ablation": {"all": {"mse": 1.0, "msle": 0.1, "mape": 5.0, "r2": 0.9}},
+    },
+}
+
+
+def test_chapter_has_figure_and_tables(tmp_path: Path) -> None:
+    path = tmp_path / "training.json"
+    path.write_text(json.dumps(DOCUMENT))
+    chapter = learning_chapter(load_training(path))
+    (chart,) = chapter.charts
+    assert chart.numbers()["cosine distance"] == [0.0, 0.25, 0.25, 0.0]
+    assert "<svg" in inline_svg(chart)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema": "commanalyzer.training/1"}', "[1]"])
+def test_other_documents_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "training.json"
+    path.write_text(text)
+    with pytest.raises(ArtifactError, match="trained on"):
+        load_training(path)

@@ -1,10 +1,50 @@
 """Kernels, range mappers and bytes of small programs whose answers follow from their loops."""
 
+import tempfile
+from functools import cache
+from pathlib import Path
+
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.tasks.find import find_tasks
-from tests.unit.kernels.tasks.programs import compiled, kernel, mappers, tasks_of
+from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
+from commanalyzer.program.ir.model import Module
+from commanalyzer.recording.record import compile_request
+from commanalyzer.request import AnalysisRequest, CompilerOptions
+
+HEAD = """
+#include <stdio.h>
+#include <stdlib.h>
+"""
+
+
+@cache
+def compiled(text: str, *regions: str) -> Module:
+    """Module of a C program in which some regions survive."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "program.c"
+        source.write_text(HEAD + text)
+        request = AnalysisRequest(sources=(source,), compiler=CompilerOptions("", ()), regions=regions)
+        return compile_request(request)[1]
+
+
+@cache
+def tasks_of(text: str, *arguments: str, nodes: tuple[int, ...] = (2, 4)) -> TaskGraph:
+    """Task graph of a C program."""
+    return find_tasks(compiled(text), arguments, nodes=nodes)
+
+
+def kernel(graph: TaskGraph, name: str) -> Kernel:
+    """The kernel of a name."""
+    (found,) = [k for k in graph.kernels if k.name == name]
+    return found
+
+
+def mappers(of: Kernel) -> set[tuple[str, str, str]]:
+    """Buffer, mode and mapper of a kernel's accesses."""
+    return {(a.buffer, a.mode, str(a.mapper)) for a in of.accesses}
+
 
 STEPS = """
 void smooth(int n, const double *a, double *b) {
@@ -23,7 +63,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_time_steps_are_tasks_and_halos_are_moved() -> None:
+def test_time_steps_are_tasks_without_parallelism_and_halos_are_moved() -> None:
     graph = tasks_of(STEPS, "5")
     assert [t.name for t in graph.tasks] == ["main", *("smooth", "back") * 5, "host"]
     assert kernel(graph, "smooth").executions == 5
@@ -36,10 +76,6 @@ def test_time_steps_are_tasks_and_halos_are_moved() -> None:
     halos = [e for e in edges if graph.tasks[e.sink].name == "smooth"]
     assert len(halos) == 4
     assert {e.moved_bytes for e in halos} == {(2 * 8, 2 * 3 * 8)}  # one element each way at 1 and 3 borders
-
-
-def test_a_path_of_steps_has_no_parallelism() -> None:
-    graph = tasks_of(STEPS, "5")
     names = [graph.tasks[t].name for t in graph.critical_path()]
     assert names[0] == "main" and names.count("smooth") == 5
     assert graph.parallelism() == pytest.approx(1.0)

@@ -16,8 +16,7 @@ from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_pag
 from commanalyzer.report.kernels.task_files import dot_text, graphml_text, save_tasks, tasks_chart
 from tests.native import run
 from tests.samples import sample_result
-from tests.unit.kernels.tasks.programs import HEAD, tasks_of
-from tests.unit.kernels.tasks.test_find import GATHER, STEPS, SWEEPS
+from tests.unit.kernels.tasks.test_find import GATHER, HEAD, STEPS, SWEEPS, tasks_of
 
 SCHEMA = Path(__file__).resolve().parents[4] / "docs" / "reference" / "tasks-1.schema.json"
 

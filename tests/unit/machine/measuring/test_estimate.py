@@ -1,9 +1,12 @@
 """Parameters computed by hand from made-up timings."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from commanalyzer.machine.measuring.job import estimate_network, estimate_throughput
+from commanalyzer.foundation.errors import MachineModelError, TargetRunError
+from commanalyzer.machine.measuring.job import estimate_network, estimate_throughput, run_times
 from commanalyzer.machine.measuring.samples import Series
 from commanalyzer.machine.parameters import Curve
 
@@ -108,3 +111,28 @@ def test_throughput() -> None:
     found = estimate_throughput(6e9, np.array([2.0, 4.0, 3.0]), date="2026-01-31", note="./a")
     assert (found.value, found.unit, found.source, found.date) == (2e9, "Flop/s", "measured", "2026-01-31")
     assert "./a; wall time 3 s, 75.0 % CI [2 s, 4 s] of 3" in found.note
+
+
+def test_runs_are_timed_after_a_warm_up(tmp_path_factory: pytest.TempPathFactory) -> None:
+    log = tmp_path_factory.mktemp("runs") / "log"
+    code = f"import time; open({str(log)!r}, 'a').write('x'); time.sleep(0.02)"
+    times_s = run_times((sys.executable, "-c", code), 3)
+    assert times_s.shape == (3,)
+    assert times_s.min() >= 0.02
+    assert log.read_text() == "xxxx"
+
+
+def test_the_program_does_not_see_the_measurement_s_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_RANK", "0")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    code = "import os, sys; sys.exit('PMI_RANK' in os.environ or os.environ['OMP_NUM_THREADS'] != '3')"
+    assert run_times((sys.executable, "-c", code), 1).size == 1
+
+
+def test_programs_that_fail_are_reported() -> None:
+    with pytest.raises(TargetRunError, match="exit status 3: last"):
+        run_times(
+            (sys.executable, "-c", "import sys; print('first\\nlast', file=sys.stderr); sys.exit(3)"), 1
+        )
+    with pytest.raises(MachineModelError, match="found none"):
+        run_times(("no-such-program-anywhere",), 1)

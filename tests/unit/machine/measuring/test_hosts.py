@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from commanalyzer.machine.measuring import mpi
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, granted_processors, this_place
 
 ALL = frozenset(range(8))
@@ -101,3 +102,24 @@ def test_places_travel_as_text() -> None:
     assert place.cpus == frozenset(os.sched_getaffinity(0))
     assert 1 <= len(place.cores) <= len(place.cpus) <= place.host_cpus
     assert RankPlace.from_text(place.to_text()) == place
+
+
+@pytest.mark.parametrize(
+    ("variables", "rank", "ranks"),
+    [
+        ({}, 0, 1),
+        ({"PMI_RANK": "3", "PMI_SIZE": "8"}, 3, 8),  # MPICH, Intel MPI
+        ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"}, 2, 4),
+        ({"SLURM_PROCID": "5", "SLURM_STEP_NUM_TASKS": "6"}, 5, 6),  # srun
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "6"}, 0, 1),  # a batch script is no rank
+        ({"PMI_RANK": "1", "PMI_SIZE": "2", "SLURM_PROCID": "0"}, 1, 2),  # mpiexec in a batch script
+    ],
+)
+def test_what_launchers_say(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], rank: int, ranks: int
+) -> None:
+    for name in (*mpi._RANK_VARIABLES, *mpi._SIZE_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (mpi.launcher_rank(), mpi.launched_ranks()) == (rank, ranks)

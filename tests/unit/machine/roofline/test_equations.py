@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,30 +16,22 @@ from commanalyzer.foundation.quantities import (
 )
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline import equations
+from commanalyzer.machine.roofline.equations import collective_rounds, phased_amount
 
 
-def test_equation_1() -> None:
+def test_equations_1_2_3_and_5() -> None:
     assert equations.efficiency(Seconds(1.0), Seconds(3.0)) == 0.75
     assert equations.efficiency(Seconds(0.0), Seconds(3.0)) == 1.0
-
-
-def test_equation_2() -> None:
     # 8 GB, half of it hidden, at 2 GB/s
     assert equations.overhead_lower_bound(Bytes(8e9), Dimensionless(0.5), BytesPerSecond(2e9)) == 2.0
-
-
-def test_equation_3() -> None:
     assert equations.serial_time(Flop(6e9), FlopPerSecond(2e9)) == 3.0
+    assert equations.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
 
 
 def test_equation_4() -> None:
     # R I_c (1 - O_c) / B_c = 4e9 * 0.5 * 0.5 / 2e9 = 0.5
     bound = equations.efficiency_upper_bound(0.5, FlopPerSecond(4e9), BytesPerSecond(2e9), Dimensionless(0.5))
     assert bound == pytest.approx(2 / 3, rel=1e-15)
-
-
-def test_equation_5() -> None:
-    assert equations.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
 
 
 positive = st.floats(min_value=1e-3, max_value=1e15)
@@ -102,3 +95,14 @@ def test_machine_bound_reads_curves() -> None:
     # B_c(4) = 2 GB/s, half way between, is what random partners get
     reading = equations.bandwidth_at(machine, 4)
     assert reading is not None and reading.value == pytest.approx(2e9)
+
+
+@pytest.mark.parametrize(("partners", "rounds"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (63, 6)])
+def test_binomial_tree(partners: int, rounds: int) -> None:
+    assert collective_rounds(partners) == rounds
+
+
+def test_phases_share_no_link_time() -> None:
+    # Node 0: receives 10 and sends 2, then sends 20 and receives 4; node 1: the same both times.
+    sent, received = np.array([[2, 5], [20, 5]]), np.array([[10, 5], [4, 5]])
+    assert phased_amount(sent, received).tolist() == [30, 10]

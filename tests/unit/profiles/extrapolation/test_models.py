@@ -11,10 +11,16 @@ from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.profiles.classification.classes import Classes
 from commanalyzer.profiles.classification.classify import classify
 from commanalyzer.profiles.document import read_profile
-from commanalyzer.profiles.extrapolation.accuracy import accuracies, compared, mean_error
 from commanalyzer.profiles.extrapolation.data import TrainingData, training_data
-from commanalyzer.profiles.extrapolation.functions import mem_columns
-from commanalyzer.profiles.extrapolation.models import Models, load_models, models_json
+from commanalyzer.profiles.extrapolation.models import (
+    Models,
+    accuracies,
+    compared,
+    load_models,
+    mean_error,
+    mem_columns,
+    models_json,
+)
 from commanalyzer.profiles.extrapolation.passes import train
 from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
 from commanalyzer.profiles.extrapolation.setup import ModelType, Setup, default_setup

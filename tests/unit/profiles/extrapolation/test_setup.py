@@ -7,11 +7,10 @@ from click import BadParameter
 from commanalyzer.cli.parameters.options import settings
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.profiles.classification.classify import classify
-from commanalyzer.profiles.extrapolation.constraints import Constraints, acceptance
 from commanalyzer.profiles.extrapolation.data import training_data
+from commanalyzer.profiles.extrapolation.fitting import proposer, read_terms
 from commanalyzer.profiles.extrapolation.passes import setup_text, target_points
-from commanalyzer.profiles.extrapolation.proposals import proposer, read_terms
-from commanalyzer.profiles.extrapolation.setup import default_setup, read_setup
+from commanalyzer.profiles.extrapolation.setup import Constraints, acceptance, default_setup, read_setup
 from commanalyzer.scaling.laws.law import Formula
 from tests.made_profiles import grid_profile
 

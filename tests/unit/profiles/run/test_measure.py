@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ProfileError
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.profiles.metrics import metrics_of
-from commanalyzer.profiles.run.measure import HISTORY, ProfileRequest, branches_of
+from commanalyzer.profiles.run.measure import HISTORY, ProfileRequest, branches_of, profile_program
 from commanalyzer.profiles.run.plan import plan_run
 from commanalyzer.profiles.values import RankProfile, Reuse
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.request import AnalysisRequest
-from tests.unit.profiles.run.running import loop, profile_of
 
 TIMES = 1000
 
@@ -292,3 +292,40 @@ end:
 def test_hits_of_a_cache_from_distances() -> None:
     reuse = Reuse(64, np.array([0, 1, 2, 4]), np.array([10.0, 20, 30, 40]), 100)
     assert [reuse.at_most(lines) for lines in (0, 1, 2, 3, 5, 100)] == pytest.approx([0, 0.1, 0.3, 0.6, 1, 1])
+
+
+def profile_of(
+    source: str,
+    folder: Path,
+    *arguments: str,
+    suffix: str = ".c",
+    is_exact: bool = True,
+    windows: tuple[int, ...] = (),
+) -> RankProfile:
+    """Profile of a program."""
+    path = folder / f"program{suffix}"
+    path.write_text(source)
+    program = AnalysisRequest((path,), arguments, program_output="discard", allow_failure=True)
+    request = ProfileRequest(program, is_exact=is_exact, windows=windows)
+    return profile_program(request, SilentProgress()).profile.ranks[0]
+
+
+def loop(body: str, times: int, phis: str = "", before: str = "") -> str:
+    """A program whose ``main`` executes ``body`` so many times, with ``%i`` from 0."""
+    return f"""
+@cell = global [65536 x i8] zeroinitializer, align 128
+define i32 @main() {{
+entry:
+  {before}
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  {phis}
+  {body}
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, {times}
+  br i1 %more, label %loop, label %done
+done:
+  ret i32 0
+}}
+"""

@@ -4,7 +4,7 @@ from pathlib import Path
 from rich.console import Console
 
 from commanalyzer.report.scaling.sweep_text import SweepProgress, show_sweep
-from commanalyzer.scaling.sweep.drive import SweepStatus
+from commanalyzer.scaling.sweep.run import SweepStatus
 from commanalyzer.scaling.sweep.store import PlannedPoint, PointError, PointRecord, SweepOutcome, SweepPlan
 from tests.unit.scaling.sweep.records import record
 

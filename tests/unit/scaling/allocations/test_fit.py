@@ -11,13 +11,13 @@ from commanalyzer.machine.phase_times import Condition, conditions_text
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
 from commanalyzer.scaling.allocations.metrics import (
+    AreaModel,
     InjectionModel,
     fit_injection,
     in_columns,
     injection_of,
     phase_metrics,
 )
-from commanalyzer.scaling.allocations.model import AreaModel
 from tests.samples import sample_machine
 
 PHYSICS = InjectionModel(2e-6, 3e-7, 1e-7, 1e9, 4e8)
@@ -57,7 +57,7 @@ def test_no_coefficient_is_negative(trained: tuple[CampaignData, AreaModel]) -> 
     assert not found.is_beyond.any()
 
 
-def test_two_regimes_become_two_areas() -> None:
+def test_areas_are_those_of_the_regimes_or_of_the_given_bounds() -> None:
     metrics = _metrics((4, 8, 16, 32))
     small = metrics["S"] <= 4096
     time_s = np.where(small, 3e-6 + 1e-9 * metrics["NT"], 4e-5 + 2e-10 * metrics["NT"] + 1e-9 * metrics["PT"])
@@ -67,10 +67,6 @@ def test_two_regimes_become_two_areas() -> None:
     assert (first.metric, first.is_above) == ("S", False)
     assert 4096 <= first.bound < 16384
     assert np.abs(model.predict(metrics).time_s / time_s - 1).max() < 0.01
-
-
-def test_given_bounds_make_the_areas_of_the_paper() -> None:
-    metrics = _metrics((4, 8, 16, 32))
     bounds = [Condition("NT", False, 131072.0), Condition("S", False, 4096.0)]
     model = fit_areas(CampaignData(metrics, 1e-6 + 1e-9 * metrics["NT"]), bounds=bounds)
     found = [conditions_text(area.where) for area in model.times.areas]

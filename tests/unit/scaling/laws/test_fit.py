@@ -14,6 +14,7 @@ from commanalyzer.scaling.laws.document import law_content, read_law
 from commanalyzer.scaling.laws.fit import fit_law, fit_observations
 from commanalyzer.scaling.laws.formula import formula_text, law_name, law_text
 from commanalyzer.scaling.laws.terms import Floats, grid_cuts
+from tests.known_laws import Truth, recover, truths
 
 X = np.array(list(product((4.0, 8.0, 16.0, 27.0, 32.0, 64.0), (16.0, 32.0, 48.0, 64.0, 96.0))))
 P, N = X.T
@@ -199,3 +200,15 @@ def test_a_point_off_all_others_is_left_out_but_not_a_regime_that_begins(is_edge
     said = [note for note in law.notes if "left out" in note]
     assert said == ([] if is_edge else ["p = 16, n = 48 lies off the other points and is left out"])
     assert is_edge or law.predict({"p": 256.0, "n": 512.0})[0] == pytest.approx(32 * 512 * 15, rel=0.03)
+
+
+ALL = list(truths())
+PHYSICAL = [truth for truth in ALL if truth.family == "physical"][3::150]
+NORMAL_FORM = [truth for truth in ALL if truth.family == "normal form"][5::15]
+
+
+@pytest.mark.parametrize("truth", [*PHYSICAL, *NORMAL_FORM], ids=lambda truth: truth.family)
+def test_exact_data_give_their_formula(truth: Truth) -> None:
+    found = recover(truth, 0.0)
+    assert found.is_same_formula
+    assert found.is_same_value

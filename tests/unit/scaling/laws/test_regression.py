@@ -1,5 +1,6 @@
 """Errors of prediction against fits that really leave rows out; best subsets against all of them."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -7,7 +8,11 @@ import pytest
 import scipy.optimize
 from numpy.typing import NDArray
 
+from commanalyzer.profiles.extrapolation.fitting import folds, proposer, read_terms
+from commanalyzer.scaling.laws.formula import formula_text
+from commanalyzer.scaling.laws.law import Formula
 from commanalyzer.scaling.laws.regression import Problem, all_pairs, best_subsets, extended, prediction_errors
+from commanalyzer.scaling.laws.selection import Criterion, Search, fit_terms, select_forward
 
 RNG = np.random.default_rng(7)
 TABLE = RNG.uniform(0.5, 2.0, (12, 6))
@@ -57,3 +62,56 @@ def test_positive_subsets_contain_the_nonnegative_least_squares() -> None:
 def test_extended_pairs_are_all_triples_once() -> None:
     triples = extended(all_pairs(5), 5)
     assert triples.tolist() == [list(t) for t in combinations(range(5), 3)]
+
+
+NAMES = ("n", "p")
+X = np.array([[n, p] for n in (32, 64, 96, 128) for p in (2, 4, 8, 9, 16, 27)], dtype=np.float64)
+MAINS = read_terms(("n", "n**2", "n**3", "sqrt(p)", "cbrt(p)", "p"), NAMES)
+PROPOSE = proposer(MAINS, (1,), "all")
+CRITERIA: Sequence[Criterion] = ("ten-fold", "leave-one-out", "bic", "adjusted-r2")
+
+
+def search(criterion: Criterion, powers: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0)) -> Search:
+    return Search(criterion, tuple(folds(len(X))) if criterion == "ten-fold" else (), powers)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_exact_data_give_the_sum_itself(criterion: Criterion) -> None:
+    y = 7 * X[:, 0] ** 3 / X[:, 1] + 5 * X[:, 0] ** 2 + 300
+    found = select_forward(X, y, PROPOSE, search(criterion))
+    assert found is not None
+    assert formula_text(found, NAMES) == "7 p^-1 n^3 + 5 n^2 + 300"
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 2.0])
+def test_weights_are_those_of_weighted_least_squares(power: float) -> None:
+    generator = np.random.default_rng(1)
+    y = (3 * X[:, 0] + 20) * (1 + 0.1 * generator.standard_normal(len(X)))
+    found = fit_terms(X, y, ((), MAINS[0]), Search("bic", (), (power,)))
+    assert found is not None
+    weights = np.sqrt(y**-power)
+    table = np.column_stack((np.ones(len(X)), X[:, 0]))
+    expected = np.linalg.lstsq(table * weights[:, None], y * weights, rcond=None)[0]
+    assert found.coefficients == pytest.approx(expected.tolist(), rel=1e-9)
+
+
+def test_noise_alone_stays_a_constant() -> None:
+    generator = np.random.default_rng(2)
+    wrong = 0
+    for _ in range(20):
+        y = 100 * (1 + 0.02 * generator.standard_normal(len(X)))
+        found = select_forward(X, y, PROPOSE, search("bic", (2.0,)))
+        wrong += found is None or found.terms != ((),)
+    assert wrong <= 3  # 5 % of 20 is one; four or more have a probability of 1.6 %
+
+
+def test_sums_that_are_not_accepted_are_not_chosen() -> None:
+    y = 50 + X[:, 0] ** 2
+
+    def accepts(formula: Formula) -> bool:
+        return all(f.exponent <= 1 for t in formula.terms for f in t if f.parameter == 0)
+
+    found = select_forward(X, y, PROPOSE, Search("bic", (), (2.0,), accepts))
+    assert found is not None
+    assert accepts(found)
+    assert any(f.parameter == 0 for t in found.terms for f in t)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.scaling.sweep import work
+from commanalyzer.scaling.sweep import executors
+from commanalyzer.scaling.sweep.executors import Spent, StageClock, division_costs, stage_costs, warm_up
 from commanalyzer.scaling.sweep.table import table_lines
-from commanalyzer.scaling.sweep.work import Spent, StageClock, division_costs, stage_costs, warm_up
 from tests.samples import sample_decomposition, sample_result
 
 
@@ -25,7 +25,7 @@ class Time:
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> Time:
     time = Time()
-    monkeypatch.setattr(work, "_now", time)
+    monkeypatch.setattr(executors, "_now", time)
     return time
 
 
@@ -43,13 +43,9 @@ def test_stages_of_one_name_are_added_up(now: Time) -> None:
         now.wall_s += seconds
     clock.finish()
     assert stage_costs(clock) == {"compile_s": 3.0, "graph_s": 12.0}
-
-
-def test_steps_are_divided_into_finding_and_counting(now: Time) -> None:
     result = sample_result(
         *(replace(sample_decomposition(nodes), seconds=seconds) for nodes, seconds in ((2, 3.0), (4, 10.0)))
     )
-    clock = StageClock()
     clock.stage("partition and count", 4)
     for seconds in (4.0, 8.0, 16.0, 4.0):
         now.wall_s += seconds

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.machine.simulation.mapping import near_hosts, network_distances, place
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
-from commanalyzer.machine.simulation.routes import network_of
-from commanalyzer.machine.simulation.smpirun import replay
-from tests.simgrid.tools import needs_simgrid
+from commanalyzer.machine.simulation.routes import near_hosts, network_distances, network_of, place
+from commanalyzer.machine.simulation.schedule import replay
+from tests.simgrid.platforms import needs_simgrid
 
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9)
 
