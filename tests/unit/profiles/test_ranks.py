@@ -12,9 +12,16 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import Site
 from commanalyzer.profiles.document import FIELDS, profile_text
 from commanalyzer.profiles.metrics import metrics_of
-from commanalyzer.profiles.values import INDEX, InstructionMix, no_instructions
 from commanalyzer.profiles.ranks import counted_profile, rank_profiles
-from commanalyzer.profiles.values import Branches, Footprint, Profile, Reuse
+from commanalyzer.profiles.values import (
+    INDEX,
+    Branches,
+    Footprint,
+    InstructionMix,
+    Profile,
+    Reuse,
+    no_instructions,
+)
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from tests.graphs import build, copied, grid, row
 from tests.samples import sample_decomposition, sample_result
